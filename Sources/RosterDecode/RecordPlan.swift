@@ -198,7 +198,7 @@ struct AnswerPlaces: Sendable {
     case .after(_, let pointer):
       last = .nowhere
       at = .inLastRecord(pointer)
-    case .offset, .cursor, .next, .link, .one:
+    case .offset, .cursor, .next, .link, .one, .record:
       last = .nowhere
       at = .nowhere
     }
@@ -211,7 +211,7 @@ extension Resource {
       switch pages.style {
       case .number(_, _, let last): [last?.pointer]
       case .cursor(_, _, .body(let at)), .next(.body(let at)), .after(_, let at): [at]
-      case .offset, .cursor, .next, .link, .one: []
+      case .offset, .cursor, .next, .link, .one, .record: []
       }
     return [records, rowNames] + keyPlaces + styles.compactMap(\.self)
       + [pages.count, pages.ending].compactMap { $0?.pointer } + conditions.map(\.at) + columns.map(\.at)

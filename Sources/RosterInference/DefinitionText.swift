@@ -201,7 +201,7 @@ extension Resource.Style {
     case .next(let at): [(.at, "at", at.description.tomlString)]
     case .after(let param, let at):
       [(.param, "param", param.description.tomlString)] + (at == key ? [] : [(.at, "at", at.toml)])
-    case .link, .one: []
+    case .link, .one, .record: []
     }
   }
 }

@@ -275,7 +275,7 @@ struct PageChoice {
     switch pages.style {
     case .number, .offset:
       .unseen(.count, "the number of all records; without `count` nothing proves that a pull is complete")
-    case .cursor, .next, .link, .after, .one:
+    case .cursor, .next, .link, .after, .one, .record:
       .unseen(.count, "the number of all records; the end of the list proves that a pull is complete")
     }
   }

@@ -104,7 +104,7 @@ extension Resource.Style {
   fileprivate var followsAddresses: Bool {
     switch self {
     case .next, .link: true
-    case .number, .offset, .cursor, .after, .one: false
+    case .number, .offset, .cursor, .after, .one, .record: false
     }
   }
 }

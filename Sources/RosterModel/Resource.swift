@@ -7,6 +7,10 @@ package struct Resource: Sendable, Equatable {
   package var listing: Listing
   /// How the records that changed are asked for; nil if every pull is whole.
   package var since: Since?
+  /// The parent whose records have a list each; nil if the resource has one list.
+  package var each: Each?
+  /// The records themselves, if the definition has them: then nothing is requested.
+  package var inline: [JSONValue]?
   /// Table of its records in the cache; by default the resource's name.
   package var table: String
   /// The conditions of `where`. A record that does not fulfil all of them is skipped.
@@ -38,7 +42,7 @@ package struct Resource: Sendable, Equatable {
     byKeyRecords: JSONPointer = JSONPointer(),
     removal: Removal? = nil,
     maxRemoval: Int? = nil, auditEvery: Duration? = Self.usualAudit, pages: Pages = Pages(), columns: [Column],
-    lists: [List] = [], since: Since? = nil
+    lists: [List] = [], since: Since? = nil, each: Each? = nil, inline: [JSONValue]? = nil
   ) {
     self.name = name
     listing = Listing(
@@ -56,6 +60,8 @@ package struct Resource: Sendable, Equatable {
     self.columns = columns
     self.lists = lists
     self.since = since
+    self.each = each
+    self.inline = inline
   }
 
   /// The default of `audit_every`.

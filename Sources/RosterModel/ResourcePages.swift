@@ -72,6 +72,8 @@ extension Resource {
     case after(param: RequestPlace, at: JSONPointer)
     /// The list has one page.
     case one
+    /// The answer is one record: the detail of a parent (E9).
+    case record
   }
 
   /// Page size, and the parameter for it; a nil parameter means that it is not sent.
@@ -119,6 +121,7 @@ extension Resource.Style {
     case .link: "link"
     case .after: "after"
     case .one: "one"
+    case .record: "record"
     }
   }
 }
@@ -138,7 +141,7 @@ extension Resource.Style {
   package var param: Resource.RequestPlace? {
     switch self {
     case .number(let param, _, _), .offset(let param, _), .cursor(let param, _, _), .after(let param, _): param
-    case .next, .link, .one: nil
+    case .next, .link, .one, .record: nil
     }
   }
 
@@ -146,7 +149,7 @@ extension Resource.Style {
   package var followsAnswers: Bool {
     switch self {
     case .cursor, .next, .link, .after: true
-    case .number, .offset, .one: false
+    case .number, .offset, .one, .record: false
     }
   }
 }

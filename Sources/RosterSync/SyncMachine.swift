@@ -332,7 +332,7 @@ extension Resource {
     if found.isAsked { return nil }
     switch since?.listing.pages.style {
     case .number, .offset, .link, .next: break
-    case .cursor, .after, .one, nil: return nil
+    case .cursor, .after, .one, .record, nil: return nil
     }
     return found.acrossPages > 0 ? "\(found.acrossPages.counted(as: "key")) of \(name) on two pages" : nil
   }
@@ -341,7 +341,7 @@ extension Resource {
   private var isPositional: Bool {
     switch pages.style {
     case .number, .offset: true
-    case .cursor, .next, .link, .after, .one: false
+    case .cursor, .next, .link, .after, .one, .record: false
     }
   }
 }

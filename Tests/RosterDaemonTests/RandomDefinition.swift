@@ -139,7 +139,7 @@ extension RandomDefinition {
     case .cursor: lines += [param, "at = \"\(place("next"))\""]
     case .next: lines.append("at = \"\(place("next"))\"")
     case .after: lines.append(param)
-    case .link, .one: break
+    case .link, .one, .record: break
     }
     return lines.joined(separator: "\n")
   }

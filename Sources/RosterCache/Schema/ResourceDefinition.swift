@@ -322,7 +322,7 @@ extension Resource.Style {
       [("param", .text(param.description)), ("start", start.map(JSONValue.text)), ("at", .text(at.description))]
     case .next(let at): [("at", .text(at.description))]
     case .after(let param, let at): [("param", .text(param.description)), ("at", .text(at.description))]
-    case .link, .one: []
+    case .link, .one, .record: []
     }
   }
 }

@@ -3,7 +3,7 @@ import RosterModel
 /// The keys of `[resource.NAME.pages]`, each by itself.
 struct PagesDraft: Sendable {
   enum Style: String, CaseIterable, Sendable {
-    case number, offset, cursor, next, link, after, one
+    case number, offset, cursor, next, link, after, one, record
   }
 
   var style = Style.number
@@ -41,6 +41,7 @@ struct PagesDraft: Sendable {
     case .link: style = .link
     case .after(let param, let at): (style, self.param, self.at) = (.after, param, .body(at))
     case .one: style = .one
+    case .record: style = .record
     }
   }
 
@@ -73,6 +74,7 @@ struct PagesDraft: Sendable {
     case (.after, let param?, nil): .after(param: param, at: key)
     case (.after, let param?, .body(let at)?): .after(param: param, at: at)
     case (.one, _, _): .one
+    case (.record, _, _): .record
     case (.number, nil, _), (.offset, nil, _), (.cursor, _, _), (.next, _, nil), (.after, _, _): nil
     }
   }
@@ -104,7 +106,7 @@ extension PagesDraft.Style {
       case .cursor: ["param", "value", "start", "at"]
       case .next: ["at"]
       case .after: ["param", "value", "at"]
-      case .link, .one: []
+      case .link, .one, .record: []
       }
     return all.subtracting(own)
   }

@@ -153,7 +153,7 @@ extension Paging {
     case .link:
       address(LinkHeader.next(in: response.headers), response) == known
         || (response["Link"] == nil && response.status == 304)
-    case .cursor, .next, .number, .offset, .after, .one: true
+    case .cursor, .next, .number, .offset, .after, .one, .record: true
     }
   }
 
@@ -169,7 +169,7 @@ extension Paging {
     case .next(.header(let name)): address(response[name], response)
     case .next(.body(let place)): try address(scan.at, place, response)
     case .link: address(LinkHeader.next(in: response.headers), response)
-    case .number, .offset, .one: nil
+    case .number, .offset, .one, .record: nil
     }
   }
 

@@ -55,7 +55,7 @@ package final class Paging: Sendable {
     case .number(let param, let first, _): request(1, after: 0, setting: (param, .integer(first)))
     case .offset(let param, let first): request(1, after: 0, setting: (param, .integer(first)))
     case .cursor(let param, let start?, _): request(1, after: 0, setting: (param, .text(start)))
-    case .cursor, .next, .link, .after, .one: request(1, after: 0)
+    case .cursor, .next, .link, .after, .one, .record: request(1, after: 0)
     }
   }
 
@@ -95,7 +95,7 @@ package final class Paging: Sendable {
       return request(number, after: before, setting: (param, .integer(start + before)))
     case .number(let param, let start, _):
       return request(number, after: 0, setting: (param, .integer(start + number - 1)))
-    case .cursor, .next, .link, .after, .one: return request(number, after: 0)
+    case .cursor, .next, .link, .after, .one, .record: return request(number, after: 0)
     }
   }
 
@@ -118,7 +118,7 @@ package final class Paging: Sendable {
     case .next, .link:
       guard case .text(let address)? = facts.next else { return .end }
       return .page(try request(number, after: before, at: address, from: page, links))
-    case .one: return .end
+    case .one, .record: return .end
     }
   }
 
@@ -131,7 +131,7 @@ package final class Paging: Sendable {
       guard first.records > 0, let count = first.count else { return 1 }
       // A sum that rounds up could overflow: upstream may send any number.
       return max(1, count / first.records + (count % first.records == 0 ? 0 : 1))
-    case .cursor, .next, .link, .after, .one: return nil
+    case .cursor, .next, .link, .after, .one, .record: return nil
     }
   }
 

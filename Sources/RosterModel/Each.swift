@@ -1,0 +1,145 @@
+/// `[resource.NAME.each]`: the resource has one list for each record of its parent (E1).
+package struct Each: Sendable, Equatable {
+  /// How often each list is pulled whole.
+  package enum Whole: Sendable, Equatable {
+    case inEachSync
+    /// At an age between half of this time and all of it (E3.4).
+    case every(Duration)
+    case never
+  }
+
+  /// A condition on a column of the parent.
+  package struct ParentCondition: Sendable, Equatable {
+    /// Name of the column.
+    package var column: String
+    /// The test of its value, as in `where`.
+    package var test: Resource.Condition.Test
+
+    /// Makes a condition.
+    package init(_ column: String, _ test: Resource.Condition.Test) {
+      self.column = column
+      self.test = test
+    }
+  }
+
+  /// Name of the parent resource (`of`).
+  package var parent: String
+  /// A list is pulled again if one of these columns of its parent changed (E3.2).
+  package var changed: [String]
+  /// How often each list is pulled whole.
+  package var wholeEvery: Whole
+  /// If all of these are true, the list is empty and not requested (E4.1); empty without `empty`.
+  package var empty: [ParentCondition]
+  /// Statuses of the first page that mean an empty list (`none`).
+  package var emptyStatuses: [Int]
+
+  /// `wholeEvery` nil means the default of the contract.
+  package init(
+    of parent: String, changed: [String] = [], wholeEvery: Whole? = nil, empty: [ParentCondition] = [],
+    emptyStatuses: [Int] = []
+  ) {
+    self.parent = parent
+    self.changed = changed
+    self.wholeEvery = wholeEvery ?? Self.usualWhole(changed)
+    self.empty = empty
+    self.emptyStatuses = emptyStatuses
+  }
+
+  /// The default of `whole_every`.
+  package static func usualWhole(_ changed: [String]) -> Whole {
+    changed.isEmpty ? .inEachSync : .every(.seconds(7 * 86_400))
+  }
+
+  /// Largest number of steps between a resource and its outermost ancestor.
+  package static let maxSteps = 3
+}
+
+/// `{RESOURCE.COLUMN}` in a text: an integer or text column of the parent or of another ancestor (R5).
+package struct ParentColumn: Sendable, Hashable {
+  /// Name of the ancestor.
+  package var resource: String
+  /// Name of its column.
+  package var column: String
+
+  /// The placeholder of that column.
+  package init(_ resource: String, _ column: String) {
+    self.resource = resource
+    self.column = column
+  }
+
+  /// The placeholder as a definition writes it.
+  package var placeholder: String { "{\(resource).\(column)}" }
+
+  /// The prefix of the parts of a composite key, which is no resource: `{key.COLUMN}` (R2.3).
+  package static let key = "key"
+
+  /// All placeholders of a text, in their order.
+  package static func all(in text: String) -> [ParentColumn] {
+    guard text.utf8.contains(UInt8(ascii: "{")) else { return [] }
+    return text.matches(of: pattern).map { ParentColumn(String($0.1), String($0.2)) }.filter { $0.resource != key }
+  }
+
+  /// The placeholder that is the whole text; nil for any other text.
+  package init?(whole text: String) {
+    guard let match = text.wholeMatch(of: Self.pattern), match.1 != Self.key else { return nil }
+    self.init(String(match.1), String(match.2))
+  }
+
+  private static var pattern: Regex<(Substring, Substring, Substring)> {
+    /\{([a-z][a-z0-9_]{0,39})\.([A-Za-z_][A-Za-z0-9_]*)\}/
+  }
+}
+
+extension Resource {
+  /// The placeholders of the definition, `since` included, by the key that has them (R5.2).
+  package var parentColumns: [(key: String, column: ParentColumn)] {
+    let own = listing.parentColumns
+    let since = since?.listing.parentColumns.filter { found in !own.contains { $0 == found } } ?? []
+    let tests = conditions.flatMap { $0.test.parentColumns.map { ("where", $0) } }
+    return own + since.map { ("since.\($0.key)", $0.column) } + tests
+      + ParentColumn.all(in: byKey ?? "").map { ("by_key", $0) }
+  }
+
+  /// The columns of ancestors that each list of the resource depends on, each once.
+  package var neededParentColumns: [ParentColumn] {
+    guard let each else { return [] }
+    let own = (each.changed + each.empty.map(\.column)).map { ParentColumn(each.parent, $0) }
+    return (own + parentColumns.map(\.column)).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  }
+}
+
+extension Listing {
+  fileprivate var parentColumns: [(key: String, column: ParentColumn)] {
+    ParentColumn.all(in: path).map { ("path", $0) }
+      + query.flatMap { parameter in parameter.value.parentColumns.map { ("query", $0) } }
+      + body.texts.flatMap(ParentColumn.all).map { ("body", $0) }
+  }
+}
+
+extension Resource.Scalar {
+  fileprivate var parentColumns: [ParentColumn] {
+    if case .text(let text) = self { ParentColumn.all(in: text) } else { [] }
+  }
+}
+
+extension Resource.Condition.Test {
+  fileprivate var parentColumns: [ParentColumn] {
+    switch self {
+    case .absent, .present: []
+    case .equal(let value): value.parentColumns
+    case .differs(let values): values.flatMap(\.parentColumns)
+    }
+  }
+}
+
+extension JSONValue {
+  /// Every text in the value, without the names of members.
+  fileprivate var texts: [String] {
+    switch self {
+    case .text(let text): [text]
+    case .list(let values): values.flatMap(\.texts)
+    case .object(let members): members.flatMap(\.value.texts)
+    case .null, .boolean, .number: []
+    }
+  }
+}
