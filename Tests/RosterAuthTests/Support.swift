@@ -88,7 +88,7 @@ final class TokenEndpoint: Sendable {
     open?.resume(with: result)
   }
 
-  func answer(_ status: Int, _ body: String = "", headers: [Request.Header] = []) {
+  func answer(_ status: Int, body: String = "", headers: [Request.Header] = []) {
     answer(.success(Response(status: status, headers: headers, body: Array(body.utf8))))
   }
 
@@ -96,7 +96,7 @@ final class TokenEndpoint: Sendable {
     let fields =
       [#""access_token":"\#(access)""#]
       + (refresh.map { [#""refresh_token":"\#($0)""#] } ?? []) + (expiresIn.map { [#""expires_in":\#($0)"#] } ?? [])
-    answer(200, "{\(fields.joined(separator: ","))}")
+    answer(200, body: "{\(fields.joined(separator: ","))}")
   }
 
   func fail(_ reason: Failure.Reason) {
@@ -117,7 +117,7 @@ final class Bench: Sendable {
   let keeper: TokenKeeper
 
   init(
-    _ flow: Flow = .oauth2Refresh, _ credentials: Credentials = Credentials(refreshToken: Secret("r0")),
+    _ flow: Flow = .oauth2Refresh, credentials: Credentials = Credentials(refreshToken: Secret("r0")),
     workspace: Workspace? = nil, lines: Recorder<String> = Recorder(),
     change: (inout TokenSettings) -> Void = { _ in }
   ) throws {

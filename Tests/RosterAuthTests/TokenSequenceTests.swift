@@ -161,7 +161,7 @@ struct TokenSequenceTests {
     var files = world.files
     files.refreshToken = Secret("r9")
     files.accessToken = Secret("a9")
-    world.reload(.oauth2Refresh, files)
+    world.reload(.oauth2Refresh, files: files)
     #expect(world.released[waiter] == .token(world.machine.token))
     #expect(world.machine.token?.access == Secret("a9"))
     world.granted()
@@ -176,8 +176,8 @@ struct TokenSequenceTests {
     world.due()
     world.granted()
     world.writeFailed()
-    world.reload(.none, world.files)
-    world.reload(.oauth2Refresh, world.files)
+    world.reload(.none, files: world.files)
+    world.reload(.oauth2Refresh, files: world.files)
     guard case .failed = world.wanted().1 else {
       Issue.record("a request is served")
       return

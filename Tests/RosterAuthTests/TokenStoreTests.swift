@@ -18,7 +18,7 @@ struct TokenStoreTests {
   private static let start = Date(timeIntervalSince1970: 1_700_000_000.5)
   fileprivate static let session: Session = {
     var session = Session(
-      .sample(.oauth2Refresh), Credentials(refreshToken: Secret("r0"), clientID: Secret("id")))
+      .sample(.oauth2Refresh), credentials: Credentials(refreshToken: Secret("r0"), clientID: Secret("id")))
     session.standing = .token(IssuedToken(access: Secret("a1"), obtainedAt: start, expiresAt: start + 60))
     session.refreshToken = Secret("r1")
     return session
