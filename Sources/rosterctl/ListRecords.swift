@@ -9,7 +9,7 @@ struct ListRecords: AsyncParsableCommand {
     abstract: "Lists or searches a resource of the cache.")
 
   @OptionGroup var options: ListOptions
-  @Argument(help: "What is listed; without: which resources there are.", completion: .resources)
+  @Argument(help: "The resource to list; default: the names of the resources.", completion: .resources)
   var resource: String?
 
   func validate() throws {
@@ -45,7 +45,7 @@ struct ListCharacters: AsyncParsableCommand {
   }
 }
 
-/// What one page of a list is asked for with, and how it is told.
+/// Options of a list: the records on its page, and their format.
 struct ListOptions: ParsableArguments {
   @OptionGroup var place: Places
   @Option(
@@ -75,7 +75,7 @@ struct ListOptions: ParsableArguments {
       let isSearch = search?.contains { $0 != " " } == true
       return Output.error.say(nothing(listing, in: reader.path, isSearch: isSearch) + "\n")
     }
-    let table = RecordTable(listing.telling, besides: listing.columns, listing.records)
+    let table = RecordTable(listing.telling, besides: listing.columns, records: listing.records)
     guard let width = terminal.limit else { return try Output.standard.write(table.tabSeparated) }
     try Output.standard.write(table.text(width: width, colour: terminal.colour))
     if listing.pages > 1 {
