@@ -4,13 +4,13 @@ package import RosterModel
 /// Makes the requests for records by key (P8), from `by_key` of a definition. Pure.
 package struct KeyRequests: Sendable {
   /// Largest number of keys in one request.
-  package static let mostKeys = 50
+  package static let maxKeys = 50
 
   /// One request and its keys.
   package struct KeyLookup: Sendable, Equatable {
     /// A GET below base_url.
     package var request: Request
-    /// The keys as texts: at least one, and no more than `mostKeys`.
+    /// The keys as texts: at least one, and no more than `maxKeys`.
     package var keys: [String]
     /// False if the address would lead elsewhere. `.` and `..`, however they are encoded, are not segments of a path
     /// (RFC 3986 §5.2.4, url.spec.whatwg.org).
@@ -41,8 +41,8 @@ package struct KeyRequests: Sendable {
     let (alone, together) = keys.reduce(into: ([String](), [String]())) { parts, key in
       if !asksMany || key.utf8.contains(UInt8(ascii: ",")) { parts.0.append(key) } else { parts.1.append(key) }
     }
-    let groups = stride(from: 0, to: together.count, by: Self.mostKeys).map {
-      Array(together[$0..<min(together.count, $0 + Self.mostKeys)])
+    let groups = stride(from: 0, to: together.count, by: Self.maxKeys).map {
+      Array(together[$0..<min(together.count, $0 + Self.maxKeys)])
     }
     return (groups + alone.map { [$0] }).map { keys in
       let list = keys.map(QueryText.encoded).joined(separator: ",")

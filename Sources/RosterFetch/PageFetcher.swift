@@ -88,9 +88,11 @@ package struct PageFetcher: Sendable {
     request.headers += wanted.validator.conditions
     let page = RequestContext.Page(wanted.page.number, of: paging.resource.name)
     let found: Answer? = try await RequestContext.$page.withValue(page) {
-      try await attempts(request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, context) {
+      try await attempts(
+        request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, context: context
+      ) {
         response in
-        try answer(response, to: wanted, of: paging, plans)
+        try answer(response, to: wanted, of: paging, plans: plans)
       }
     }
     if let found { return found }
@@ -104,11 +106,12 @@ package struct PageFetcher: Sendable {
     _ lookup: KeyRequests.KeyLookup, plan: RecordPlan, for context: SyncContext
   ) async throws -> FetchedRecords {
     let step = "ask for records of \(plan.resource.name)"
-    guard lookup.canBeAsked else { throw Self.unaskable(lookup, step, plan.resource.name) }
-    return try await attempts(lookup, step: step, of: plan.resource.name, context) { response in
+    guard lookup.canBeAsked else { throw Self.unaskable(lookup, step: step, resource: plan.resource.name) }
+    return try await attempts(lookup, step: step, of: plan.resource.name, context: context) { response in
       if response.status == 404 || response.status == 410 { return notFound(lookup) }
-      try expect(200, response)
-      guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, lookup, plan) }) else {
+      try expect(200, response: response)
+      guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, lookup: lookup, plan: plan) })
+      else {
         return notFound(lookup)
       }
       let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
@@ -125,7 +128,7 @@ package struct PageFetcher: Sendable {
 
   /// The answer as a body of records; nil if it says that no key was found (R3).
   private func read(
-    _ answer: [UInt8], _ lookup: KeyRequests.KeyLookup, _ plan: RecordPlan
+    _ answer: [UInt8], lookup: KeyRequests.KeyLookup, plan: RecordPlan
   ) throws -> (body: [UInt8], scan: PageScan)? {
     var decoder = RecordDecoder(plan)
     guard lookup.isSingle, decoder.answersWithoutKey else {
@@ -141,35 +144,36 @@ package struct PageFetcher: Sendable {
     return FetchedRecords(url: lookup.request.url, body: none, digest: digest(none), scan: PageScan())
   }
 
-  private static func unaskable(_ lookup: KeyRequests.KeyLookup, _ step: String, _ resource: String) -> Failure {
+  private static func unaskable(_ lookup: KeyRequests.KeyLookup, step: String, resource: String) -> Failure {
     var failure = Failure(
       .badAnswer, step: step, subject: lookup.request.shownURL,
       cause: "a key of dots means a folder in the path of an address",
       hint: "have by_key ask for it in the query, if upstream can be asked so")
-    failure.concerned = [lookup.request.concern, .resource(resource)] + records(lookup, resource)
+    failure.concerned = [lookup.request.concern, .resource(resource)] + records(lookup, resource: resource)
     return failure
   }
 
-  private static func records(_ lookup: KeyRequests.KeyLookup, _ resource: String) -> [AffectedItem] {
+  private static func records(_ lookup: KeyRequests.KeyLookup, resource: String) -> [AffectedItem] {
     lookup.keys.prefix(Diagnosis.mostConcerned).map { .record($0, of: resource) }
   }
 
   /// A failure names the keys only in `concerned`, which is hidden if record keys must not be shown (S11.3).
   private func attempts<Value: Sendable>(
-    _ lookup: KeyRequests.KeyLookup, step: String, of resource: String, _ context: SyncContext,
-    _ read: (Response) throws -> Value
+    _ lookup: KeyRequests.KeyLookup, step: String, of resource: String, context: SyncContext,
+    read: (Response) throws -> Value
   ) async throws -> Value {
-    do { return try await attempts(lookup.request, step: step, of: resource, context, read) } catch var failure
+    do { return try await attempts(lookup.request, step: step, of: resource, context: context, read: read) } catch var
+      failure
       as Failure
       where failure.concerned.contains(lookup.request.concern)
     {
-      failure.concerned += Self.records(lookup, resource)
+      failure.concerned += Self.records(lookup, resource: resource)
       throw failure
     }
   }
 
   private func attempts<Value: Sendable>(
-    _ request: Request, step: String, of resource: String, _ context: SyncContext, _ read: (Response) throws -> Value
+    _ request: Request, step: String, of resource: String, context: SyncContext, read: (Response) throws -> Value
   ) async throws -> Value {
     do {
       return try await retry.run { fault, attempt, delay in
@@ -204,12 +208,12 @@ extension PageFetcher {
   /// nil if the body is unchanged (304) but the headers report another list. The page must then be requested without a
   /// validator.
   private func answer(
-    _ response: Response, to wanted: PageQuery, of paging: Paging, _ plans: [RecordPlan]
+    _ response: Response, to wanted: PageQuery, of paging: Paging, plans: [RecordPlan]
   ) throws -> Answer? {
     let status = response.status
     if status == 304, !wanted.validator.isEmpty {
       guard paging.agrees(response, with: wanted.facts) else { return nil }
-      return .unchanged(Validator(response), answered: answered(response, paging), isTransferred: false)
+      return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: false)
     }
     if status == 404, wanted.isAnnounced { return .vanished }
     let isBeyond =
@@ -219,18 +223,18 @@ extension PageFetcher {
     if isBeyond { return .pastTheEnd }
     if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
     if paging.startsFromToken, Self.forgotten.contains(status) { return .refused(status) }
-    if response.status != 206 || !paging.takesPartialContent { try expect(200, response) }
+    if response.status != 206 || !paging.takesPartialContent { try expect(200, response: response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
     if digest == wanted.digest, paging.agrees(response, with: wanted.facts) {
-      return .unchanged(Validator(response), answered: answered(response, paging), isTransferred: true)
+      return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: true)
     }
     let scans = try scanned {
       try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
     }
     guard let scan = scans.first else { throw malformed("no resource reads it") }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
-    if paging.resource.since != nil { facts.answered = answered(response, paging) }
+    if paging.resource.since != nil { facts.answered = answered(response, paging: paging) }
     if !wanted.isAnnounced, paging.lacksToken(facts, on: wanted.page) {
       let place = paging.resource.since?.token?.description ?? ""
       throw malformed("the last page has no delta token at \(place) (since.token)")
@@ -248,12 +252,12 @@ extension PageFetcher {
   private static let refused: Set<Int> = [400, 404, 410, 422]
 
   /// The time on the clock of upstream (I2.2). Parsing dates is costly, and only a list with `since` needs them.
-  private func answered(_ response: Response, _ paging: Paging) -> Date {
+  private func answered(_ response: Response, paging: Paging) -> Date {
     guard paging.resource.since != nil else { return clock.now() }
     return response["Date"].flatMap(Date.init(httpDate:)) ?? clock.now()
   }
 
-  private func expect(_ status: Int, _ response: Response) throws {
+  private func expect(_ status: Int, response: Response) throws {
     if response.status == status { return }
     let isRateLimit = response.isRateLimit
     let passing = isRateLimit || RetryTable.passing.contains(response.status)
@@ -262,14 +266,14 @@ extension PageFetcher {
     var fault = RequestFault(
       passing ? .unreachable : .badAnswer,
       cause: "upstream answered \(response.status)\(response.pauseClause(now: now))",
-      hint: Self.hint(response.status, isRateLimit, passing),
+      hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: passing),
       reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
     fault.header = pause?.header
     throw fault
   }
 
-  private static func hint(_ status: Int, _ isRateLimit: Bool, _ isPassing: Bool) -> String {
+  private static func hint(_ status: Int, isRateLimit: Bool, isPassing: Bool) -> String {
     if status == 406 { return "set Accept in upstream.headers to a type that upstream offers" }
     if isRateLimit {
       return "ask less often (sync.interval), or set limit.rate or limit.budget to what upstream permits"

@@ -9,7 +9,7 @@ struct Message: Sendable {
   let body: [UInt8]
 
   /// Throws an `UnusableRequest`.
-  init(_ request: Request, _ target: RequestTarget, by route: Route) throws {
+  init(_ request: Request, target: RequestTarget, by route: Route) throws {
     method = request.method
     way = route.way
     body = request.body
