@@ -4,7 +4,7 @@ import RosterStatus
 
 extension Logger {
   /// Writes the log line of an event: at `info` one or two lines per sync, all others at `debug`.
-  func tell(_ event: Event, _ telling: RepeatFilter.Telling?) {
+  func tell(_ event: Event, telling: RepeatFilter.Telling?) {
     let level = event.level(telling)
     var isOver = false
     if case .over = telling { isOver = true }
