@@ -83,7 +83,7 @@ struct ConfigurationReader {
     } catch  where Self.absences.contains(error.code) && !mustExist {
       return
     } catch {
-      refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 256 KiB")
+      refuseFile(nil, problem: "cannot be read: \(error.text)", allowed: "a readable file of at most 256 KiB")
     }
   }
 
@@ -93,7 +93,7 @@ struct ConfigurationReader {
     // The text must not contain the mark, which would precede the first line's key or table.
     let bytes = bytes.withoutByteOrderMark
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      return refuseFile(Self.lineOfInvalidText(bytes), "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
+      return refuseFile(Self.lineOfInvalidText(bytes), problem: "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
     }
     do {
       let document = try TOMLDocument(text, known: Self.words)
@@ -115,7 +115,7 @@ struct ConfigurationReader {
         readDefinitions(item)
       } else if let key = Self.keys[path] {
         keysInFile.insert(key.name)
-        read(key, item, at: .path(path))
+        read(key, item: item, at: .path(path))
       } else if !Self.names(in: path).isEmpty {
         if case .table(let inner) = item {
           readTable(inner, below: path)
@@ -141,7 +141,7 @@ struct ConfigurationReader {
     }
   }
 
-  private mutating func refuseFile(_ line: Int?, _ problem: String, allowed: String) {
+  private mutating func refuseFile(_ line: Int?, problem: String, allowed: String) {
     misplaced.append(Misplaced(place: .file(line: line), mistake: Mistake(problem), allowed: allowed))
   }
 
@@ -159,22 +159,22 @@ struct ConfigurationReader {
       variables[key.name] = variable
       refused.remove(key.name)
       if let item = key.isBare ? .string(text) : TOMLDocument.item(text) {
-        read(key, item, at: .variable(variable))
+        read(key, item: item, at: .variable(variable))
       } else {
-        refuse(key, Mistake("is not \(key.type) in TOML's notation"), at: .variable(variable))
+        refuse(key, mistake: Mistake("is not \(key.type) in TOML's notation"), at: .variable(variable))
       }
     }
   }
 
-  private mutating func read(_ key: ConfigurationKey, _ item: TOMLItem, at place: Misplaced.Place) {
+  private mutating func read(_ key: ConfigurationKey, item: TOMLItem, at place: Misplaced.Place) {
     do {
       try key.read(item, &configuration)
     } catch {
-      for mistake in error.list { refuse(key, mistake, at: place) }
+      for mistake in error.list { refuse(key, mistake: mistake, at: place) }
     }
   }
 
-  private mutating func refuse(_ key: ConfigurationKey, _ mistake: Mistake, at place: Misplaced.Place) {
+  private mutating func refuse(_ key: ConfigurationKey, mistake: Mistake, at place: Misplaced.Place) {
     refused.insert(key.name)
     var place = place
     if let entry = mistake.entry, case .path(let path) = place { place = .path(path + [entry]) }

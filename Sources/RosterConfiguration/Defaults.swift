@@ -35,7 +35,8 @@ package struct Defaults: Sendable, Equatable {
   /// `rosterd.service`.
   func instanceName(ofFile path: String) -> String? {
     let real = resolved(path)
-    return real == configurationFile ? nil : DaemonPlaces.between(configurationFolder + "/", real, ".toml")
+    return real == configurationFile
+      ? nil : DaemonPlaces.between(configurationFolder + "/", path: real, suffix: ".toml")
   }
 
   /// The defaults of `rosterd@NAME.service`. Call this on those of `rosterd.service`.

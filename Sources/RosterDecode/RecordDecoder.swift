@@ -19,7 +19,7 @@ package struct RecordDecoder: ~Copyable {
   package let plan: RecordPlan
 
   /// Maximum number of records in one body.
-  static let mostRecords = 100_000
+  static let maxRecords = 100_000
 
   let tree: CompiledFieldTree
   let keyNode: Int

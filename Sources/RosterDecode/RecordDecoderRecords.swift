@@ -108,13 +108,15 @@ extension RecordDecoder {
 
   private mutating func prepare(column: Int) {
     let plan = tree.record.columns[column]
-    record.prepare(column, slots[Int(plan.node)], plan.type, bytes)
+    record.prepare(column, slice: slots[Int(plan.node)], type: plan.type, body: bytes)
   }
 
   /// Key of the current record.
   package var key: RecordKey {
     if hasCompositeKey { return .text(compositeKeyBytes) }
-    return switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
+    return
+      switch record.value(plan.keyColumn, slice: keySlice, type: tree.record.columns[plan.keyColumn].type, body: bytes)
+    {
     case .integer(let number): .integer(number)
     case .text(let text): .text(text)
     default: .integer(0)
@@ -124,12 +126,12 @@ extension RecordDecoder {
   /// The value for `plan.resource.columns[index]`.
   package func column(_ index: Int) -> FieldValue {
     let column = tree.record.columns[index]
-    return filled(record.value(index, slots[Int(column.node)], column.type, bytes), column)
+    return filled(record.value(index, slice: slots[Int(column.node)], type: column.type, body: bytes), column: column)
   }
 
   /// A missing text is '', unless its column is nullable.
   @inline(__always)
-  private func filled(_ value: FieldValue, _ column: CompiledFieldTree.Column) -> FieldValue {
+  private func filled(_ value: FieldValue, column: CompiledFieldTree.Column) -> FieldValue {
     guard case .null = value, !column.isNullable else { return value }
     return .text(UnsafeBufferPointer(rebasing: bytes[0..<0]))
   }
@@ -180,7 +182,7 @@ extension RecordDecoder {
     row.begin()
     if needsPreparing || plan.isBare {
       for (index, column) in plan.columns.enumerated() {
-        row.prepare(index, slots[Int(column.node)], column.type, bytes)
+        row.prepare(index, slice: slots[Int(column.node)], type: column.type, body: bytes)
       }
     }
     guard !plan.isBare, hasExtra(plan.root) else { return }
@@ -193,7 +195,7 @@ extension RecordDecoder {
   /// The value for `columns[index]` of the opened list.
   package func rowColumn(_ index: Int) -> FieldValue {
     let column = tree.rows[openedList].columns[index]
-    return filled(row.value(index, slots[Int(column.node)], column.type, bytes), column)
+    return filled(row.value(index, slice: slots[Int(column.node)], type: column.type, body: bytes), column: column)
   }
 
   /// Like `extra`, for the current element; nil if the element is not an object.

@@ -101,7 +101,7 @@ extension RecordDecoder {
     if scanner.isEmpty(until: recordsEnd) { return }
     repeat {
       if isMap { memberName = try scanner.name() }
-      if found.records == Self.mostRecords { throw scanner.malformed("at most \(Self.mostRecords) records") }
+      if found.records == Self.maxRecords { throw scanner.malformed("at most \(Self.maxRecords) records") }
       _ = scanner.peek()
       lastRecord = scanner.at
       try scanRecord()
@@ -122,32 +122,32 @@ extension RecordDecoder {
     let outcome = try readRecord()
     if plan.markNode != nil { noteMark(outcome) }
     switch outcome {
-    case .storable: return note(keySlice, outcome)
+    case .storable: return note(keySlice, outcome: outcome)
     case .skipped: found.skipped += 1
     case .rejected:
       found.rejects += 1
       if !hasKey { found.rejectsOfUnknownKey += 1 }
     }
-    if hasKey { note(keySlice, outcome) }
+    if hasKey { note(keySlice, outcome: outcome) }
   }
 
-  private mutating func note(_ key: JSONSlice, _ outcome: Outcome) {
+  private mutating func note(_ key: JSONSlice, outcome: Outcome) {
     if hasCompositeKey {
       writeCompositeKey()
-      note(compositeKeyBytes, outcome)
+      note(compositeKeyBytes, outcome: outcome)
     } else if case .integer = key.kind {
-      guard let number = JSONNumber.integer(bytes, key.range) else { return }
+      guard let number = JSONNumber.integer(bytes, range: key.range) else { return }
       switch outcome {
       case .storable: found.keys.append(number)
       case .rejected: found.rejectedKeys.append(number)
       case .skipped: found.skippedKeys.append(number)
       }
     } else {
-      note(text(key), outcome)
+      note(text(key), outcome: outcome)
     }
   }
 
-  private mutating func note(_ text: UnsafeBufferPointer<UInt8>, _ outcome: Outcome) {
+  private mutating func note(_ text: UnsafeBufferPointer<UInt8>, outcome: Outcome) {
     switch outcome {
     case .storable: found.keys.append(text)
     case .rejected: found.rejectedKeys.append(text)
@@ -188,9 +188,9 @@ extension RecordDecoder {
     let slice = slots[node]
     switch slice.kind {
     case .string:
-      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.content]), since.form, zone: since.zone)?.value
+      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.content]), form: since.form, zone: since.zone)?.value
     case .integer, .fraction:
-      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.range]), since.form, zone: since.zone)?.value
+      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.range]), form: since.form, zone: since.zone)?.value
     case .escapedString: return since.mark(JSONEscapes.text(bytes, slice))?.value
     case .absent, .null, .true, .false, .list, .object: return nil
     }
@@ -218,7 +218,7 @@ extension RecordDecoder {
       case .null: .null
       case .true: .boolean(true)
       case .false: .boolean(false)
-      case .integer: JSONNumber.integer(bytes, slice.range).map { .integer($0) } ?? .number(written(slice))
+      case .integer: JSONNumber.integer(bytes, range: slice.range).map { .integer($0) } ?? .number(written(slice))
       case .fraction: .number(written(slice))
       case .string, .escapedString: .text(JSONEscapes.text(bytes, slice))
       case .list, .object: .compound

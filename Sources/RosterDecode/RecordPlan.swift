@@ -35,41 +35,43 @@ package struct RecordPlan: Sendable {
   /// at one place, or has a place that is too deep. The configuration refuses all of these.
   package init(_ resource: Resource, isIncremental: Bool = false) throws(Failure) {
     guard let keyColumn = resource.keyColumn, let keyColumns = resource.keyColumns else {
-      throw Self.failure(resource, "no integer or text column is its key")
+      throw Self.failure(resource, cause: "no integer or text column is its key")
     }
     if resource.everyPlace.contains(where: { $0.segments.count >= Self.deepest }) {
-      throw Self.failure(resource, "a place nests deeper than \(Self.deepest) levels")
+      throw Self.failure(resource, cause: "a place nests deeper than \(Self.deepest) levels")
     }
     if resource.lists.indices.contains(where: { index in
       resource.lists[..<index].contains { $0.at == resource.lists[index].at }
     }) {
-      throw Self.failure(resource, "two lists are at one place")
+      throw Self.failure(resource, cause: "two lists are at one place")
     }
-    if resource.lists.contains(where: \.columns.isEmpty) { throw Self.failure(resource, "a list has no columns") }
+    if resource.lists.contains(where: \.columns.isEmpty) {
+      throw Self.failure(resource, cause: "a list has no columns")
+    }
     self.resource = resource
     self.keyColumn = keyColumn
     keyParts = resource.hasCompositeKey ? keyColumns : []
     var tree = FieldTree()
-    places = AnswerPlaces(resource, &tree)
+    places = AnswerPlaces(resource, into: &tree)
     // The nodes of a record are contiguous, so that one call clears them all.
     let root = tree.addRoot()
-    let columns = Self.columns(resource.columns, below: root, &tree)
-    conditions = resource.conditions.map { ConditionPlan(tree.node($0.at, below: root), $0.test) }
+    let columns = Self.columns(resource.columns, below: root, into: &tree)
+    conditions = resource.conditions.map { ConditionPlan(tree.node($0.at, below: root), test: $0.test) }
     let listNodes = resource.lists.map { list in
       let node = tree.node(list.at, below: root)
-      tree.take(node, .list)
+      tree.take(node, role: .list)
       return node
     }
     markNode = resource.since?.at.map { tree.node($0, below: root) }
     self.isIncremental = isIncremental
-    shape = ShapePlan(resource, below: root, &tree)
+    shape = ShapePlan(resource, below: root, into: &tree)
     let end = tree.nodes.count
-    lists = zip(resource.lists, listNodes).map { ListPlan($0, at: $1, &tree) }
+    lists = zip(resource.lists, listNodes).map { ListPlan($0, at: $1, into: &tree) }
     record = RowPlan(nodes: root..<end, columns: columns, types: resource.columns.map(\.type), tree)
     self.tree = tree
   }
 
-  static func columns(_ columns: [Resource.Column], below root: Int, _ tree: inout FieldTree) -> [Int] {
+  static func columns(_ columns: [Resource.Column], below root: Int, into tree: inout FieldTree) -> [Int] {
     columns.map { column in
       let node = tree.node(column.at, below: root)
       tree.take(node)
@@ -77,7 +79,7 @@ package struct RecordPlan: Sendable {
     }
   }
 
-  private static func failure(_ resource: Resource, _ cause: String) -> Failure {
+  private static func failure(_ resource: Resource, cause: String) -> Failure {
     Failure(
       .defect, step: "compile the definition", subject: "resource.\(resource.name)", cause: cause,
       hint: "report it with the definition")
@@ -111,10 +113,10 @@ struct ListPlan: Sendable {
   let node: Int
   let row: RowPlan
 
-  init(_ list: Resource.List, at node: Int, _ tree: inout FieldTree) {
+  init(_ list: Resource.List, at node: Int, into tree: inout FieldTree) {
     self.node = node
     let root = tree.addRoot()
-    let columns = RecordPlan.columns(list.columns, below: root, &tree)
+    let columns = RecordPlan.columns(list.columns, below: root, into: &tree)
     row = RowPlan(
       nodes: root..<tree.nodes.count, columns: columns, types: list.columns.map(\.type), isElement: true, tree)
   }
@@ -130,7 +132,7 @@ struct ShapePlan: Sendable {
   /// The place of the names of a row's values; nil if the values are called by their number.
   let rowNames: JSONPointer?
 
-  init(_ resource: Resource, below root: Int, _ tree: inout FieldTree) {
+  init(_ resource: Resource, below root: Int, into tree: inout FieldTree) {
     func node(_ name: String) -> Int { tree.node(JSONPointer(segments: [name]), below: root) }
     shape = resource.shape
     memberName = shape == .map ? node(Resource.Shape.memberName) : nil
@@ -143,7 +145,7 @@ struct ConditionPlan: Sendable {
   let node: Int
   let test: Resource.Condition.Test
 
-  init(_ node: Int, _ test: Resource.Condition.Test) {
+  init(_ node: Int, test: Resource.Condition.Test) {
     self.node = node
     self.test = test
   }
@@ -170,11 +172,11 @@ struct AnswerPlaces: Sendable {
     case inLastRecord(JSONPointer)
   }
 
-  init(_ resource: Resource, _ tree: inout FieldTree) {
+  init(_ resource: Resource, into tree: inout FieldTree) {
     let root = tree.addRoot()
     self.root = root
     records = tree.node(resource.records, below: root)
-    tree.mark(records, .records)
+    tree.mark(records, role: .records)
     func place(_ pointer: JSONPointer?) -> Place {
       guard let pointer else { return .nowhere }
       let depth = resource.records.segments.count

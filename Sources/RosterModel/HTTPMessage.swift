@@ -74,7 +74,7 @@ package struct Request: Sendable, Hashable {
 
   /// The same for page `number` of `resource`.
   package func concern(asPage number: Int, of resource: String) -> AffectedItem {
-    .page(number, of: resource, ownURL, keyless: keylessURL.map { _ in shownURL })
+    .page(number, of: resource, url: ownURL, keyless: keylessURL.map { _ in shownURL })
   }
 }
 

@@ -16,7 +16,7 @@ import Testing
     ]
   }
 
-  private func configured(_ text: String, _ body: (String) throws -> Void) throws {
+  private func configured(_ text: String, body: (String) throws -> Void) throws {
     try FileManager.default.createDirectory(atPath: "\(home)/config/rosterd", withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: home) }
     let file = "\(home)/config/rosterd/rosterd.toml"

@@ -224,7 +224,7 @@ struct DefinitionFaultTests {
       ),
     ])
   func keys(text: String, sentence: String) throws {
-    try workspace.expect(sentence, FaultyDefinition.start + text + "\n" + FaultyDefinition.columns)
+    try workspace.expect(sentence, text: FaultyDefinition.start + text + "\n" + FaultyDefinition.columns)
   }
 
   @Test("All faults of all definitions are reported at once by line, and each refused part only once")
@@ -413,6 +413,6 @@ struct DefinitionFaultTests {
       ),
     ])
   func files(text: String, sentence: String) throws {
-    try workspace.expect(sentence, text)
+    try workspace.expect(sentence, text: text)
   }
 }

@@ -195,6 +195,6 @@ struct PagesFaultTests {
     ])
   func pages(text: String, sentence: String) throws {
     try workspace.expect(
-      sentence, FaultyDefinition.start + FaultyDefinition.columns + "[resource.thing.pages]\n" + text)
+      sentence, text: FaultyDefinition.start + FaultyDefinition.columns + "[resource.thing.pages]\n" + text)
   }
 }
