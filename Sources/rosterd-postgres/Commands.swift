@@ -59,7 +59,8 @@ struct StatusCommand: ParsableCommand {
     let cache = try options.cachePath()
     let lag = try CacheReader(path: cache).export { Lag($0, behind: state) }
     let last = FollowerFile.all().first { $0.schema == options.schema && $0.server == connection.server }
-    let view = FollowerStatus(state, lag, cache: cache, server: connection.server, schema: options.schema, last: last)
+    let view = FollowerStatus(
+      state, lag: lag, cache: cache, server: connection.server, schema: options.schema, last: last)
     try answer(json ? view.json : view.text)
   }
 }

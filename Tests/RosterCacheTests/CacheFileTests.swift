@@ -37,7 +37,7 @@ struct CacheFileTests {
 
   @Test("C7.1: a file of another program is left alone, mode included")
   func foreign() async throws {
-    try CacheFile.touch(folder.cache, 0o644)
+    try CacheFile.touch(folder.cache, mode: 0o644)
     let database = try Database(path: folder.cache, access: .writer)
     try database.execute("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
     database.close()
@@ -237,7 +237,7 @@ extension CacheFileTests {
   @Test("C7.4: the latest three damaged caches that were moved aside are kept")
   func damagedCopies() async throws {
     await (try folder.define()).close()
-    try CacheFile.touch(folder.cache + ".lock", 0o600)
+    try CacheFile.touch(folder.cache + ".lock", mode: 0o600)
     try folder.write([1], to: "roster.db.damaged-by-hand")
     for day in 1...5 {
       try folder.write(Array(repeating: 7, count: 200))

@@ -62,7 +62,7 @@ extension RecordKey {
 }
 
 /// A record of the shape of the built-in resource.
-func person(_ id: Int64, _ mark: String = "", episodes: [String] = ["e/1", "e/2"], more: String = "") -> String {
+func person(_ id: Int64, mark: String = "", episodes: [String] = ["e/1", "e/2"], more: String = "") -> String {
   let list = episodes.map { "\"\($0)\"" }.joined(separator: ",")
   return """
     {"id":\(id),"name":"Name \(id)\(mark)","status":"Alive\(mark)","species":"Human","type":"","gender":"unknown",\
@@ -71,7 +71,7 @@ func person(_ id: Int64, _ mark: String = "", episodes: [String] = ["e/1", "e/2"
     """
 }
 
-func people(_ ids: some Sequence<Int>, _ mark: String = "") -> [String] { ids.map { person(Int64($0), mark) } }
+func people(_ ids: some Sequence<Int>, mark: String = "") -> [String] { ids.map { person(Int64($0), mark: mark) } }
 
 /// Pages of two.
 func paired(_ records: [String]) -> [[String]] {
@@ -102,7 +102,7 @@ struct Pull {
   }
 
   /// - Parameter pages: `nil`: upstream says it is as it was.
-  func pages(_ resource: Resource, _ pages: [[String]?]) async throws {
+  func pages(_ resource: Resource, pages: [[String]?]) async throws {
     let addresses = pages.indices.map { address($0 + 1) }
     let known = try await cache.known(resource.name, addresses: addresses)
     for (index, records) in pages.enumerated() {
@@ -119,7 +119,7 @@ struct Pull {
     }
   }
 
-  func answers(_ resource: Resource, _ records: [String]) async throws {
+  func answers(_ resource: Resource, records: [String]) async throws {
     let body = Array("[\(records.joined(separator: ","))]".utf8)
     var decoder = RecordDecoder(try RecordPlan(resource))
     let scan = try decoder.scan(answer: body)
@@ -135,19 +135,19 @@ extension Cache {
   func mirror(
     _ pages: [[String]?], answers: [String] = [], removal: RemovalDecision.Removal = .missing, at date: Date = noon
   ) async throws -> SyncRecord {
-    try await mirror(.character, pages, answers: answers, removal: removal, at: date)
+    try await mirror(.character, pages: pages, answers: answers, removal: removal, at: date)
   }
 
   /// A whole sync of one resource.
   func mirror(
-    _ resource: Resource, _ pages: [[String]?], answers: [String] = [],
+    _ resource: Resource, pages: [[String]?], answers: [String] = [],
     removal: RemovalDecision.Removal = .missing, at date: Date = noon
   ) async throws -> SyncRecord {
     let record = try begin(at: date)
     let pull = Pull(cache: self)
-    try await pull.pages(resource, pages)
+    try await pull.pages(resource, pages: pages)
     _ = try compare()
-    if !answers.isEmpty { try await pull.answers(resource, answers) }
+    if !answers.isEmpty { try await pull.answers(resource, records: answers) }
     return try publish(record, [resource.name: RemovalDecision(removal, proof: .count)], at: date, history: ninetyDays)
   }
 }

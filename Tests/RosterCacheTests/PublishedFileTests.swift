@@ -24,7 +24,7 @@ struct PublishedFileTests {
     let first = try #require(fileStatus(path)).st_ino
     _ = try await cache.mirror([nil])
     #expect(try #require(fileStatus(path)).st_ino == first)
-    _ = try await cache.mirror([[person(1, "!"), person(3)]])
+    _ = try await cache.mirror([[person(1, mark: "!"), person(3)]])
     #expect(try text() == "3 3\n")
     #expect(try #require(fileStatus(path)).st_ino != first)
     await cache.close()

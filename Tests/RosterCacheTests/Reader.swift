@@ -57,7 +57,7 @@ final class Reader {
   }
 
   func finish() throws -> Verdict {
-    try CacheFile.touch(stop, 0o600)
+    try CacheFile.touch(stop, mode: 0o600)
     let answer = line()
     #expect(end() == 0)
     return try JSONDecoder().decode(Verdict.self, from: Data(answer.utf8))

@@ -11,17 +11,17 @@ import Testing
 struct ReaderGrowthTests {
   private static let day = 86_400.0
 
-  private func expectGrowth(_ limit: Double, _ steps: (Int) async throws -> Int) async throws {
+  private func expectGrowth(_ limit: Double, steps: (Int) async throws -> Int) async throws {
     let (few, many) = (try await steps(500), try await steps(2_000))
     #expect(few > 0)
     #expect(Double(many) / Double(few) < limit, "\(few) steps, and \(many) for 4 times as much")
   }
 
   /// A cache with that many records, changes, and syncs with a row in `sync_resources`.
-  private func filled(_ folder: Folder, _ count: Int, isText: Bool = false) async throws -> Cache {
+  private func filled(_ folder: Folder, count: Int, isText: Bool = false) async throws -> Cache {
     let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
     let cache = try await folder.define([resource])
-    _ = try await cache.mirror(resource, GrowthKind.changed.before(count).pages)
+    _ = try await cache.mirror(resource, pages: GrowthKind.changed.before(count).pages)
     let old = noon.addingTimeInterval(-Self.day * 2).rfc3339
     try await cache.perform("fill") { database in
       let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count)) "
@@ -41,7 +41,7 @@ struct ReaderGrowthTests {
 
   private func pruningSteps(_ count: Int, history: Duration) async throws -> (steps: Int, folder: Folder) {
     let folder = try Folder()
-    let cache = try await filled(folder, count)
+    let cache = try await filled(folder, count: count)
     var record = try await cache.begin(at: noon)
     (record.outcome, record.finishedAt) = (.failed, noon.rfc3339)
     let steps = Steps()
@@ -71,9 +71,9 @@ struct ReaderGrowthTests {
     }
   }
 
-  private func readingSteps(_ count: Int, _ read: (CacheReader) throws -> Void) async throws -> Int {
+  private func readingSteps(_ count: Int, read: (CacheReader) throws -> Void) async throws -> Int {
     let folder = try Folder()
-    let cache = try await filled(folder, count)
+    let cache = try await filled(folder, count: count)
     await cache.close()
     let reader = try CacheReader(path: folder.cache)
     let steps = Steps()
@@ -124,8 +124,8 @@ struct ReaderGrowthTests {
       let folder = try Folder()
       let resource = kind.resource(isText: isText, isAfter: false)
       let cache = try await folder.define([resource])
-      if kind != .first { _ = try await cache.mirror(resource, kind.before(count).pages) }
-      _ = try await cache.mirror(resource, kind.after(count).pages, present: kind.present(count), .dryRun)
+      if kind != .first { _ = try await cache.mirror(resource, pages: kind.before(count).pages) }
+      _ = try await cache.mirror(resource, pages: kind.after(count).pages, present: kind.present(count), kind: .dryRun)
       let reader = try CacheReader(path: folder.cache)
       let steps = Steps()
       reader.database.tick(every: Int32(Steps.grain)) { steps.tick() }

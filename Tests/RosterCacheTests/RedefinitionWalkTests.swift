@@ -54,7 +54,7 @@ struct RedefinitionWalkTests {
       lists: lists.map { .init(table: $0, at: pointer($1), columns: $2) })
   }
 
-  private func rows(_ folder: Folder, _ resource: Resource) throws -> [JSONValue] {
+  private func rows(_ folder: Folder, resource: Resource) throws -> [JSONValue] {
     let tables = try ResourceTables(resource)
     return try folder.ask("SELECT \(tables.jsonText()) FROM \(tables.table) r ORDER BY \(tables.keyColumn)").map {
       try JSONValue(json: $0.utf8).inOrder
@@ -70,7 +70,7 @@ struct RedefinitionWalkTests {
     let folder = try Folder()
     var definition = Self.definition(&dice)
     let cache = try await folder.define([definition])
-    _ = try await cache.mirror(definition, [records])
+    _ = try await cache.mirror(definition, pages: [records])
     await cache.close()
     for _ in 0..<6 {
       definition = Self.definition(&dice)
@@ -78,15 +78,15 @@ struct RedefinitionWalkTests {
       try folder.expectSound([definition])
       let other = try Folder()
       let fresh = try await other.define([definition])
-      _ = try await fresh.mirror(definition, [records])
+      _ = try await fresh.mirror(definition, pages: [records])
       await fresh.close()
-      #expect(try rows(folder, definition) == rows(other, definition), "\(definition)")
+      #expect(try rows(folder, resource: definition) == rows(other, resource: definition), "\(definition)")
       guard Bool.random(using: &dice) else { continue }
       let next = try await folder.define([definition])
-      let report = try await next.mirror(definition, [records])
+      let report = try await next.mirror(definition, pages: [records])
       #expect(report.added + report.removed == 0)
       await next.close()
-      #expect(try rows(folder, definition) == rows(other, definition), "\(definition)")
+      #expect(try rows(folder, resource: definition) == rows(other, resource: definition), "\(definition)")
     }
   }
 }

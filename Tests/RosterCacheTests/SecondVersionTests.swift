@@ -115,7 +115,7 @@ struct SecondVersionTests {
     var resource = Resource.character
     func feed() async throws -> [String] {
       let cache = try await folder.define([resource])
-      _ = try await cache.mirror(resource, [people(1...2), people(3...4)])
+      _ = try await cache.mirror(resource, pages: [people(1...2), people(3...4)])
       await cache.close()
       return try folder.ask("SELECT feed FROM cache_info")
     }
@@ -140,7 +140,7 @@ struct SecondVersionTests {
     let cache = try await folder.define([resource])
     _ = try await cache.mirror([people(1...2), people(3...4)])
     let record = try await cache.begin(at: noon)
-    try await cache.append([Pull(cache: cache).received(resource, 1, people(1...2, "!"))])
+    try await cache.append([Pull(cache: cache).received(resource, 1, people(1...2, mark: "!"))])
     try await cache.end(record, at: noon, history: ninetyDays)
     await cache.close()
     let feed = try folder.ask("SELECT feed FROM cache_info")
@@ -151,7 +151,7 @@ struct SecondVersionTests {
     #expect(known[address(1)]?.state == .kept && known[address(2)]?.state == .published)
     await next.close()
     let again = try await folder.define([resource])
-    _ = try await again.mirror(resource, [people(1...2, "!"), people(3...4)])
+    _ = try await again.mirror(resource, pages: [people(1...2, mark: "!"), people(3...4)])
     await again.close()
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
     #expect(try folder.ask("SELECT definition ->> '$.audit_every' FROM resources") == ["never"])

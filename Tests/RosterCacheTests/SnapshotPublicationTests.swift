@@ -130,7 +130,7 @@ struct SnapshotPublicationTests {
     try emptyLog()
     let record = try await cache.begin(at: noon)
     if confirmed {
-      try await Pull(cache: cache).pages(.character, pages.map { _ in nil })
+      try await Pull(cache: cache).pages(.character, pages: pages.map { _ in nil })
     } else {
       for (index, page) in pages.enumerated() {
         try await cache.append([Pull(cache: cache).received(.character, index + 1, page ?? [])])
@@ -186,9 +186,9 @@ struct SnapshotPublicationTests {
     let cache = try await folder.define(all)
     let record = try await cache.begin(at: noon)
     let pull = Pull(cache: cache)
-    try await pull.pages(.character, paired(people(1...3)))
-    try await pull.pages(.location, [places])
-    try await pull.pages(.episode, [pilots])
+    try await pull.pages(.character, pages: paired(people(1...3)))
+    try await pull.pages(.location, pages: [places])
+    try await pull.pages(.episode, pages: [pilots])
     #expect(try await cache.compare().map(\.distinct) == [3, 1, 1])
     let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     #expect([report.added, report.records, report.pages] == [5, 5, 4])
@@ -207,8 +207,8 @@ struct SnapshotPublicationTests {
     let next = try await folder.define(fewer)
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
     let second = try await next.begin(at: noon)
-    try await Pull(cache: next).pages(.episode, [nil])
-    try await Pull(cache: next).pages(issue, [[#"{"node":"a","title":"Bug"}"#]])
+    try await Pull(cache: next).pages(.episode, pages: [nil])
+    try await Pull(cache: next).pages(issue, pages: [[#"{"node":"a","title":"Bug"}"#]])
     _ = try await next.compare()
     let published = try await next.publish(second, [:], at: noon, history: ninetyDays)
     #expect(published.outcome == .published && published.added == 1 && published.records == 2)
@@ -226,23 +226,24 @@ struct SnapshotPublicationTests {
   @Test("C5.5: text keys have record ids that no other key gets; every type of column is in changes as JSON")
   func textKeys() async throws {
     let cache = try await folder.define([issue])
-    func record(_ node: String, _ rest: String = "") -> String { #"{"node":"\#(node)","title":"T \#(node)"\#(rest)}"# }
+    func record(_ node: String, rest: String = "") -> String { #"{"node":"\#(node)","title":"T \#(node)"\#(rest)}"# }
     let rich = record(
       "b",
-      #","number":7,"score":1.5,"locked":true,"closed_at":null,"reactions":{"+1": 2},"labels":[{"name":"x","color":"red","id":9}],"flags":[true,false]"#
+      rest:
+        #","number":7,"score":1.5,"locked":true,"closed_at":null,"reactions":{"+1": 2},"labels":[{"name":"x","color":"red","id":9}],"flags":[true,false]"#
     )
-    _ = try await cache.mirror(issue, [[record("a"), rich]])
+    _ = try await cache.mirror(issue, pages: [[record("a"), rich]])
     #expect(try folder.ask("SELECT record_id || node FROM issues ORDER BY 1") == ["1a", "2b"])
     #expect(
       try folder.ask("SELECT issue_id || position || name || color || extra FROM issue_labels") == [#"20xred{"id":9}"#])
-    _ = try await cache.mirror(issue, [[record("a")]])
-    #expect(try await cache.mirror(issue, [nil]).removed == 1)
+    _ = try await cache.mirror(issue, pages: [[record("a")]])
+    #expect(try await cache.mirror(issue, pages: [nil]).removed == 1)
     #expect(
       try folder.ask("SELECT before FROM changes") == [
         #"{"node":"b","title":"T b","number":7,"score":1.5,"locked":true,"closed_at":null,"reactions":{"+1":2},"#
           + #""extra":null,"labels":[{"name":"x","color":"red","extra":{"id":9}}],"flags":[true,false]}"#
       ])
-    #expect(try await cache.mirror(issue, [[record("a"), record("c")]]).added == 1)
+    #expect(try await cache.mirror(issue, pages: [[record("a"), record("c")]]).added == 1)
     #expect(try folder.ask("SELECT record_id || node FROM issues ORDER BY 1") == ["1a", "3c"])
     await cache.close()
     try folder.expectSound([issue])
@@ -253,7 +254,7 @@ struct SnapshotPublicationTests {
     let running = Mutex<Cache?>(nil)
     let cache = try await folder.define { running.withLock { $0 }?.interruptPublish() }
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, paired(people(1...4_000)))
+    try await Pull(cache: cache).pages(.character, pages: paired(people(1...4_000)))
     _ = try await cache.compare()
     running.withLock { $0 = cache }
     await #expect(throws: CancellationError.self) {
@@ -286,7 +287,8 @@ struct SnapshotPublicationTests {
   func texts() async throws {
     let cache = try await folder.define()
     let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
-    let odd = person(1, #"é\u0301 \"'\\ \u0000 👽\n"#, episodes: ["", #"\"\\\u0001"#, "👽"], more: #","deep":\#(deep)"#)
+    let odd = person(
+      1, mark: #"é\u0301 \"'\\ \u0000 👽\n"#, episodes: ["", #"\"\\\u0001"#, "👽"], more: #","deep":\#(deep)"#)
     #expect(try await cache.mirror([[odd]]).added == 1)
     #expect(try folder.ask("SELECT reason FROM rejects") == [])
     #expect(try await cache.mirror([[odd + " "]]).outcome == .unchanged)

@@ -95,7 +95,7 @@ extension CacheReader {
     try read {
       let tables = try tables(resource)
       let choice = isAbsent ? RecordChoice.absent : try search.flatMap { try tables.choice($0) } ?? .all
-      let total = try count(tables, choice)
+      let total = try count(tables, choice: choice)
       let pages = (total + Listing.pageSize - 1) / Listing.pageSize
       // SQLite treats a negative limit as no limit.
       let limit = page == nil ? -1 : Listing.pageSize
@@ -110,7 +110,7 @@ extension CacheReader {
   }
 
   /// The number of all records is stored: SQLite would read the whole table to count its rows.
-  private func count(_ tables: ResourceTables, _ choice: RecordChoice) throws -> Int {
+  private func count(_ tables: ResourceTables, choice: RecordChoice) throws -> Int {
     let name = tables.resource.name
     if case .all = choice {
       return try database.first("SELECT records FROM resources WHERE name = ?", .text(name)) { $0.int(0) } ?? 0
@@ -176,9 +176,9 @@ extension ResourceTables {
     let texts = resource.columns.filter { $0.type == .text }
     let keys = keyParts.map { resource.columns[$0] }
     let others = [searched, texts, resource.columns].lazy.map { $0.filter { !keys.contains($0) } }
-    return keys + (others.first { !$0.isEmpty } ?? []).prefix(Self.mostTelling)
+    return keys + (others.first { !$0.isEmpty } ?? []).prefix(Self.maxTelling)
   }
 
   /// More columns do not fit a line.
-  private static let mostTelling = 6
+  private static let maxTelling = 6
 }
