@@ -34,6 +34,6 @@ enum Stranger {
   /// file open for writing, programs started by other tests would inherit it, and the copy could not be executed
   /// (execve(2), ETXTBSY).
   static func copyRosterctl(to path: String) async throws {
-    #expect(try await Program.run(try Program.tool("cp"), [try Program.built("rosterctl"), path]).exit == 0)
+    #expect(try await Program.run(try Program.tool("cp"), arguments: [try Program.built("rosterctl"), path]).exit == 0)
   }
 }

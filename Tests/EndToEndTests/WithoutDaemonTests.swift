@@ -47,7 +47,7 @@ import Testing
     try await withSite { site in
       for form in [[], ["--json"]] {
         let outcome = try await Program.run(
-          try Program.built("rosterctl"), [command, "--cache", site.cache] + form,
+          try Program.built("rosterctl"), arguments: [command, "--cache", site.cache] + form,
           environment: ["ROSTERD_STATUS_SOCKET": site.socket])
         #expect(outcome.exit == 3 && outcome.output.isEmpty && outcome.error.count { $0 == "\n" } == 1)
         #expect(outcome.error.contains("(\(site.socket)): no daemon answers"))

@@ -25,7 +25,7 @@ extension PublicAPI {
     ]
   ) { call, world in
     if let key = call.key(below: "/customers/"), let id = Int(key.dropFirst("cus_".count)) {
-      return switch world.record("customers", id) {
+      return switch world.record("customers", id: id) {
       case nil: .json(("error", .text("resource_missing")), status: 404)
       // A deleted record is still listed.
       case (.deleted, _)?: .json(("id", .text(key)), ("object", .text("customer")), ("deleted", .boolean(true)))
@@ -97,7 +97,7 @@ extension PublicAPI {
   ) { call, world in
     if let key = call.key(below: "/issue/"), let id = Int(key).map({ $0 - 10_000 }) {
       try call.allow("fields")
-      return switch world.record("issues", id) {
+      return switch world.record("issues", id: id) {
       case nil, (.deleted, _)?: .json(("errorMessages", .list([.text("Issue does not exist")])), status: 404)
       case (.moved, _)?:
         .json(
@@ -107,7 +107,7 @@ extension PublicAPI {
       }
     }
     if let key = call.key(below: "/project/"), key != "search" {
-      let found = world.record("projects", Int(key).map { $0 - 5000 })
+      let found = world.record("projects", id: Int(key).map { $0 - 5000 })
       guard let found, found.fate == nil else { return .json(("errorMessages", .list([])), status: 404) }
       return .json(found.json)
     }
@@ -121,7 +121,7 @@ extension PublicAPI {
       return .json(
         ("self", .text("\(call.origin)/rest/api/2/project/search")), ("maxResults", .integer(size)),
         ("startAt", .integer(from)), ("total", .integer(projects.count)),
-        ("isLast", .boolean(from + size >= projects.count)), ("values", .list(projects.page(from, size))))
+        ("isLast", .boolean(from + size >= projects.count)), ("values", .list(projects.page(from, size: size))))
     }
     guard call.path == "/search/jql" else { throw Refusal(status: 410, why: "removed: CHANGE-2046") }
     try call.allow("jql", "fields", "maxResults", "nextPageToken")
@@ -137,7 +137,7 @@ extension PublicAPI {
     // The last page has no token.
     let next = isLast ? [] : [JSONValue.Member("nextPageToken", .text("token-\(from + size)"))]
     return .json(
-      .object([.init("isLast", .boolean(isLast)), .init("issues", .list(issues.page(from, size)))] + next))
+      .object([.init("isLast", .boolean(isLast)), .init("issues", .list(issues.page(from, size: size)))] + next))
   }
 
   private static let jiraIssue: @Sendable (Int, Int) -> String = { id, edition in
@@ -194,7 +194,7 @@ extension PublicAPI {
     let digits = cursor.map { $0.dropFirst("eyJvIjoi".count).dropLast("==".count) }
     guard let from = digits.map({ Int($0) }) ?? 0 else { throw Refusal(status: 400, why: "no such cursor") }
     let tickets = world.records("tickets")
-    let page = tickets.page(from, size)
+    let page = tickets.page(from, size: size)
     // The last page has a cursor, too.
     let after = JSONValue.text("eyJvIjoi\(from + page.count)==")
     return .json(

@@ -39,7 +39,7 @@ extension PublicAPI {
     guard call["User-Agent"] != nil else { throw Refusal(status: 403, why: "no User-Agent") }
     let home = "/repos/octocat/hello-world/issues"
     if let number = call.key(below: home + "/") {
-      switch world.record("issues", Int(number)) {
+      switch world.record("issues", id: Int(number)) {
       case nil: return .json(("message", .text("Not Found")), status: 404)
       case (.moved, _)?:
         let location = "\(call.origin)/repositories/2/issues/77"
@@ -73,7 +73,7 @@ extension PublicAPI {
     let next = "<\(address)&after=\(cursor)&page=\(page + 1)>; rel=\"next\""
     let first = "<\(address)&page=1>; rel=\"first\""
     return .json(
-      .list(issues.page(from, size)),
+      .list(issues.page(from, size: size)),
       headers: [.init("Link", from + size < issues.count ? "\(next), \(first)" : first)])
   }
 
@@ -146,7 +146,7 @@ extension PublicAPI {
     let size = min(try call.integer("per_page", or: 20, in: 1...1000), 100)
     let after = try call.integer("id_after", or: 0, in: 0 ... .max)
     let rest = world.records("projects").filter { ($0["id"]?.integer ?? 0) > after }
-    let page = rest.page(0, size)
+    let page = rest.page(0, size: size)
     // No X-Total, because there may be more than 10,000 records.
     guard rest.count > size, let last = page.last?["id"]?.integer else { return .json(.list(page)) }
     let query = "membership=true&order_by=id&pagination=keyset&per_page=\(size)&sort=asc"

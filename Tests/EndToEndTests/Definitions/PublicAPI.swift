@@ -97,7 +97,7 @@ struct World: Sendable {
   func records(_ kind: String) -> [JSONValue] { (listed[kind] ?? []).map(\.json) }
 
   /// A record by its own id, listed or not.
-  func record(_ kind: String, _ id: Int?) -> (fate: PublicAPI.Fate?, json: JSONValue)? {
+  func record(_ kind: String, id: Int?) -> (fate: PublicAPI.Fate?, json: JSONValue)? {
     guard let id else { return nil }
     if let gone = gone[kind]?[id] { return (gone.fate, gone.json) }
     return listed[kind]?.first { $0.id == id }.map { (nil, $0.json) }
@@ -151,7 +151,7 @@ final class PublicServer: Sendable {
         for (name, value) in api.headers where call[name] != value {
           throw Refusal(status: name == "Authorization" ? 401 : 400, why: "\(name) is missing")
         }
-        return validated(try api.answer(call, state.world), call)
+        return validated(try api.answer(call, state.world), call: call)
       } catch {
         let refusal = error as? Refusal
         state.refused.append("\(call.address): \(refusal?.why ?? "\(error)")")
@@ -161,7 +161,7 @@ final class PublicServer: Sendable {
   }
 
   /// A 304 has the other headers, too (RFC 9110 §13.1.2).
-  private func validated(_ response: Response, _ call: Call) -> Response {
+  private func validated(_ response: Response, call: Call) -> Response {
     guard api.hasETags, response.status == 200 else { return response }
     // FNV-1a with 64 bits: a fingerprint only needs to differ between versions of a page.
     let print = response.body.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
@@ -264,5 +264,5 @@ extension Response {
 
 extension Array {
   /// A page of this size from a position, counted from 0.
-  func page(_ from: Int, _ size: Int) -> [Element] { Array(dropFirst(from).prefix(size)) }
+  func page(_ from: Int, size: Int) -> [Element] { Array(dropFirst(from).prefix(size)) }
 }
