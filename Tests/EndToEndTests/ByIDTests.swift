@@ -43,7 +43,7 @@ extension CacheTrials {
         testDescription: "several: all of them", missing: [5, 9], fault: answer("[\(object("9")),\(object("5"))]"),
         end: .updated),
       Case(
-        testDescription: "several: all, and others nobody asked for", missing: [5, 9],
+        testDescription: "several: all, and records without a request", missing: [5, 9],
         fault: answer("[\(object("1")),\(object("5")),\(object("9")),\(object("777"))]"), end: .updated),
       Case(
         testDescription: "several: only others", missing: [5, 9], fault: answer("[\(object("1")),\(object("777"))]"),

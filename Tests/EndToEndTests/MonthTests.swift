@@ -89,12 +89,12 @@ import Testing
     guard let path = Self.environment["ROSTER_MONTH_REPORT"] else { return }
     let ledger = month.ledger
     var lines = [
-      "\(days) days", "syncs: \(ledger.outcomes), by the budget broken off: \(month.overBudget)",
+      "\(days) days", "syncs: \(ledger.outcomes), interrupted by the budget: \(month.overBudget)",
       "upstream: \(ledger.upstream)", "rosterd:  \(ledger.rows)",
       "requests of processes that ended meanwhile: \(ledger.unfinished), retries never sent: \(ledger.unsent)",
       "tokens: \(ledger.expired) expired, \(ledger.refused) refused, \(ledger.granted) granted, \(ledger.late) late",
-      "answers: \(ledger.answers), broken off: \(ledger.cuts)", "most requests in a day: \(month.maxRequests)",
-      "reader (snapshots, changes, read anew): \(reader.output)",
+      "answers: \(ledger.answers), interrupted: \(ledger.cuts)", "most requests in a day: \(month.maxRequests)",
+      "reader (snapshots, changes, read from scratch): \(reader.output)",
     ]
     lines += month.extents.enumerated().map { day, extent in
       let files = extent.files.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")

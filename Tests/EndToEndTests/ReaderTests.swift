@@ -123,7 +123,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "C4.5, C4.7: a reader that holds a transaction fails no sync; status explains the WAL, which shrinks afterwards"
+      "C4.5, C4.7: an open transaction of a reader fails no sync; status explains the WAL, which shrinks afterwards"
     )
     func pinned() async throws {
       try await withSite(.pages(20)) { site in

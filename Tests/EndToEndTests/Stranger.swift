@@ -12,7 +12,7 @@ enum Stranger {
 
   /// The prefix that runs a command as another user. Skips the test if it is not run by root.
   static func prefix(user: uid_t = reader, group: gid_t = group) throws -> [String] {
-    guard geteuid() == 0 else { try skip("only root can be somebody else") }
+    guard geteuid() == 0 else { try skip("only root can become another user") }
     return [
       try Program.tool("setpriv"), "--reuid", "\(user)", "--regid", "\(group)", "--clear-groups", "--no-new-privs",
     ]

@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("After SIGKILL of a sync no output says that it runs or that all is well; while it runs, the output says so")
+  @Test("After SIGKILL of a sync no output claims that it runs or that all is well; a running sync is shown")
   func killed() async throws {
     try await withSite(.pages(3)) { site in
       _ = try await site.sync()

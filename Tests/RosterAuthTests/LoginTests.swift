@@ -113,7 +113,7 @@ struct LoginTests {
     #expect(failure.hint == "run rosterd login again")
   }
 
-  @Test("T12.1: an address that is no web address is no device code")
+  @Test("T12.1: a device code needs a web address")
   func foreignAddress() async {
     endpoint.answer(200, body: Self.device.replacing("https://auth.test/d", with: "javascript:alert"))
     let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }

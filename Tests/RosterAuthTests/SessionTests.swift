@@ -103,7 +103,7 @@ struct SessionTests {
     }
     #expect(failure?.kind == .configuration)
     #expect(failure?.description.contains("/etc/rosterd/credentials/\(file)") == true)
-    // What check looks for (L7.1).
+    // `rosterd check` looks for the same file (L7.1).
     #expect(TokenSettings.sample(flow).neededCredentials.first == file)
   }
 

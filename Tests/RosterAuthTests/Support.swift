@@ -7,7 +7,7 @@ import Synchronization
 
 @testable import RosterAuth
 
-/// Tells what was recorded, and waits for it: a test is woken by what it waits for.
+/// Records values and waits for them, so that a test resumes with the value that it needs.
 final class Recorder<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
@@ -151,7 +151,7 @@ final class Bench: Sendable {
 
   var status: TokenStatus? { statuses.all.last }
 
-  /// As many requests as that, each of which wants a token.
+  /// Starts requests that need a token each.
   func requests(_ count: Int) -> [Task<Token?, any Error>] {
     let keeper = keeper
     return (0..<count).map { _ in Task { try await keeper.current() } }
@@ -203,7 +203,7 @@ extension TokenExchange {
     answer: Answer(access: JSONPointer(segments: ["access"]), refresh: JSONPointer(segments: ["refresh"])))
 }
 
-/// What a call throws, if it is a `Failure`.
+/// The `Failure` that a call throws.
 func failure<T: Sendable>(of work: () async throws -> T) async -> Failure? {
   do {
     _ = try await work()
@@ -234,7 +234,7 @@ struct LineHandler: LogHandler {
 }
 
 extension Bench {
-  /// Puts a file where the store's folder was, so that nobody, not even root, can write it.
+  /// Replaces the store's folder by a file, so that not even root can write the store.
   func breakStore() throws {
     let state = workspace.path("state")
     try FileManager.default.removeItem(atPath: state)

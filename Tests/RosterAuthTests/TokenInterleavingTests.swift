@@ -22,7 +22,7 @@ struct TokenInterleavingTests {
     var usedFresh = false
   }
 
-  /// What happens to the daemon meanwhile.
+  /// An event of the daemon meanwhile.
   private enum Happening: String {
     /// SIGHUP with `auth.flow` "none", and with the flow that was.
     case off, on
@@ -38,7 +38,7 @@ struct TokenInterleavingTests {
     /// The one access token that upstream takes now; nil: none.
     var accepted: Secret?
     var killsLeft: Int
-    /// In this order.
+    /// Events in their order.
     var happenings: [Happening] = []
     /// Upstream takes no refresh token (T13.4).
     var refusesRefreshes = false
@@ -194,7 +194,7 @@ struct TokenInterleavingTests {
       """
   }
 
-  /// Without the names of the requests.
+  /// The phase without the names of the requests.
   private func phase(_ machine: TokenMachine) -> String {
     guard case .busy(_, let sequel) = machine.phase else { return "" }
     return "\(sequel.hasNote) \(sequel.isSuperseded) \(sequel.waiters.count)"

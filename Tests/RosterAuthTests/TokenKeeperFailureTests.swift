@@ -106,7 +106,7 @@ struct TokenKeeperFailureTests {
     #expect(after?.cause.contains(bench.settings.mayHaveRotated) == !unsent)
   }
 
-  @Test("T5.3: a refusal says so too if an earlier process had the attempt without an answer")
+  @Test("T5.3: a refusal also reports an attempt without an answer in an earlier process")
   func rotatedUnseenBefore() async throws {
     let bench = try Bench { $0.retry.maxRetries = 0 }
     try await bench.keeper.syncBegins()
@@ -118,11 +118,11 @@ struct TokenKeeperFailureTests {
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
   }
 
-  @Test("T5.3: a refusal says so too if a process was killed during its request, but not if that had an answer")
+  @Test("T5.3: a refusal also reports a process that was killed during its request, unless the request had an answer")
   func killed() async throws {
     let (bench, request) = try await Bench.refreshing()
     #expect(bench.stored?.unanswered == true)
-    // As it is on the disk when the process is killed.
+    // The store on disk at the kill.
     let next = try Bench(workspace: bench.workspace)
     try await next.keeper.syncBegins()
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)

@@ -119,7 +119,7 @@ struct TokenMachineTests {
     }
   }
 
-  /// "action/phase after it" and the events that lead there. What is not named is ignored and leaves the phase.
+  /// "action/phase after it" and the events that lead there. Other events are ignored and do not change the phase.
   private static let table: [State: [String: [Input]]] = [
     .empty: [
       "refresh/waiting": [.wanted, .rejectedCurrent, .rejectedLate],

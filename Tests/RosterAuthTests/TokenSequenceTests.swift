@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterAuth
 
-/// What several events in a row come to.
+/// Results of several events in a row.
 struct TokenSequenceTests {
   /// One with client credentials whose refresh token is being tried.
   private static func clientWorld() -> TokenWorld {
@@ -73,7 +73,7 @@ struct TokenSequenceTests {
     world.machine.accepted(used)
     _ = world.rejected(used)
     world.due()
-    #expect(world.sent == 3, "T3: once it has worked, a 401 is met by another")
+    #expect(world.sent == 3, "T3: after the token has worked, a 401 causes another refresh")
   }
 
   @Test("T2.2: a token that expires after its arrival is refreshed in the same sync")

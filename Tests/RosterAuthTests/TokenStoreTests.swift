@@ -89,7 +89,7 @@ struct TokenStoreTests {
     #expect(try store.load() == Self.session)
   }
 
-  // In a process of its own: the umask is all threads'.
+  // The test runs in its own process, because all threads share the umask.
   @Test("T4.2: the file is 0600 and its folders are 0700 whatever the umask")
   func modes() async {
     await #expect(processExitsWith: .success) {

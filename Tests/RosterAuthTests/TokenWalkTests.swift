@@ -15,7 +15,7 @@ struct TokenWalkTests {
       var walk = Walk(&generator)
       for _ in 0..<100 { walk.step(&generator) }
       walk.settle()
-      #expect(walk.world.waiting.isEmpty, "seed \(seed): somebody waits for ever")
+      #expect(walk.world.waiting.isEmpty, "seed \(seed): a request waits for ever")
     }
   }
 

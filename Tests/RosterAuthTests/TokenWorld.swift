@@ -4,8 +4,8 @@ import Testing
 
 @testable import RosterAuth
 
-/// The machine with everything that it commands reduced to flags: does what it asks, and asserts at each step what must
-/// hold in every reachable state (design 3).
+/// The machine, with its surroundings reduced to flags. It performs the machine's actions, and asserts after each step
+/// the invariants of every reachable state.
 struct TokenWorld: Equatable {
   enum Outcome: Equatable {
     case token(Token?)
@@ -18,7 +18,7 @@ struct TokenWorld: Equatable {
   private(set) var isWaiting = false
   private(set) var sending: TokenMachine.Attempt?
   private(set) var writing: Session?
-  /// What a restart would find.
+  /// The session that a restart would read.
   private(set) var disk: Session?
   private(set) var files: Credentials
   /// The access tokens that the credential files have held, which are on disk too.
@@ -109,7 +109,7 @@ struct TokenWorld: Equatable {
     act { $0.storeFailed(.store("write", path: "f", cause: "full"), now: $1) }
   }
 
-  /// As the keeper takes a configuration and the credential files, at SIGHUP and before each sync.
+  /// Reads the configuration and the credential files as the keeper does, at SIGHUP and before each sync.
   mutating func reload(_ flow: Flow, files: Credentials) {
     self.files = files
     noteFiles()
@@ -169,7 +169,7 @@ struct TokenWorld: Equatable {
       outcome = Outcome(release.result)
     case .ignore: outcome = .token(nil)
     case .send, .coolDown:
-      Issue.record("a request is told to \(action)")
+      Issue.record("a request got the action \(action)")
       outcome = .token(nil)
     }
     if case .token(let token?) = outcome {
@@ -235,7 +235,7 @@ struct TokenWorld: Equatable {
   private func check() {
     #expect(Set(machine.waiters) == waiting)
     #expect(machine.waiters.count == waiting.count)
-    #expect(waiting.isEmpty || isBusy, "nobody waits for nothing")
+    #expect(waiting.isEmpty || isBusy, "a request waits although no work is in flight")
     switch machine.phase {
     case .idle, .unstored: #expect(!isBusy)
     case .busy(.waiting, _): #expect(isWaiting)

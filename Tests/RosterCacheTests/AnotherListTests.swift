@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterCache
 
-/// What a definition that asks for another list comes to (P8).
+/// Definitions that request another list (P8).
 struct AnotherListTests {
   let folder: Folder
   init() throws { folder = try Folder() }
@@ -47,7 +47,7 @@ struct AnotherListTests {
     try await Pull(cache: next).pages(second, pages: paired(people))
     let found = try #require(try await next.compare().first)
     #expect(found.listChanged && found.missing == 2 && found.skipped == 2)
-    // One that could remove nobody leaves it to the next.
+    // A sync that may not remove records leaves this to the next one.
     #expect(
       try await next.publish(record, ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays).removed
         == 0)

@@ -109,7 +109,7 @@ import Testing
     let answer = try await next.changes(FeedRequest(since: before.last, feed: before.feed, resource: issue.name))
     #expect(isAnew(answer))
     guard case .noResource = try await next.changes(FeedRequest(since: 0, resource: issue.name)) else {
-      Issue.record("a resource that went")
+      Issue.record("a removed resource")
       return
     }
     await next.close()
@@ -153,7 +153,7 @@ import Testing
     for part in ["roster.db", "roster.db-wal", "roster.db-shm"] {
       try FileManager.default.removeItem(atPath: "\(folder.path)/\(part)")
     }
-    // Until it is made anew there is no other.
+    // The feed keeps its id until the cache is replaced.
     #expect(try page(try await reader.changes(FeedRequest(since: 3, feed: before.feed))).last == 3)
     #expect(try follower.next().isEmpty)
     _ = try await cache.mirror([people(1...2)])
@@ -217,7 +217,7 @@ import Testing
   }
 }
 
-/// What a command ends with.
+/// Exit code of a command.
 private func shell(_ command: String) throws -> Int32 {
   var pid: pid_t = 0
   var actions = posix_spawn_file_actions_t()

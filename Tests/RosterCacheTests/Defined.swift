@@ -15,7 +15,7 @@ extension Folder {
     try await Cache.open(path: cache, upstream: upstream, resources: resources, now: noon, logger: quiet, tick: tick)
   }
 
-  /// What another process finds that comes after a kill: the files as they are, under another folder's name.
+  /// A copy of the files in another folder, as a process finds them after a kill.
   func copy() throws -> Folder {
     let other = try Folder()
     for name in try names() { try other.write(bytes(name), to: name) }
@@ -84,8 +84,7 @@ func answer(_ records: [String]) -> [UInt8] {
 
 func address(_ number: Int) -> String { "/page?page=\(number)" }
 
-/// One sync of one or several resources, as the sync does it: what is byte for byte as it was is confirmed, the rest
-/// appended.
+/// One sync of one or several resources: identical pages are confirmed, and the others are appended.
 struct Pull {
   let cache: Cache
   var validators = true
@@ -101,7 +100,7 @@ struct Pull {
       digest: try await cache.digest(body), scan: try decoder.scan(page: body))
   }
 
-  /// - Parameter pages: `nil`: upstream says it is as it was.
+  /// - Parameter pages: `nil` is a page that upstream calls unchanged.
   func pages(_ resource: Resource, pages: [[String]?]) async throws {
     let addresses = pages.indices.map { address($0 + 1) }
     let known = try await cache.known(resource.name, addresses: addresses)

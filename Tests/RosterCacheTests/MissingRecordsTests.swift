@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterCache
 
-/// What becomes of records that a pull has missed, or met twice (P7, P8).
+/// Records that a pull has missed, or received twice (P7, P8).
 struct MissingRecordsTests {
   let folder: Folder
   init() throws { folder = try Folder() }
@@ -45,7 +45,7 @@ struct MissingRecordsTests {
       _ = try await cache.mirror(resource, pages: paired(people(1...4)))
       #expect(try await cache.mirror(resource, pages: [nil, [person(3)]]).removed == 0)
       #expect(try await cache.absent() == ["character": 1])
-      // Seen once more: the count begins anew.
+      // The record is seen again: the count starts from zero.
       #expect(try await cache.mirror(resource, pages: [nil, people(3...4)]).outcome == .unchanged)
       #expect(try await cache.absent().isEmpty)
       _ = try await cache.mirror(resource, pages: [nil, [person(3)]])
@@ -75,7 +75,7 @@ struct MissingRecordsTests {
     let record = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(.character, pages: [[person(1), person(3, mark: "?")], nil])
     #expect(try await cache.compare().first?.repeats == 1)
-    // 2 is gone, asked for and not there; 3 is on a later page, which is as it was.
+    // 2 is removed: a request did not find it. 3 is on a later page, which is unchanged.
     let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     #expect([report.changed, report.removed] == [0, 1])
     #expect(try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 3"])

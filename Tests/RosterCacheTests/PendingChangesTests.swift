@@ -102,7 +102,7 @@ struct PendingChangesTests {
     #expect(report.outcome == .tried && report.records == 5 && report.pages == 2)
     let shown = ["character added 9", "character changed 4 name status", "character removed 3", "character removed 6"]
     #expect(try folder.pending().lines() == shown)
-    // Where not all could be asked for, nobody goes.
+    // No record is removed if not all of them could be requested.
     record = try await next.begin(at: noon)
     try await Pull(cache: next).pages(.character, pages: [nil, [person(9)]])
     _ = try await next.compare()
@@ -132,7 +132,7 @@ struct PendingChangesTests {
     await next.close()
   }
 
-  @Test("A page that is not whole is left out with all later ones, and the answer says so")
+  @Test("A truncated page is left out with all later ones, and the answer reports it")
   func torn() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
@@ -233,7 +233,7 @@ struct PendingChangesTests {
       try await cache.confirm(
         "character",
         [
-          // The first came again, as it was.
+          // The first page arrived again, unchanged.
           ConfirmedPage(
             number: number, page: try #require(known[address(number)]), receivedAt: number == 1 ? later : nil)
         ])

@@ -33,7 +33,7 @@ struct PublishedFileTests {
 
   @Test("C8.1: roster.db.published has mode 0640 whatever the umask")
   func umask() async {
-    // In a process of its own: the umask is all threads'.
+    // The test runs in its own process, because all threads share the umask.
     await #expect(processExitsWith: .success) {
       Glibc.umask(0o777)
       let folder = try Folder()

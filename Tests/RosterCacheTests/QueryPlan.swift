@@ -20,7 +20,7 @@ struct QueryPlan: Sendable {
     }
   }
 
-  /// As the plan names it: by its alias, or else with its schema.
+  /// The table's name in the plan: its alias, or else its name with the schema.
   private static func table(_ step: String) -> String? {
     let words = step.split(separator: " ")
     return ["SCAN", "SEARCH"].contains(words.first) ? words.dropFirst().first.map { bare(String($0)) } : nil
@@ -93,11 +93,11 @@ struct QueryPlan: Sendable {
   }
 }
 
-/// Where a statement names a table, and the conditions beside it.
+/// The part of a statement that names a table, with its conditions.
 private struct Scope {
   let table: String
   private let alias: String
-  /// Of `WHERE` and `ON`, without what is in parentheses.
+  /// Conditions of `WHERE` and `ON`, without the text in parentheses.
   private let conditions: [String]
 
   /// - Parameter alias: As `EXPLAIN QUERY PLAN` names the table, without its schema.

@@ -75,7 +75,7 @@ struct QueryPlanTests {
     await cache.close()
   }
 
-  /// What a copy to another database reads after its first time.
+  /// Reads the rows that a copy to another database needs after its first time.
   private func export(_ reader: CacheReader) throws {
     try reader.export { snapshot in
       _ = try snapshot.changedResources(after: 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterCache
 
-/// Another process that reads a cache in a loop, until it is told to finish.
+/// Another process that reads a cache in a loop until `finish`.
 final class Reader {
   struct Verdict: Decodable {
     /// The first read that was not of one snapshot; empty: none.
@@ -63,7 +63,7 @@ final class Reader {
     return try JSONDecoder().decode(Verdict.self, from: Data(answer.utf8))
   }
 
-  /// Where a test gave up, nobody tells it to finish.
+  /// Ends the process if the test failed before `finish`.
   deinit {
     guard pid > 0 else { return }
     kill(pid, SIGKILL)

@@ -51,7 +51,7 @@ struct ReaderGrowthTests {
     return (steps.count, folder)
   }
 
-  @Test("P5.3: pruning costs as much as there is to prune")
+  @Test("P5.3: the cost of pruning depends on the pruned changes only")
   func pruning() async throws {
     try await expectGrowth(6) { count in
       let (steps, folder) = try await pruningSteps(count, history: .seconds(Self.day))
@@ -92,7 +92,7 @@ struct ReaderGrowthTests {
     }
   }
 
-  @Test("A search costs as much as it finds")
+  @Test("The cost of a search depends on its results only")
   func search() async throws {
     try await expectGrowth(6) { count in
       try await readingSteps(count) { reader in
@@ -102,7 +102,7 @@ struct ReaderGrowthTests {
     }
   }
 
-  @Test("Following all changes costs as much as there are, for one resource too", arguments: [nil, "other"])
+  @Test("The cost of following depends on the number of changes only, for one resource too", arguments: [nil, "other"])
   func feed(resource: String?) async throws {
     try await expectGrowth(6) { count in
       try await readingSteps(count) { reader in

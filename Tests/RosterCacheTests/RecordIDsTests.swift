@@ -53,7 +53,7 @@ struct RecordIDsTests {
     var slug = thing("slug", type: .text)
     slug.columns.append(.init("node", at: JSONPointer(segments: ["node"])))
     let records = [#"{"slug":"x","node":"a"}"#, #"{"slug":"y","node":"b"}"#]
-    // Between the two `a` and `b` were the keys, and had ids.
+    // Meanwhile `a` and `b` were the keys, and had ids.
     #expect(try await mirror(slug, records: records) == ["14x", "15y"])
   }
 
@@ -67,7 +67,7 @@ struct RecordIDsTests {
     #expect(try rows(thing("node", type: .integer)).isEmpty)
     #expect(try folder.ask("SELECT records FROM cache_info") == ["0"])
     try folder.expectSound([thing("node", type: .integer)])
-    // What is lost here comes back with the next sync, and is told.
+    // The lost record returns with the next sync, which reports it.
     let next = try await folder.define([thing("id", type: .integer)])
     let report = try await next.mirror(thing("id", type: .integer), pages: [[record(1, node: "a")]])
     #expect(report.added == 1)

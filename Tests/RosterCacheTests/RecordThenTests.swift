@@ -120,7 +120,7 @@ import Testing
     #expect(try name("1", at: day(2)) == "Name 1!" && name("1", at: day(90)) == "Name 1!")
     _ = try await cache.mirror([people(1...9, mark: "?")], at: day(120))
     await cache.close()
-    // Changes before 30 have ended; the sync of day 60 tells that none of them was later.
+    // Changes before day 30 have expired. The sync of day 60 shows that there was no later one.
     #expect(try name("1", at: day(61)) == "Name 1!" && name("1", at: day(119)) == "Name 1!")
     #expect(try isUnknown("1", at: day(31)))
   }

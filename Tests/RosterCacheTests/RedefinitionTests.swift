@@ -209,7 +209,7 @@ struct RedefinitionTests {
           .init("id", at: JSONPointer(segments: ["id"]), .integer), .init("name", at: JSONPointer(segments: ["name"])),
         ])
     }
-    // Names of temporary tables are anybody's too.
+    // A resource may have the name of a temporary table.
     let first = [named("a", table: "answers"), named("b", table: "missing"), named("c", table: "came")]
     let cache = try await folder.define(first)
     let record = try await cache.begin(at: noon)

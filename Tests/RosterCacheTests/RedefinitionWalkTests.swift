@@ -6,8 +6,8 @@ import Testing
 
 @testable import RosterCache
 
-/// Seeded definitions of the same records: a cache that goes from one to the next has what one has that was made by the
-/// last.
+/// Seeded definitions of the same records. A cache that changes from one to the next equals a new cache with the last
+/// one.
 struct RedefinitionWalkTests {
   private static let document = [
     #"{"id":ID,"node":"n-ID","a":"é\"ID","e":"\u00e9\/","n":ID,"r":ID.5,"b":true,"o":{"x":"xID","y":9,"z":{"deep":"dID","w":[1,{}]}},"#,
@@ -92,7 +92,7 @@ struct RedefinitionWalkTests {
 }
 
 extension JSONValue {
-  /// What the cache cannot know of what a column had is left out: the order of members, and how a number was written.
+  /// Details that a column loses are left out: the order of members, and the digits of a number.
   fileprivate var inOrder: JSONValue {
     switch self {
     case .number: .number("\(number ?? 0)")

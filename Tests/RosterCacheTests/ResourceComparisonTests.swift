@@ -69,7 +69,7 @@ struct ResourceComparisonTests {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
     _ = try await cache.begin(at: noon)
-    // Page 1 is as it was; page 2 now brings 1 once more, and 3 and 4 are lost.
+    // Page 1 is unchanged; page 2 now contains 1 again, and 3 and 4 are lost.
     let found = try await compare(cache, [nil, people([1, 5])])
     #expect(found.distinct == 3 && found.repeats == 1 && found.missing == 2 && found.snapshot == 4)
     #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [3, 4])

@@ -34,7 +34,7 @@ struct ResourcePublicationTests {
     try folder.expectSound()
   }
 
-  /// As where each page names the next one: addresses stay while the pages' numbers move.
+  /// Moves the numbers of pages and keeps their addresses, as with a style whose pages name the next one.
   private func move(_ cache: Cache, to numbers: [Int: Int]) async throws {
     let record = try await cache.begin(at: noon)
     let known = try await cache.known("character", addresses: numbers.keys.map(address))

@@ -35,7 +35,7 @@ struct SecondVersionTests {
     }
   }
 
-  /// As its configuration says.
+  /// The resources of its configuration.
   private static let resources = [pilot, ticket, site]
 
   private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
@@ -161,7 +161,7 @@ struct SecondVersionTests {
   func rolledBack() async throws {
     try take("second")
     let database = try Database(path: folder.cache, access: .writer)
-    // In the way of a column that version 3 adds.
+    // This column has the name of a column of version 3.
     try database.execute("ALTER TABLE resources ADD COLUMN distrusted_since TEXT")
     database.close()
     await #expect(throws: Failure.self) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterCache
 
-@Suite("What a copy to another database reads")
+@Suite("Rows that a copy to another database reads")
 struct SnapshotExportTests {
   @Test("D4.1: tables have the types of the definition and their keys", arguments: [false, true])
   func tables(isText: Bool) async throws {

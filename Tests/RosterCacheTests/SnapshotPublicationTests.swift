@@ -93,7 +93,7 @@ struct SnapshotPublicationTests {
         == ["1:2:3:300", "2:2:3:121"])
     await cache.close()
     try folder.expectSound()
-    // Who comes back is not removed any more.
+    // A record that returns is no longer removed.
     let again = try await folder.define()
     _ = try await again.mirror([nil, [person(4), person(3)]])
     #expect(try folder.ask("SELECT count(*) FROM removed") == ["0"])
@@ -101,7 +101,7 @@ struct SnapshotPublicationTests {
     try folder.expectSound()
   }
 
-  /// The numbers of the pages that stand in the log, from 1 (sqlite.org/fileformat2.html#walformat).
+  /// The numbers of the pages in the log, from 1 (sqlite.org/fileformat2.html#walformat).
   private func loggedPages() throws -> Set<Int> {
     let log = [UInt8](try folder.bytes("roster.db-wal"))
     return Set(
@@ -165,7 +165,7 @@ struct SnapshotPublicationTests {
         == ["2character11", "3character12"])
     await cache.close()
     try folder.expectSound()
-    // It is seen again, on a page that came, while the rejected one counts as listed.
+    // It is seen again on a received page, and the rejected record counts as listed.
     let next = try await folder.define()
     #expect(try await next.mirror([people(1...2)]).outcome == .published)
     #expect(try folder.ask("SELECT count(*) FROM rejects") == ["0"])

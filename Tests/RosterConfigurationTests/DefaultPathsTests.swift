@@ -62,7 +62,7 @@ import Testing
     #expect(DefaultPaths.cache(environment: environment, isRoot: true).path == "/var/lib/rosterd/roster.db")
   }
 
-  @Test("A home that is no folder has no configuration file, which is no fault")
+  @Test("A home that is not a folder has no configuration file, which is no fault")
   func noHome() {
     let found = DefaultPaths.cache(environment: ["HOME": "/dev/null"], isRoot: false, system: system)
     #expect(found == DefaultPaths(path: "/dev/null/.local/state/rosterd/roster.db"))

@@ -122,13 +122,13 @@ import Testing
   static let disagreements = [
     Disagreement("a page that vanishes", match: .page(5), fault: .vanished),
     Disagreement("the last page vanishes", match: .page(7), fault: .vanished),
-    Disagreement("a page tells of more", match: .page(3), fault: .info(count: 141)),
-    Disagreement("a page tells of fewer", match: .page(7), fault: .info(count: 139)),
-    Disagreement("a page tells of more pages", match: .page(2), fault: .info(pages: 8)),
-    Disagreement("page 1 tells of more", match: .page(1), fault: .info(count: 141)),
-    Disagreement("page 1 tells of more pages", match: .page(1), fault: .info(pages: 8)),
-    Disagreement("page 1 tells of fewer pages", match: .page(1), fault: .info(pages: 6)),
-    Disagreement("all tell of more", match: .anyPage, fault: .info(count: 141)),
+    Disagreement("a page announces more", match: .page(3), fault: .info(count: 141)),
+    Disagreement("a page announces fewer", match: .page(7), fault: .info(count: 139)),
+    Disagreement("a page announces more pages", match: .page(2), fault: .info(pages: 8)),
+    Disagreement("page 1 announces more", match: .page(1), fault: .info(count: 141)),
+    Disagreement("page 1 announces more pages", match: .page(1), fault: .info(pages: 8)),
+    Disagreement("page 1 announces fewer pages", match: .page(1), fault: .info(pages: 6)),
+    Disagreement("all announce more", match: .anyPage, fault: .info(count: 141)),
   ]
 
   @Test(

@@ -48,7 +48,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
       #"{"r":["a","é\n",null,{"value":"x","more":[1]},7]}"#,
       objects: #"{"r":[{"value":"a"},{"value":"é\n"},{"value":null},{"value":"x","more":[1]},{"value":7}]}"#,
       resource: shaped(.values, columns: [text("id", place: "/value")], key: "/value"))
-    // What no column takes is in extra.
+    // Fields without a column are in extra.
     try expectSame(
       #"{"r":[{"id":1}, "b", [1, 2]]}"#, objects: #"{"r":[{"id":1},{"value":"b"},{"value":[1, 2]}]}"#,
       resource: shaped(.values, columns: [integer("id", place: "/id")], key: "/id"))
@@ -174,7 +174,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(decoded.records.map(\.columns) == [["2", nil], ["3", "x"]])
   }
 
-  @Test("R1: conditions and the value of the last record are those of the object that the record stands for")
+  @Test("R1: conditions and the value of the last record are those of the record's object")
   func places() throws {
     let after = { (place: String) in Resource.Pages(.after(param: .query("a"), at: at(place))) }
     try expectSame(
@@ -222,7 +222,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
         == #"["é"]"#)
   }
 
-  @Test("R1: random records of each shape are read as the objects that they stand for")
+  @Test("R1: random records of each shape are read as their objects")
   func random() throws {
     var random = SeededDice(seed: 24)
     let names = ["a", "id", "z", "é", "0", "10", "value", "x\\\"y"]

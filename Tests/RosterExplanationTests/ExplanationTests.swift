@@ -47,7 +47,7 @@ import Testing
     #expect(explanation.todo != "Nothing.", sourceLocation: sourceLocation)
   }
 
-  @Test("S9.1: distrusted validators are explained, also after syncs that went well")
+  @Test("S9.1: distrusted validators are explained, also after successful syncs")
   func distrusted() {
     var resource = DaemonStatus.CachedResource(
       name: "pilot", table: "pilots", records: 8, pages: 4, proof: "weak", absent: 0)

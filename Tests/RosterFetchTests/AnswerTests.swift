@@ -200,7 +200,7 @@ private enum Unreadable: CaseIterable {
     }
   }
 
-  @Test("P11.16: a body that is not the gzip of its header is retried once, and the message says so")
+  @Test("P11.16: a body that is not the gzip of its header is retried once, and the message reports it")
   func brokenCompression() async throws {
     let whole = try await packed()
     let bodies = [[], whole.dropLast(12), Array(whole.prefix(5)), whole + Array("tail".utf8), Array(json.utf8)]
@@ -326,7 +326,7 @@ private enum Unreadable: CaseIterable {
   }
 
   @Test(
-    "P6.1: a value that is no entity tag, or cannot be sent back unchanged, is no validator (RFC 9110 §8.8.3)",
+    "P6.1: a validator is an entity tag that can be sent back unchanged (RFC 9110 §8.8.3)",
     arguments: [
       "*", "", "abc", "W/", "W/*", "w/\"a\"", "\"a", "a\"", "\"", "\"a\"b\"", "\"a b\"", "\"a\", \"b\"",
     ])

@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test("G2.2: an absent, null or empty object ends the list; anything else that is no object is malformed")
+  @Test("G2.2: an absent, null or empty object ends the list; any other value is malformed")
   func ends() throws {
     for end in ["null", "{}", #"{"a":null}"#] { #expect(try second(end) == nil) }
     for odd in [#""x""#, "7", "true", "[]", #"[{"a":1}]"#] {

@@ -243,7 +243,7 @@ import Testing
 
   // MARK: By key
 
-  @Test("P8.6, P8.7: by_key answers with a record or a list; 404 and 410 mean that there is none")
+  @Test("P8.6, P8.7: by_key answers with a record or a list; 404 and 410 mean that the record does not exist")
   func byKey() async throws {
     try await withBench { _, bench in
       let one = try await bench.fetch(keys: ["1"])

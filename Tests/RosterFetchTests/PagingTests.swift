@@ -204,7 +204,7 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
-    "upstream.links = rebase does not accept a text that is no address",
+    "upstream.links = rebase accepts addresses only",
     arguments: ["ftp://x/y", "mailto:a@b", "http://"])
   func notRebased(address: String) throws {
     let style = paging(.next(at: at))

@@ -32,7 +32,7 @@ struct MarkTests {
   func times(text: String, value: Int64) { #expect(Self.since().mark(text)?.value == value) }
 
   @Test(
-    "I2.7: a value of another form is none",
+    "I2.7: a value of another form is not a mark",
     arguments: [
       "", "2026-02-30T00:00:00Z", "2026-13-01", "2026-11-23T25:00:00Z", "soon", "2026-11-23T09:00:00X", "1795424400",
     ])

@@ -18,7 +18,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
   }
 
   @Test(
-    "A text that is no HTTP date is refused",
+    "A text without an HTTP date is refused",
     arguments: [
       "", "0", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT",
       "Sun, 06 Nov 1994 08:49 GMT",
@@ -90,7 +90,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     #expect(answer(429, headers: reset).pause(now: today + 3600)?.duration == .zero)
   }
 
-  @Test("P11.7: Retry-After precedes the reset, which counts for rate limits only; the last of several headers counts")
+  @Test("P11.7: Retry-After precedes the reset, which applies to rate limits only; the last of several headers applies")
   func whichHeader() {
     let both = ["Retry-After": "7", "x-ratelimit-reset": "60", "x-ratelimit-remaining": "0"]
     #expect(answer(429, headers: both).pause(now: now)?.duration == .seconds(7))

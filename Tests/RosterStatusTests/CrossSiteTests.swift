@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "S10.1: a Host that is no loopback name is 403, and the answer says why",
+    "S10.1: a Host without a loopback name is 403, and the answer says why",
     arguments: [
       "evil.example", "evil.example:9718", "a", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.256",
       "127.1", "10.0.0.1", "[::2]", "[::1", "[::1]x", "localhost:9718x", "evil@localhost", "localhost@evil",

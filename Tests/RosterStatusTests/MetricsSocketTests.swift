@@ -6,7 +6,8 @@ import Testing
 @testable import RosterStatus
 
 @Suite struct MetricsSocketTests {
-  @Test("S11.1: the metrics socket lies beside the status socket, with its mode, and answers as long as that does")
+  @Test(
+    "S11.1: the metrics socket is in the folder of the status socket, with its mode, and answers as long as that does")
   func beside() async throws {
     try await withFolder { folder in
       let place = StatusServer.Place.path(folder + "/status.sock", mode: 0o640)
@@ -33,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("S11.1: with a passed socket the metrics socket lies beside that socket's name")
+  @Test("S11.1: with a passed socket the metrics socket is in that socket's folder")
   func passed() async throws {
     try await withFolder { folder in
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

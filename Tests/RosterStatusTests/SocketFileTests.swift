@@ -58,7 +58,7 @@ import Testing
     #expect(SocketFile.obstacle(ECONNREFUSED) == nil)
   }
 
-  @Test("S3.3: a file that is no socket is left alone (73), and no other file remains")
+  @Test("S3.3: a file other than a socket is left alone (73), and no other file remains")
   func noSocket() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"

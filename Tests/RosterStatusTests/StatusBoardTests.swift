@@ -294,7 +294,7 @@ extension JSONEncoder {
     return encoder
   }
 
-  @Test("S17.3: the message reports a cache that was moved aside, and what needs a restart, as long as that holds")
+  @Test("S17.3: the message reports a cache that was moved aside, and changes that need a restart, until they are over")
   func notes() {
     let board = makeBoard(cache: snapshot)
     board.report(Event(.configReloaded, reason: "a restart is needed for cache.path"))

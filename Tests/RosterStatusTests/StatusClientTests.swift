@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("The stream of rosterctl events ends if the daemon is killed; an answer that is no stream is no daemon")
+  @Test("The stream of rosterctl events ends if the daemon is killed; an answer without a stream is not a daemon's")
   func killed() async throws {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     let seen = try await follow(head + "18\r\nevent: x\ndata: {}\n\nevent\r\n1F\r\nevent")

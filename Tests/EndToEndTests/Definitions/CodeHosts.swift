@@ -64,7 +64,7 @@ extension PublicAPI {
     let from = (page - 1) * size
     guard (page == 1 ? home : "/repositories/1296269/issues") == call.path,
       call.parameter("after") == (page == 1 ? nil : githubCursor[from])
-    else { throw Refusal(status: 404, why: "an address that nobody gave") }
+    else { throw Refusal(status: 404, why: "an address that is not in any answer") }
     let since = call.parameter("since") ?? ""
     let issues = world.records("issues").filter { since <= $0["updated_at"]?.text ?? "" }
     let query = "state=all&sort=created&direction=asc&per_page=\(size)"

@@ -159,7 +159,8 @@ import Testing
     },
     Lie("a next page that is itself", pages: next) { page, _ in .page(items(page), members: [#""next":"/items""#]) },
     Lie("a next page that is a number", pages: next) { page, _ in .page(items(page), members: [#""next":2"#]) },
-    Lie("a next page that is no address", pages: next) { page, _ in .page(items(page), members: [#""next":"http://[""#])
+    Lie("a next page that is not an address", pages: next) { page, _ in
+      .page(items(page), members: [#""next":"http://[""#])
     },
     Lie("a Link that leads back", pages: link) { _, n in
       .page(items(1), headers: [.init("Link", "</items?page=\(n % 2)>; rel=\"next\"")])
@@ -167,7 +168,7 @@ import Testing
     Lie("a Link elsewhere", pages: link) { _, _ in
       .page(items(1), headers: [.init("Link", "<https://example.com/items?page=2>; rel=next")])
     },
-    Lie("more behind the last record for ever", pages: after) { _, _ in .page(items(3), members: [#""more":true"#]) },
+    Lie("more after the last record, endlessly", pages: after) { _, _ in .page(items(3), members: [#""more":true"#]) },
     Lie("a list that is an object", pages: count) { _, _ in .text(#"{"count":30,"items":{"1":{"id":1,"title":"lie"}}}"#)
     },
     Lie("a list that is null", pages: count) { _, _ in .text(#"{"count":30,"items":null}"#) },
@@ -184,9 +185,9 @@ import Testing
     Lie("new records for ever, by Link", pages: link) { _, n in
       .page(items(n), headers: [.init("Link", "<?n=\(n)>; rel=next")])
     },
-    Lie("new records for ever behind the last one", pages: after) { _, n in .page(items(n), members: [#""more":true"#])
+    Lie("new records after the last one, endlessly", pages: after) { _, n in .page(items(n), members: [#""more":true"#])
     },
-    Lie("more pages than anybody pulls", pages: endless) { page, _ in
+    Lie("more pages than a pull can have", pages: endless) { page, _ in
       .page(items(page), members: ["\"pages\":\(Int.max)"])
     },
     Lie("a total above which there is no number", pages: offset) { page, _ in .page(items(page), count: .max) },

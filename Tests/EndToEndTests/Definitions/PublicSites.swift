@@ -17,7 +17,7 @@ extension PublicAPI {
       "SELECT group_concat(category) FROM post_categories WHERE post_id = 16": ["1,5"],
     ]
   ) { call, world in
-    if call.key(below: "/posts/") != nil { throw Refusal(status: 401, why: "what is not published is not for all") }
+    if call.key(below: "/posts/") != nil { throw Refusal(status: 401, why: "unpublished posts need a login") }
     guard call.path == "/posts" else { throw Refusal(status: 404, why: "rest_no_route") }
     try call.allow("page", "per_page", "orderby", "order")
     try call.expect("orderby", "id")
