@@ -29,7 +29,8 @@ extension Grant {
     switch status {
     case 200...299: return try readGranted(response, now: now)
     case 400, 401, 403: throw .refused(status: status, said: ServerStatement(response))
-    case 408, 429, 500...599: throw .passing(.status(status), retryAfter: response.retryAfter(now: now))
+    case _ where StatusRule(status).retriesTokens:
+      throw .passing(.status(status), retryAfter: response.retryAfter(now: now))
     default: throw .other(status: status, said: ServerStatement(response))
     }
   }

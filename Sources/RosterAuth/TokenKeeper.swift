@@ -91,7 +91,7 @@ package actor TokenKeeper {
     let now = clock.moment
     act { $0.reconfigured(setup, session: session, now: now) }
     if change == .lift { machine.clearEnding() } else if retry { machine.beginTrial() }
-    // Without a session only the next sync shows whether upstream accepts requests again.
+    // Only the next sync shows whether upstream accepts requests without a session again.
     let stands = change == .none && settings.flow != .none
     status.lastError = machine.failure?.description ?? (stands ? status.lastError : nil)
     pushStatus()

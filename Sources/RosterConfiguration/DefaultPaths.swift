@@ -86,8 +86,8 @@ package struct DefaultPaths: Sendable, Equatable {
     return configuration
   }
 
-  /// True also if the path cannot be checked: the system's folders may be closed to this user, who is then informed. A
-  /// closed home belongs to another user, whose environment `setpriv` or `su` has left.
+  /// True also if the path cannot be checked: the system's folders may be closed to this user, and a message reports
+  /// it. A closed home belongs to another user, whose environment `setpriv` or `su` has left.
   private static func mayBeThere(_ path: String) -> Bool {
     access(path, F_OK) == 0 || errno == EACCES
   }

@@ -35,7 +35,7 @@ extension Credentials {
       throw unusable(error.text, hint: "see whether rosterd's user may read it")
     }
     guard var text = String(validating: bytes, as: UTF8.self) else {
-      throw unusable("it is not text", hint: "write the credential into it as it is")
+      throw unusable("it is not text", hint: "write only the credential into it")
     }
     // Swift counts CR LF as one character.
     if text.last?.isNewline == true { text.removeLast() }

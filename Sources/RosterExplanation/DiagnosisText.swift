@@ -176,7 +176,7 @@ extension Diagnosis.Kind {
     case .foreignLink:
       (
         "rosterd asks no other origin than upstream.base_url: a token must not go there.",
-        "Set upstream.base_url to where the API is, and restart rosterd. Behind a mirror or proxy set upstream.links = \"rebase\"."
+        "Set upstream.base_url to where the API is, and restart rosterd. For a mirror or proxy set upstream.links = \"rebase\"."
       )
     case .guarded:
       (

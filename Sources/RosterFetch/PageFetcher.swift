@@ -260,13 +260,13 @@ extension PageFetcher {
   private func expect(_ status: Int, response: Response) throws {
     if response.status == status { return }
     let isRateLimit = response.isRateLimit
-    let passing = isRateLimit || RetryTable.passing.contains(response.status)
+    let rule = StatusRule(response.status)
     let now = clock.now()
     let pause = response.pause(now: now)
     var fault = RequestFault(
-      passing ? .unreachable : .badAnswer,
+      isRateLimit ? .unreachable : rule.kind,
       cause: "upstream answered \(response.status)\(response.pauseClause(now: now))",
-      hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: passing),
+      hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: rule.retriesPages),
       reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
     fault.header = pause?.header

@@ -2,7 +2,7 @@ import RosterModel
 
 /// Proposals for `since`: an answer shows what a list could start from, but not how upstream is asked for it (L6.1).
 enum SinceChoice {
-  /// At most one note.
+  /// Returns at most one note.
   static func notes(_ resource: Resource, body: JSONValue, of records: [JSONValue]) -> [Note] {
     (token(in: body) ?? time(resource, records: records)).map { [$0] } ?? []
   }

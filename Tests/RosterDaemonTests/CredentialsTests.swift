@@ -79,7 +79,7 @@ struct CredentialsTests {
       try Credentials(folder: workspace.folder)
     }
     try workspace.write(bytes: [0xFF, 0xFE], to: "client_id")
-    #expect(throws: failure(path, cause: "it is not text", hint: "write the credential into it as it is")) {
+    #expect(throws: failure(path, cause: "it is not text", hint: "write only the credential into it")) {
       try Credentials(folder: workspace.folder)
     }
     try FileManager.default.removeItem(atPath: path)
