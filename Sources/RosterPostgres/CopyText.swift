@@ -37,7 +37,7 @@ package struct CopyText {
     case .boolean(let flag): bytes.append(UInt8(ascii: flag ? "t" : "f"))
     case .text(let text): if escape(text, isKey: isKey) { replaced += 1 }
     case .json(let json):
-      var scan = JSONText(json)
+      var scan = JSONBText(json)
       let isReplaced = scan.sanitise()
       let isBroken = scan.sanitised.withUnsafeBufferPointer { escape($0, isKey: false) }
       if isReplaced || isBroken { replaced += 1 }

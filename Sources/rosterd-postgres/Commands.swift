@@ -8,7 +8,7 @@ import RosterPostgres
 import RosterSystemd
 
 /// Follows until it is stopped.
-struct RunCommand: ParsableCommand {
+struct FollowCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Follows the cache until SIGTERM or SIGINT.")
   @OptionGroup var options: Options
@@ -22,7 +22,7 @@ struct RunCommand: ParsableCommand {
 }
 
 /// Catches up once.
-struct SyncCommand: ParsableCommand {
+struct CatchUpCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "sync", abstract: "Catches up once, then exits.")
   @OptionGroup var options: Options
   @Flag(help: "Copy everything again.")
