@@ -53,7 +53,7 @@ package struct StatusClient: Sendable {
           switch part {
           case .head(let head):
             guard head.status == .ok else {
-              throw socket.silent("another program answers ( \(head.status.code) to /v1/events)")
+              throw socket.silent("another program answers (\(head.status.code) to /v1/events)")
             }
             hasBegun = true
             if try await !opened() { return }
