@@ -26,7 +26,7 @@ struct SyncNow: AsyncParsableCommand {
   @Flag(help: "Follow the sync and exit as it ends.") var wait = false
   @Flag(help: "Let it remove more than sync.max_removal permits.") var allowRemoval = false
   @Flag(help: "Try the stored token of an ended session once more.") var retrySession = false
-  @Flag(help: "Transfer everything again. A sync that is not fresh is waited for first.") var fresh = false
+  @Flag(help: "Transfer everything again. If a sync runs that reuses pages, wait for its end first.") var fresh = false
   @Flag(help: "Print JSON: what the daemon answers, or with --wait the finished sync.") var json = false
 
   func run() async throws {
@@ -78,7 +78,7 @@ struct SyncNow: AsyncParsableCommand {
         if let report = try await recorded(sync, client: client) { return report }
       } while try await isRunning(sync, client: client)
     } catch let failure as Failure where failure.kind == .noDaemon {
-      // It answered a moment ago: the same as where its stream ends.
+      // The daemon answered a moment ago, so it has ended. The same failure as for the end of its stream follows.
     }
     throw Failure(
       .cancelled, step: "follow sync \(sync)", subject: "the daemon", cause: "it went away before the sync ended",
