@@ -16,7 +16,7 @@ package struct Each: Sendable, Equatable {
     package var test: Resource.Condition.Test
 
     /// Makes a condition.
-    package init(_ column: String, test: Resource.Condition.Test) {
+    package init(_ column: String, _ test: Resource.Condition.Test) {
       self.column = column
       self.test = test
     }
@@ -62,7 +62,7 @@ package struct ParentColumn: Sendable, Hashable {
   package var column: String
 
   /// The placeholder of that column.
-  package init(_ resource: String, column: String) {
+  package init(_ resource: String, _ column: String) {
     self.resource = resource
     self.column = column
   }
@@ -76,15 +76,13 @@ package struct ParentColumn: Sendable, Hashable {
   /// All placeholders of a text, in their order.
   package static func all(in text: String) -> [ParentColumn] {
     guard text.utf8.contains(UInt8(ascii: "{")) else { return [] }
-    return text.matches(of: pattern).map { ParentColumn(String($0.1), column: String($0.2)) }.filter {
-      $0.resource != key
-    }
+    return text.matches(of: pattern).map { ParentColumn(String($0.1), String($0.2)) }.filter { $0.resource != key }
   }
 
   /// The placeholder that is the whole text; nil for any other text.
   package init?(whole text: String) {
     guard let match = text.wholeMatch(of: Self.pattern), match.1 != Self.key else { return nil }
-    self.init(String(match.1), column: String(match.2))
+    self.init(String(match.1), String(match.2))
   }
 
   private static var pattern: Regex<(Substring, Substring, Substring)> {
@@ -105,7 +103,7 @@ extension Resource {
   /// The columns of ancestors that each list of the resource depends on, each once.
   package var neededParentColumns: [ParentColumn] {
     guard let each else { return [] }
-    let own = (each.changed + each.empty.map(\.column)).map { ParentColumn(each.parent, column: $0) }
+    let own = (each.changed + each.empty.map(\.column)).map { ParentColumn(each.parent, $0) }
     return (own + parentColumns.map(\.column)).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 }
