@@ -62,7 +62,7 @@ import Testing
       what: "/info/count (count) is absent", todo: "remove count or last"),
     answer("500", fault: .status(500), exit: 69, what: "answered 500", todo: "Ask who runs upstream"),
     answer("503", fault: .status(503), exit: 69, what: "a fault of upstream's own", todo: "curl -i 'http"),
-    answer("400", fault: .status(400), what: "refuses the request", todo: "query"),
+    answer("400", fault: .status(400), what: "refuses this form of the request", todo: "query"),
     answer("403", fault: .status(403), what: "does not allow this", todo: "auth.logout_status"),
     answer("410", fault: .status(410), what: "Nothing is at that address", todo: "upstream.base_url"),
     answer(
