@@ -31,7 +31,9 @@ package struct Explanation: Codable, Sendable, Equatable {
     what = told.filter { !$0.isEmpty }.joined(separator: " ")
     readers = situation.readers
     concerned = troubles.flatMap(\.concerned).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    todo = troubles.isEmpty ? situation.nothing : troubles.map { $0.todo(in: situation) }.joined(separator: " ")
+    let steps = troubles.map { $0.todo(in: situation) }
+    // A command at the very end has no full stop, so that it can be copied.
+    todo = steps.isEmpty ? situation.nothing : (steps.dropLast().map(\.asSentence) + steps.suffix(1)).joined(separator: " ")
     _since = OrNull(wrappedValue: situation.failed?.at ?? situation.main?.since)
     _nextAt = OrNull(wrappedValue: situation.nextAt)
   }

@@ -246,6 +246,14 @@ import Testing
     #expect(explanation.since == "2026-11-21T05:19:04.000Z")
   }
 
+  @Test("A step that ends with a command has a full stop if another step follows")
+  func steps() {
+    var alone = situation(failure(.unreachable, .dns))
+    #expect(Explanation(alone).todo.hasSuffix("getent hosts up.example"))
+    alone.silence = Failure(.noDaemon, step: "ask the daemon", subject: "/s", cause: "no daemon answers")
+    #expect(Explanation(alone).todo.contains("getent hosts up.example. If a daemon should run"))
+  }
+
   @Test("L11.1: a failed service comes first, before the older trouble of the cache")
   func failedService() {
     var alone = situation(failure(.unreachable, .connection))
