@@ -33,7 +33,8 @@ package struct Explanation: Codable, Sendable, Equatable {
     concerned = troubles.flatMap(\.concerned).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     let steps = troubles.map { $0.todo(in: situation) }
     // A command at the very end has no full stop, so that it can be copied.
-    todo = steps.isEmpty ? situation.nothing : (steps.dropLast().map(\.asSentence) + steps.suffix(1)).joined(separator: " ")
+    todo =
+      steps.isEmpty ? situation.nothing : (steps.dropLast().map(\.asSentence) + steps.suffix(1)).joined(separator: " ")
     _since = OrNull(wrappedValue: situation.failed?.at ?? situation.main?.since)
     _nextAt = OrNull(wrappedValue: situation.nextAt)
   }
