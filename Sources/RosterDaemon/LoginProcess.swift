@@ -18,14 +18,19 @@ package struct LoginProcess: Sendable {
   private let configuration: Configuration
   private let environment: [String: String]
   private let tell: @Sendable (String) -> Void
+  private let draw: @Sendable (String) -> Void
 
-  /// - Parameter tell: prints a line for people.
+  /// - Parameters:
+  ///   - tell: prints a line for people.
+  ///   - draw: shows an address to a camera, where the terminal can.
   package init(
-    _ configuration: Configuration, environment: [String: String], tell: @escaping @Sendable (String) -> Void
+    _ configuration: Configuration, environment: [String: String], tell: @escaping @Sendable (String) -> Void,
+    draw: @escaping @Sendable (String) -> Void
   ) {
     self.configuration = configuration
     self.environment = environment
     self.tell = tell
+    self.draw = draw
   }
 
   /// - Parameters:
@@ -82,6 +87,7 @@ package struct LoginProcess: Sendable {
     let device = try await login.deviceCode(at: address)
     tell("open \(device.address.printable) in any browser and enter the code \(device.userCode.printable)")
     if let complete = device.completeAddress { tell("or open \(complete.printable)") }
+    draw(device.completeAddress ?? device.address)
     return try await login.refreshToken(device)
   }
 
