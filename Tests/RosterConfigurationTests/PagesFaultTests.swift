@@ -14,7 +14,7 @@ struct PagesFaultTests {
     arguments: [
       (
         "style = \"pages\"",
-        "7: resource.thing.pages.style: \"pages\" is unknown; allowed: number offset cursor next link after one"
+        "7: resource.thing.pages.style: \"pages\" is unknown; allowed: number offset cursor next link after one record"
       ),
       (
         "size = 0",
