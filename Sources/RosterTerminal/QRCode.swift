@@ -170,7 +170,7 @@ package struct QRCode: Sendable, Equatable {
     }
   }
 
-  /// The value with the remainder of its division behind it.
+  /// The value, followed by the remainder of its division.
   private static func protected(_ value: Int, by polynomial: Int, count: Int) -> Int {
     var rest = value
     for _ in 0..<count { rest = rest << 1 ^ (rest >> (count - 1)) * polynomial }
