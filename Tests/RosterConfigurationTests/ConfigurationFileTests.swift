@@ -35,7 +35,7 @@ struct ConfigurationFileTests {
   }
 
   @Test(
-    "Thousands of faults in 256 KiB are reported within a moment, whatever their kind",
+    "Thousands of faults in 256 KiB are reported within a moment, whatever their kind", .serialized,
     arguments: [
       ("", "k", " = 1"), ("", "[resource.r", "]"), ("[upstream.headers]", "h", " = 1"),
       ("[resource.r]\npath = \"/r\"\n[resource.r.columns]", "c", " = 5"),
