@@ -59,6 +59,8 @@ struct MirroredTables {
       return switch test {
       case .text("absent"): value == nil
       case .text("present"): value != nil
+      case .object(let members) where members.map(\.name) == ["not"]:
+        !members[0].value.elements.contains(value ?? .null)
       default: value == test
       }
     }
@@ -226,7 +228,7 @@ extension Site {
     let found = try await rows(
       """
       WITH w(word) AS (VALUES \(values))
-      SELECT w.word, t.\(tables.keyColumn) FROM w JOIN \(tables.table)_fts f ON f.\(tables.table)_fts MATCH
+      SELECT w.word, t.\(tables.keyColumn) FROM w CROSS JOIN \(tables.table)_fts f ON f.\(tables.table)_fts MATCH
         '"' || w.word || '"' JOIN \(tables.table) t ON t.\(id) = f.rowid
       """)
     expectSame(found, words, "\(tables.table)_fts")

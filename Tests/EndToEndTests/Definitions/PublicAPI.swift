@@ -17,6 +17,8 @@ struct PublicAPI: Sendable {
     var count: Int
     /// The later fate of some records.
     var fates: [Int: Fate]
+    /// The fates that an incremental pull does not see; nil if each pull is whole.
+    var unseen: Set<Fate>?
     /// The JSON of a record. Editions are 1 and 2.
     var record: @Sendable (_ id: Int, _ edition: Int) -> String
   }
@@ -73,14 +75,17 @@ struct World: Sendable {
   /// The current state of records that are no longer listed.
   private(set) var gone: [String: [Int: (fate: PublicAPI.Fate, json: JSONValue)]] = [:]
 
-  /// - Parameter isLater: true if some records were added, some changed, and some are no longer listed.
-  init(_ api: PublicAPI, isLater: Bool) throws {
+  /// - Parameters:
+  /// - isLater: true if some records were added, some changed, and some are no longer listed.
+  /// - isIncremental: true for the world as incremental pulls see it: what they do not see is unchanged.
+  init(_ api: PublicAPI, isLater: Bool, isIncremental: Bool = false) throws {
     for kind in api.kinds {
       let last = isLater ? kind.count + 2 : kind.count
       for id in 1...last {
-        let isChanged = isLater && (id == 4 || id == kind.count || kind.fates[id] != nil)
+        let isUnseen = isIncremental && kind.fates[id].map { kind.unseen?.contains($0) == true } == true
+        let isChanged = isLater && !isUnseen && (id == 4 || id == kind.count || kind.fates[id] != nil)
         let json = try JSONValue(json: kind.record(id, isChanged ? 2 : 1).utf8)
-        if isLater, let fate = kind.fates[id] {
+        if isLater, !isUnseen, let fate = kind.fates[id] {
           gone[kind.name, default: [:]][id] = (fate, json)
         } else {
           listed[kind.name, default: []].append(Record(id: id, json: json))
@@ -95,6 +100,11 @@ struct World: Sendable {
   }
 
   func records(_ kind: String) -> [JSONValue] { (listed[kind] ?? []).map(\.json) }
+
+  /// The deleted records, by their own ids.
+  func deleted(_ kind: String) -> [Int: JSONValue] {
+    (gone[kind] ?? [:]).filter { $0.value.fate == .deleted }.mapValues(\.json)
+  }
 
   /// A record by its own id, listed or not.
   func record(_ kind: String, _ id: Int?) -> (fate: PublicAPI.Fate?, json: JSONValue)? {

@@ -155,12 +155,17 @@ extension PublicAPI {
     kinds: [
       Kind(
         name: "pages", resources: ["page"], count: 204, fates: [3: .deleted, 7: .moved, 9: .unlisted],
-        record: { id, edition in notionPage(id, edition) })
+        unseen: [.deleted, .moved, .unlisted], record: { id, edition in notionPage(id, edition) })
     ],
     asked: ["", #","start_cursor":"\#(notionID(101))""#, #","start_cursor":"\#(notionID(201))""#].map {
       "POST /databases/\(notionDatabase)/query "
         + #"{"sorts":[{"timestamp":"created_time","direction":"ascending"}],"page_size":100\#($0)}"#
     },
+    askedNext: [
+      "POST /databases/\(notionDatabase)/query "
+        + #"{"sorts":[{"timestamp":"created_time","direction":"ascending"}],"filter":{"timestamp":"last_edited_time","#
+        + #""last_edited_time":{"on_or_after":"2026-01-01T00:25:00.000Z"}},"page_size":100}"#
+    ],
     proof: ["page": "end"],
     seen: [
       """
@@ -192,7 +197,13 @@ extension PublicAPI {
     }
     let size = call.body["page_size"]?.integer ?? 100
     guard (1...100).contains(size) else { throw Refusal(status: 400, why: "page_size") }
-    let pages = world.records("pages")
+    var pages = world.records("pages")
+    if let filter = call.body["filter"] {
+      guard filter["timestamp"]?.text == "last_edited_time",
+        let since = filter["last_edited_time"]?["on_or_after"]?.text
+      else { throw Refusal(status: 400, why: "the filter") }
+      pages.removeAll { $0["last_edited_time"]?.text ?? "" < since }
+    }
     var from = 0
     // The cursor is the id of the next page; it must not be null or empty.
     if let cursor = call.body["start_cursor"] {
@@ -218,7 +229,7 @@ extension PublicAPI {
     let text = #"{"type":"text","text":{"content":"x","link":null},"plain_text":"Page \#(id) edition \#(edition)"}"#
     return """
       {"object":"page","id":"\(notionID(id))","created_time":"2026-01-01T00:00:00.000Z",
-      "last_edited_time":"2026-01-0\(edition)T\(midnight).000Z","created_by":{"object":"user","id":"u1"},
+      "last_edited_time":"2026-01-0\(edition)T00:\(id > 200 ? 30 : 10):00.000Z","created_by":{"object":"user","id":"u1"},
       "last_edited_by":{"object":"user","id":"u2"},"cover":null,"icon":null,
       "parent":{"type":"database_id","database_id":"\(notionDatabase)"},"archived":false,"in_trash":false,
       "properties":{"Name":{"id":"title","type":"title","title":[\(id % 5 == 0 ? "" : text)]},
