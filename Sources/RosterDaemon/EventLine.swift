@@ -58,7 +58,9 @@ extension Event {
     case .syncCancelled: "sync cancelled"
     case .validatorsDistrusted:
       "the validators of \(resource ?? "") lied (\(reason ?? "")): it is pulled whole, and synced without them from now on"
-    case .listReset: "upstream refused to go on with an incremental pull of \(resource ?? ""): it is pulled whole"
+    case .listReset:
+      "upstream \(reason == "token" ? "has forgotten the delta token" : "refused to continue an incremental pull") of "
+        + "\(resource ?? ""): the list is pulled whole"
     case .configReloaded: "configuration reloaded\(reason.map { "; \($0)" } ?? "")"
     case .configRefused: "the new configuration is refused, the old one stays: \(error ?? "")"
     case .daemonStopping: "stopping"

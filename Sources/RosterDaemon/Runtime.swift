@@ -76,7 +76,7 @@ struct Runtime: Sendable {
       let troubles = Troubles(beside: path, last: try await cache.lastTrouble())
       let limits = try Limits(configuration, cachePath: path, clock: clock, logger: logger)
       var facts = try await cache.facts()
-      if facts.last?.isDegraded == true || troubles.last?.kind == .ignoredSince { facts.last?.trouble = troubles.last }
+      if facts.last?.isDegraded == true || troubles.last?.kind.isNote == true { facts.last?.trouble = troubles.last }
       let board = board(configuration, path, clock, facts) {
         .init(
           interval: live.configuration.sync.interval, heldUntil: gate.until(clock), budget: limits.ledger.usage,

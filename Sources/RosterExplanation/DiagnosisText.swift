@@ -14,7 +14,7 @@ extension Diagnosis.Kind {
     case .drift, .circle, .ignoredParameter, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .wrongByKey,
       .validators, .absent:
       recordText
-    case .missed, .postponed, .ignoredSince: sinceText
+    case .missed, .postponed, .ignoredSince, .listReset: sinceText
     case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,
       .loggedOut, .tokenUnreachable, .missingCredential:
       credentialText
@@ -232,6 +232,11 @@ extension Diagnosis.Kind {
       (
         "Until then removed records stay, and records that incremental pulls miss are not found.",
         "Raise limit.budget above the requests of a whole pull (rosterd check prints them), or set a longer sync.interval or whole_every."
+      )
+    case .listReset:
+      (
+        "The same sync pulled the list whole, and lost nothing.",
+        "Nothing, if it is rare. If it happens in each sync, set a shorter sync.interval: upstream forgets tokens sooner, or lists fewer changes, than the syncs need."
       )
     default:
       (

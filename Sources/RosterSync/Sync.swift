@@ -30,6 +30,8 @@ package actor Sync {
   private var rejected: [RejectedRecord] = []
   /// The outcome of each list's last pull.
   private var pulled: [PullOutcome]
+  /// The first list whose incremental pull could not continue, for `explain`.
+  private var listReset: Diagnosis?
 
   /// - Parameters:
   /// - send: sends requests with the token, and counts into `tally`.
@@ -254,9 +256,9 @@ package actor Sync {
     for index in refused {
       for resource in lists[index].resources {
         let isForgotten = pulled[index].isTokenForgotten
-        let what = isForgotten ? "upstream has forgotten the delta token" : "upstream refused an incremental pull"
-        logger.notice(
-          "\(what) (\(pulled[index].refusal ?? 0)): the list is pulled whole", metadata: ["resource": "\(resource)"])
+        listReset =
+          listReset
+          ?? .listReset(resource, isTokenForgotten: isForgotten, status: pulled[index].refusal ?? 0)
         host.tell(Event(.listReset, resource: resource, reason: isForgotten ? "token" : "refused"))
         try await cache.discard(resource, keepsPublished: true)
       }
@@ -367,7 +369,8 @@ package actor Sync {
     var record = record.counting(tally.now)
     record.exit = 0
     record.error = machine.shortcoming
-    if let trouble = machine.trouble { record.trouble = trouble } else { record.trouble = try await ignoredSince() }
+    record.trouble = machine.trouble ?? listReset
+    if record.trouble == nil { record.trouble = try await ignoredSince() }
     let (clock, history) = (clock, host.settings.history)
     let requests = tally.now.requestsOf
     let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }

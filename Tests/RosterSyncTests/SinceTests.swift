@@ -63,6 +63,18 @@ struct SinceTests {
     #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?page=1"])
   }
 
+  @Test("L1.1, L1.3, I4.1: a fresh sync uses no mark, and the mark stays if it fails")
+  func freshFailure() async throws {
+    let whole = ["/items?page=1": [Self.item(1, 10), Self.item(2, 12)]]
+    let bench = try Self.bench(whole)
+    _ = try await bench.sync([Self.resource()])
+    Self.set(["/items?since=11&page=1": [Self.item(2, 13, "new")]], bench)
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync([Self.resource()], isFresh: true, after: 1).outcome == .failed)
+    #expect(try await bench.sync([Self.resource()], after: 2).changed == 1)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?since=11&page=1"])
+  }
+
   @Test("I1.2, S6.2: a whole pull without room in the budget is postponed, and degraded above twice whole_every")
   func postponed() async throws {
     var bench = try Self.bench([

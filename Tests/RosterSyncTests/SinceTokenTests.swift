@@ -87,16 +87,31 @@ struct SinceTokenTests {
     #expect(try bench.ask("SELECT coalesce(mark, 'none') FROM resource_lists") == ["none"])
   }
 
-  @Test("I7.2, S7.1: a forgotten token leads to a whole pull in the same sync", arguments: [400, 404, 410])
+  @Test(
+    "I7.2, S7.1, S9.1: a forgotten token leads to a whole pull in the same sync, which is explained",
+    arguments: [400, 404, 410])
   func forgotten(status: Int) async throws {
     let bench = try Self.bench(Self.whole)
     _ = try await bench.sync([Self.tokens()])
     Self.set(Self.whole.merging(["/items?token=first": "\(status)"]) { $1 }, bench)
     _ = (bench.shelf.asked(), bench.reported())
-    #expect(try await bench.sync([Self.tokens()], after: 1).outcome == .unchanged)
+    let record = try await bench.sync([Self.tokens()], after: 1)
+    #expect(record.outcome == .unchanged && !record.isDegraded && record.trouble?.kind == .listReset)
+    #expect(record.trouble?.what.hasSuffix("(\(status))") == true)
     #expect(bench.shelf.asked().map(\.target) == ["/items?token=first", "/items", "/items?p=2"])
     let events = bench.reported().filter { $0.name == .listReset }
     #expect(events.map(\.resource) == ["item"] && events.map(\.reason) == ["token"])
+  }
+
+  @Test("L1.1, L1.3, I4.1: a fresh sync uses no delta token, and the token stays if it fails")
+  func freshFailure() async throws {
+    let bench = try Self.bench(Self.whole)
+    _ = try await bench.sync([Self.tokens()])
+    Self.set(["/items?token=first": Self.page([Self.item(2, "new")], token: "second")], bench)
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync([Self.tokens()], isFresh: true, after: 1).outcome == .failed)
+    #expect(try await bench.sync([Self.tokens()], after: 2).changed == 1)
+    #expect(bench.shelf.asked().map(\.target) == ["/items", "/items?token=first"])
   }
 
   @Test("I7.2, I4.1: nothing is dropped if the whole pull after a forgotten token fails")
