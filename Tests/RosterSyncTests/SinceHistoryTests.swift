@@ -46,13 +46,15 @@ struct SinceHistoryTests {
       upstream.live(seconds: Double.random(in: 1...pause, using: &dice), changes: Int.random(in: 0...5, using: &dice))
       let isQuiet = Bool.random(using: &dice) && !isBusy
       let killed = isQuiet && Int.random(in: 0..<6, using: &dice) == 0 ? Int.random(in: 1...3, using: &dice) : nil
+      // An interrupted sync keeps its pages for the next one, a killed one keeps what its files have.
+      let isKilled = Bool.random(using: &dice)
       let wrong = Double.random(in: -20_000...20_000, using: &dice)
       bench.shelf.update { $0.now = upstream.now + (step.isMultiple(of: 4) ? wrong : 0) }
       let before = try Cached(bench, step)
       upstream.begin(isQuiet: isQuiet, at: killed) { try? before.keep() }
       let record = try await bench.sync([resource], allowRemoval: true)
       if upstream.wasKilled {
-        try before.restore()
+        if isKilled { try before.restore() }
       } else if record.outcome == .failed {
         if isQuiet { faults.append("step \(step) failed: \(record.error ?? "")") }
       } else {
@@ -231,7 +233,9 @@ private final class ChangingUpstream: Sendable {
   func begin(isQuiet: Bool, at request: Int?, kill: @escaping @Sendable () -> Void) {
     state.withLock { state in
       (state.isQuiet, state.kill, state.killedAt) = (isQuiet, kill, request)
-      (state.requests, state.wasKilled, state.isWhole, state.began) = (0, false, false, state.time)
+      // The pages of an interrupted sync are of the time when it began.
+      if !state.wasKilled { (state.isWhole, state.began) = (false, state.time) }
+      (state.requests, state.wasKilled) = (0, false)
     }
   }
 
@@ -293,7 +297,7 @@ private final class ChangingUpstream: Sendable {
         state.kill?()
         state.wasKilled = true
       }
-      if state.wasKilled { return Response(status: 400) }
+      if state.wasKilled { return Response(status: 503) }
       state.time += Double.random(in: 1...max(1.1, slowest), using: &state.dice)
       if !state.isQuiet, Int.random(in: 0..<3, using: &state.dice) == 0 { change(&state, canDelete: false) }
       let target = String(request.url.dropFirst(Shelf.baseURL.count))
