@@ -106,6 +106,31 @@ struct IncrementalPullTests {
     try folder.expectSound([resource])
   }
 
+  @Test("I3.1: the cost of an incremental pull does not depend on the number of records in the cache")
+  func cost() async throws {
+    let (few, many) = (try await steps(of: 100), try await steps(of: 4000))
+    #expect(few > 0 && Double(many) < 1.5 * Double(few), "\(few) steps of 100 records, and \(many) of 4,000")
+  }
+
+  /// Steps of SQLite for an incremental pull of three changed records, after a whole one.
+  private func steps(of count: Int) async throws -> Int {
+    let folder = try Folder()
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(resource, [(1...count).map { Self.thing($0, $0, "old") }], "\(count)", cache)
+    // The first incremental pull prepares its tables.
+    _ = try await Self.publish(Self.pull(resource, [[Self.thing(1, count + 1, "new")]], in: cache), nil, cache)
+    let steps = Steps()
+    await cache.count(steps)
+    let changed = [1, count / 2, count].map { Self.thing($0, count + 2, "newer") }
+    let pulled = try await Self.pull(resource, [changed + [Self.thing(count + 1, count + 2)]], in: cache)
+    let record = try await Self.publish(pulled, "\(count + 2)", cache)
+    #expect(record.changed == 3 && record.added == 1)
+    let counted = steps.count
+    await cache.close()
+    return counted
+  }
+
   @Test("I6.1: of several records of a key the one with the highest value at since.at wins, and of equal ones the last")
   func winners() async throws {
     let resource = Self.resource()
