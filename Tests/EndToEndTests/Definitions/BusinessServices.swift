@@ -200,7 +200,7 @@ extension PublicAPI {
     "assignee":\(id % 3 == 0 ? "null" : #"{"accountId":"a","displayName":"Ada"}"#),
     "reporter":{"accountId":"b","displayName":"Bob"},"labels":["l\(id % 2)","all"],
     "components":[\(id % 2 == 0 ? #"{"id":"1","name":"core"}"# : "")],"created":"2026-01-01T00:00:00.000+0000",
-    "updated":"\(edition == 1 && id <= 200 ? "2025-11-30" : "2026-01-0\(edition)")T\(midnight).000-0800","resolutiondate":null,"customfield_10016":0.50}}
+    "updated":"\(edition == 1 && id <= 200 ? "2025-11-30" : "2025-12-31")T2\(edition):30:00.000-0800","resolutiondate":null,"customfield_10016":0.50}}
     """
   }
 

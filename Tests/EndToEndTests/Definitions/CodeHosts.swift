@@ -186,7 +186,7 @@ extension PublicAPI {
     ],
     // The notation of the records, and 5 minutes before the latest.
     askedNext: [
-      "/projects/278964/issues?scope=all&order_by=created_at&sort=asc&updated_after=2026-01-01T03%3A20%3A00.176Z&per_page=100"
+      "/projects/278964/issues?scope=all&order_by=created_at&sort=asc&updated_after=2026-01-01T13%3A20%3A00.176Z&per_page=100"
     ],
     proof: ["issue": "end"],
     seen: [
@@ -232,7 +232,7 @@ extension PublicAPI {
     return """
       {"id":\(9000 + id),"iid":\(id),"project_id":278964,"title":"Issue \(id) edition \(edition)",
       "description":\(id % 4 == 0 ? "null" : #""About \#(id)""#),"state":"opened","issue_type":"issue",
-      "created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-0\(edition)T0\(id / 60):\(minutes):00.176Z",
+      "created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-0\(edition)T1\(id / 60):\(minutes):00.176Z",
       "closed_at":null,"labels":["bug"\(id % 2 == 0 ? #","p0""# : "")],"milestone":null,"due_date":null,
       "author":{"id":1,"username":"ada","name":"Ada"},"assignees":[\(id % 3 == 0 ? #"{"id":2,"username":"bob"}"# : "")],
       "user_notes_count":\(edition),"upvotes":0,"downvotes":0,"confidential":false,

@@ -164,7 +164,7 @@ extension PublicAPI {
     askedNext: [
       "POST /databases/\(notionDatabase)/query "
         + #"{"sorts":[{"timestamp":"created_time","direction":"ascending"}],"filter":{"timestamp":"last_edited_time","#
-        + #""last_edited_time":{"on_or_after":"2026-01-01T00:25:00.000Z"}},"page_size":100}"#
+        + #""last_edited_time":{"on_or_after":"2026-01-01T10:25:00.000Z"}},"page_size":100}"#
     ],
     proof: ["page": "end"],
     seen: [
@@ -229,7 +229,7 @@ extension PublicAPI {
     let text = #"{"type":"text","text":{"content":"x","link":null},"plain_text":"Page \#(id) edition \#(edition)"}"#
     return """
       {"object":"page","id":"\(notionID(id))","created_time":"2026-01-01T00:00:00.000Z",
-      "last_edited_time":"2026-01-0\(edition)T00:\(id > 200 ? 30 : 10):00.000Z","created_by":{"object":"user","id":"u1"},
+      "last_edited_time":"2026-01-0\(edition)T10:\(id > 200 ? 30 : 10):00.000Z","created_by":{"object":"user","id":"u1"},
       "last_edited_by":{"object":"user","id":"u2"},"cover":null,"icon":null,
       "parent":{"type":"database_id","database_id":"\(notionDatabase)"},"archived":false,"in_trash":false,
       "properties":{"Name":{"id":"title","type":"title","title":[\(id % 5 == 0 ? "" : text)]},
