@@ -268,7 +268,8 @@ struct ConfigurationReader {
   /// The words of all keys and tables, which a syntax error may repeat.
   private static let words = Set(
     ConfigurationKey.all.flatMap { $0.path + [$0.name] } + [resource] + ResourceDraft.keys.map(\.name)
-      + ResourceDraft.tables + PagesDraft.keys.map(\.name) + ColumnDraft.keys.map(\.name))
+      + ResourceDraft.tables + PagesDraft.keys.map(\.name) + SinceDraft.keys.map(\.name) + EachDraft.keys.map(\.name)
+      + ColumnDraft.keys.map(\.name))
 
   /// The key or table on a line of a file that does not parse; nil if the line does not show it.
   /// - Returns: Its name, and its values in words. A table has no values.
@@ -292,7 +293,8 @@ struct ConfigurationReader {
   /// True if rosterd has a table of that name. Such a name contains no secret (T9).
   private static func isTable(_ name: String) -> Bool {
     if !names(in: name.split(separator: ".").map(String.init)).isEmpty { return true }
-    let definition = /resource(\.[a-z][a-z0-9_]{0,39}(\.(pages|columns|lists(\.[A-Za-z_][A-Za-z0-9_]*)?))?)?/
+    let definition =
+      /resource(\.[a-z][a-z0-9_]{0,39}(\.(pages|columns|inline|since(\.pages)?|each|lists(\.[A-Za-z_][A-Za-z0-9_]*)?))?)?/
     return name.wholeMatch(of: definition) != nil
   }
 

@@ -28,10 +28,11 @@ extension RecordDecoder {
   }
 
   var keySlice: JSONSlice { slots[keyNode] }
-  var hasKey: Bool { slots[tree.record.root].kind.isObject && keyFault == nil }
+  var hasKey: Bool { isDetail || (slots[tree.record.root].kind.isObject && keyFault == nil) }
 
   private var keyFault: RecordFault? {
     if hasCompositeKey { return partFault }
+    if isDetail { return nil }
     let key = keySlice
     switch key.kind {
     case .absent: return .keyMissing

@@ -11,12 +11,17 @@ extension RecordDecoder {
     try self.start(body, at: start)
     collectsExtra = true
     position = -1
-    if plan.shape.rowNames != nil, hasRows() {
+    if isRecord, scanner.peek() == UInt8(ascii: "n") {
+      progress = .ended
+      return
+    }
+    if plan.shape.rowNames != nil, isRecord || hasRows() {
       scanner.at = Self.textStart(body)
       try readRowNames()
       scanner.at = start
     }
     switch scanner.peek() {
+    case _ where isRecord && (shape == .values || shape == .rows): progress = .single
     case UInt8(ascii: "[") where isMap: progress = .ended
     case UInt8(ascii: "[") where !isMap, UInt8(ascii: "{") where isMap:
       scanner.enter()
@@ -103,7 +108,7 @@ extension RecordDecoder {
 
   /// The key of a record that cannot be stored.
   private mutating func prepareKey() {
-    if hasCompositeKey { writeCompositeKey() } else { prepare(column: plan.keyColumn) }
+    if hasCompositeKey { writeCompositeKey() } else if !isDetail { prepare(column: plan.keyColumn) }
   }
 
   private mutating func prepare(column: Int) {
@@ -114,6 +119,7 @@ extension RecordDecoder {
   /// Key of the current record.
   package var key: RecordKey {
     if hasCompositeKey { return .text(compositeKeyBytes) }
+    if isDetail { return .integer(Self.detailKey) }
     return switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
     case .integer(let number): .integer(number)
     case .text(let text): .text(text)

@@ -4,13 +4,14 @@ import RosterModel
 /// The pull's pass over a body.
 extension RecordDecoder {
   /// Checks the whole body of a page (RFC 8259, UTF-8, an optional byte order mark) and collects the facts that a pull
-  /// needs.
+  /// needs. A page of the style `record` is one record, or none if null is in its place (E9.1).
   ///
   /// Throws `Malformed` if the body is not JSON, has no list of records at the definition's place, or has more than
   /// 100,000 records. The caller decides whether the values at `count`, `last`, `more` and `at` suit the page style.
   package mutating func scan(page body: [UInt8]) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
+      if isRecord { return try scanOne(bytes) }
       try startScan(bytes)
       let places = plan.places
       try readField(places.root)
@@ -51,13 +52,40 @@ extension RecordDecoder {
 
   /// The first byte of what is at `by_key_records`, after a look at the whole body.
   mutating func answerStart() throws(Malformed) -> Int {
-    let (start, place) = (scanner.at, plan.resource.byKeyRecords)
+    try first(at: plan.resource.byKeyRecords, "a record or a list of them")
+  }
+
+  /// The first byte of what is at a place, after a look at the whole body.
+  private mutating func first(at place: JSONPointer, _ expected: String) throws(Malformed) -> Int {
+    let start = scanner.at
     _ = try scanner.value()
     try scanner.end()
-    guard let records = try find(place, from: start) else {
-      throw Malformed(offset: start, expected: "a record or a list of them at \"\(place)\"")
+    guard let found = try find(place, from: start) else {
+      throw Malformed(offset: start, expected: "\(expected) at \"\(place)\"")
     }
-    return records
+    return found
+  }
+
+  /// A map has one member, which is the record.
+  private mutating func scanOne(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) -> PageScan {
+    try startBody(body)
+    let start = scanner.at
+    let place = try first(at: plan.resource.records, "a record, or null,")
+    scanner.at = start
+    found.recordsAt = place
+    if body[place] == UInt8(ascii: "n") { return found }
+    try readRowNames()
+    scanner.at = place
+    switch (shape, scanner.peek()) {
+    case (.map, UInt8(ascii: "{")): try scanRecords()
+    case (.map, UInt8(ascii: "[")): try scanEmptyList()
+    case (.values, _), (.objects, UInt8(ascii: "{")), (.rows, UInt8(ascii: "[")): try scanRecord()
+    case (.map, _), (.objects, _), (.rows, _): throw scanner.malformed("a record at \"\(plan.resource.records)\"")
+    }
+    guard found.records <= 1 else {
+      throw Malformed(offset: place, expected: "one record at \"\(plan.resource.records)\"")
+    }
+    return found
   }
 
   /// The record, or the list of records, at hand.
@@ -73,11 +101,15 @@ extension RecordDecoder {
   }
 
   mutating func startScan(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
+    try startBody(body)
+    try readRowNames()
+  }
+
+  private mutating func startBody(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
     try start(body, at: Self.textStart(body))
     try JSONScanner.checkUTF8(body)
     collectsExtra = false
     found = PageScan()
-    try readRowNames()
   }
 
   /// The first byte after a byte order mark.
@@ -135,15 +167,24 @@ extension RecordDecoder {
     if hasCompositeKey {
       writeCompositeKey()
       note(compositeKeyBytes, outcome)
+    } else if isDetail {
+      note(Self.detailKey, outcome)
     } else if case .integer = key.kind {
       guard let number = JSONNumber.integer(bytes, key.range) else { return }
-      switch outcome {
-      case .storable: found.keys.append(number)
-      case .rejected: found.rejectedKeys.append(number)
-      case .skipped: found.skippedKeys.append(number)
-      }
+      note(number, outcome)
     } else {
       note(text(key), outcome)
+    }
+  }
+
+  /// The key of the only record of a list.
+  static let detailKey: Int64 = 1
+
+  private mutating func note(_ number: Int64, _ outcome: Outcome) {
+    switch outcome {
+    case .storable: found.keys.append(number)
+    case .rejected: found.rejectedKeys.append(number)
+    case .skipped: found.skippedKeys.append(number)
     }
   }
 

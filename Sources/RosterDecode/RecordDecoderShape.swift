@@ -134,13 +134,24 @@ extension RecordDecoder {
     var json = JSONWriter()
     if shape == .map {
       json.object { json in
-        json.name(key)
+        json.name(part(of: key, at: Self.memberNamePlace))
         json.raw(found)
       }
+    } else if hasCompositeKey, !plan.resource.hasCompositeKey {
+      // The key of a child is a list already.
+      json.raw(key.utf8)
     } else {
       json.list { json in if plan.hasTextKeys { json.value(key) } else { json.raw(key.utf8) } }
     }
     return json.bytes
+  }
+
+  /// The text of one part of a key that is a JSON list; the key itself if it is one value.
+  private func part(of key: String, at place: JSONPointer) -> String {
+    guard hasCompositeKey, case .list(let parts)? = try? JSONValue(json: key.utf8),
+      let index = plan.resource.keyPlaces.firstIndex(of: place), parts.indices.contains(index)
+    else { return key }
+    return parts[index].text ?? key
   }
 
   /// True if an answer for one key is the value, without its key.

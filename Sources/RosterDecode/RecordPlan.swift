@@ -4,10 +4,12 @@ package import RosterModel
 package struct RecordPlan: Sendable {
   /// The definition that was compiled.
   package let resource: Resource
-  /// Index of the key's column.
+  /// Index of the key's column; 0 for a detail, which has none.
   package let keyColumn: Int
-  /// The columns of a composite key; empty if the key is one column.
+  /// The columns of a key that is a JSON list; empty if the key is the value of one column.
   let keyParts: [Int]
+  /// True if each list is one record without a key of its own (E9). Its key is then 1.
+  package let isDetail: Bool
 
   /// Maximum nesting depth of a record, which itself is level 1. Real APIs nest less deeply, and readers' tools accept
   /// more (SQLite's JSON functions 1,000 levels, sqlite.org/json1.html §3; Python's parser somewhat less).
@@ -27,16 +29,17 @@ package struct RecordPlan: Sendable {
 
   var keyNode: Int { record.columns[keyColumn] }
 
-  /// Else they are integers of 1…2^63-1.
-  /// A composite key is the text of a JSON list of its parts.
-  package var hasTextKeys: Bool { resource.hasCompositeKey || resource.columns[keyColumn].type == .text }
+  /// Else they are integers of 1…2^63-1. A composite key, and each key of a child, is the text of a JSON list of its
+  /// parts.
+  package let hasTextKeys: Bool
 
   /// Throws `Failure` (70) if the definition cannot be compiled. It lacks columns or a column of the key, has two lists
   /// at one place, or has a place that is too deep. The configuration refuses all of these.
   package init(_ resource: Resource, isIncremental: Bool = false) throws(Failure) {
-    guard let keyColumn = resource.keyColumn, let keyColumns = resource.keyColumns else {
-      throw Self.failure(resource, "no integer or text column is its key")
-    }
+    isDetail = resource.isDetail
+    guard let keyColumns = isDetail ? [0] : resource.keyColumns, let keyColumn = keyColumns.first,
+      !resource.columns.isEmpty
+    else { throw Self.failure(resource, "no integer or text column is its key") }
     if resource.everyPlace.contains(where: { $0.segments.count >= Self.deepest }) {
       throw Self.failure(resource, "a place nests deeper than \(Self.deepest) levels")
     }
@@ -48,7 +51,8 @@ package struct RecordPlan: Sendable {
     if resource.lists.contains(where: \.columns.isEmpty) { throw Self.failure(resource, "a list has no columns") }
     self.resource = resource
     self.keyColumn = keyColumn
-    keyParts = resource.hasCompositeKey ? keyColumns : []
+    keyParts = !isDetail && (resource.hasCompositeKey || resource.each != nil) ? keyColumns : []
+    hasTextKeys = !keyParts.isEmpty || (!isDetail && resource.columns[keyColumn].type == .text)
     var tree = FieldTree()
     places = AnswerPlaces(resource, &tree)
     // The nodes of a record are contiguous, so that one call clears them all.

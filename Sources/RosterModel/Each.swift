@@ -85,7 +85,7 @@ package struct ParentColumn: Sendable, Hashable {
     self.init(String(match.1), String(match.2))
   }
 
-  private static var pattern: Regex<(Substring, Substring, Substring)> {
+  static var pattern: Regex<(Substring, Substring, Substring)> {
     /\{([a-z][a-z0-9_]{0,39})\.([A-Za-z_][A-Za-z0-9_]*)\}/
   }
 }

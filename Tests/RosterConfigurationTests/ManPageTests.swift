@@ -20,6 +20,7 @@ struct ManPageTests {
     + entries("resource.NAME.pages.", PagesDraft.keys, PagesDraft())
     + entries("resource.NAME.since.", SinceDraft.keys, SinceDraft())
     + [Entry(name: "resource.NAME.since.pages", value: "{}")]
+    + entries("resource.NAME.each.", EachDraft.keys, EachDraft())
     + entries("resource.NAME.columns.COLUMN.", ColumnDraft.keys, ColumnDraft())
     + entries("resource.NAME.lists.TABLE.", ListDraft.keys, ListDraft())
     + [Entry(name: "resource.NAME.lists.TABLE.columns", value: "{}")]
