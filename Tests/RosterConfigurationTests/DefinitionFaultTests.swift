@@ -20,15 +20,15 @@ struct DefinitionFaultTests {
     arguments: [
       (
         "id = 1",
-        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists, since"
+        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, inline, pages, columns, lists, since, each"
       ),
       (
         "colums = {}",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists, since"
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, inline, pages, columns, lists, since, each"
       ),
       (
         "colums = \"\"",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists, since"
+        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, inline, pages, columns, lists, since, each"
       ),
       (
         "shape = \"list\"",

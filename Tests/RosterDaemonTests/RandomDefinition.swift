@@ -139,7 +139,7 @@ extension RandomDefinition {
     case .cursor: lines += [param, "at = \"\(place("next"))\""]
     case .next: lines.append("at = \"\(place("next"))\"")
     case .after: lines.append(param)
-    case .link, .one, .record: break
+    case .link, .one: break
     }
     return lines.joined(separator: "\n")
   }

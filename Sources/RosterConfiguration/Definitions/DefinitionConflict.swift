@@ -172,6 +172,8 @@ extension JSONPointer {
 extension PagesDraft {
   /// Conflicts of the table at that path below the definition.
   func conflicts(of table: [String]) -> [DefinitionConflict] {
+    // Every other key is refused already.
+    if style == .record { return [] }
     let own = [
       paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice, valueWithoutPlaceholder, doneBesideMore,
     ]

@@ -21,10 +21,9 @@ struct DefinitionsReader {
     for (name, draft) in drafts {
       judge(draft.conflicts + draft.columnConflicts(of: name) + draft.eachConflicts(of: name), at: path + [name])
     }
-    judge(TakenTables.conflicts(drafts) + Ancestry.conflicts(drafts), at: path)
-    warnings += drafts.flatMap { name, draft in
-      draft.emptyWarnings(of: name, parent: drafts.first { $0.name == draft.each?.parent }?.draft)
-    }
+    let ancestry = Ancestry(drafts)
+    judge(TakenTables.conflicts(drafts) + ancestry.conflicts(drafts), at: path)
+    warnings += ancestry.warnings(drafts)
     return drafts.compactMap { $0.draft.resource(named: $0.name) }
   }
 
@@ -40,6 +39,9 @@ struct DefinitionsReader {
     refuseMeaningless(members, draft, at: path)
     if draft.method == .get, draft.body != .object([]) {
       warnings.append("\(dotted(path + ["body"])) is not sent with GET")
+    }
+    if draft.path.flatMap({ ParentColumn(whole: $0) }) != nil, !draft.query.isEmpty {
+      warnings.append("\(dotted(path + ["query"])) is not sent, because path is an address")
     }
     for column in draft.columns where draft.key == [column.at] && column.isNullable && !draft.isDetail {
       warnings.append("\(dotted(path + ["columns", column.name, "null"])) has no effect: a key is never NULL")

@@ -58,17 +58,6 @@ extension ResourceDraft {
     return conflicts
   }
 
-  /// A text column without `null = true` is '' where upstream has nothing, so that two conditions never change.
-  func emptyWarnings(of name: String, parent: ResourceDraft?) -> [String] {
-    (each?.empty ?? []).compactMap { condition in
-      guard let column = parent?.columns.first(where: { $0.name == condition.column }), column.type == .text,
-        !column.isNullable, condition.test == .absent || condition.test == .present
-      else { return nil }
-      let place = dotted(["resource", name, "each", "empty", condition.column])
-      return "\(place) is always \(condition.test == .present): the column is never NULL; write \"\" or { not = \"\" }"
-    }
-  }
-
   /// Each placeholder of an ancestor's column, and its place below the definition (R5.2).
   fileprivate var placeholders: [(path: [String], column: ParentColumn)] {
     let since = since.map { since in
@@ -132,14 +121,32 @@ extension DefinitionConflict {
 struct Ancestry {
   private let drafts: [String: ResourceDraft]
 
+  init(_ drafts: [(name: String, draft: ResourceDraft)]) {
+    self.drafts = Dictionary(drafts.map { ($0.name, $0.draft) }) { first, _ in first }
+  }
+
   /// Conflicts whose paths begin with the resource's name.
-  static func conflicts(_ drafts: [(name: String, draft: ResourceDraft)]) -> [DefinitionConflict] {
-    let ancestry = Ancestry(drafts: Dictionary(drafts.map { ($0.name, $0.draft) }) { first, _ in first })
-    return drafts.flatMap { name, draft in
-      ancestry.conflicts(of: name, draft).map { conflict in
+  func conflicts(_ drafts: [(name: String, draft: ResourceDraft)]) -> [DefinitionConflict] {
+    drafts.flatMap { name, draft in
+      conflicts(of: name, draft).map { conflict in
         var conflict = conflict
         conflict.path.insert(name, at: 0)
         return conflict
+      }
+    }
+  }
+
+  /// Sentences about conditions that never change: a text column without `null = true` is never NULL.
+  func warnings(_ drafts: [(name: String, draft: ResourceDraft)]) -> [String] {
+    drafts.flatMap { name, draft in
+      let columns = draft.each?.parent.flatMap { self.drafts[$0] }?.columns ?? []
+      return (draft.each?.empty ?? []).compactMap { condition -> String? in
+        guard let column = columns.first(where: { $0.name == condition.column }), column.type == .text,
+          !column.isNullable, condition.test == .absent || condition.test == .present
+        else { return nil }
+        let place = dotted(["resource", name, "each", "empty", condition.column])
+        let isTrue = condition.test == .present
+        return "\(place) is always \(isTrue): the column is never NULL; write \"\" or { not = \"\" }"
       }
     }
   }
@@ -156,7 +163,7 @@ struct Ancestry {
   }
 
   private func conflicts(of name: String, _ draft: ResourceDraft) -> [DefinitionConflict] {
-    let ancestors = ancestors(of: name)
+    let ancestors = draft.each == nil ? [] : ancestors(of: name)
     var conflicts: [DefinitionConflict] = []
     if let parent = draft.each?.parent, parent != name {
       if let problem = problem(of: name, ancestors) { conflicts.append(.parent(problem, of: name)) }

@@ -27,8 +27,8 @@ package final class Paging: Sendable {
 
   /// - Parameters:
   ///   - baseURL: without a trailing `/`.
-  ///   - template: The definition with its placeholders, if `resource` is filled with values of a parent. Those are keys
-  ///     of records or may be, so that `keylessURL` of each request has the placeholders (S11.3).
+  ///   - template: The definition with its placeholders, if `resource` is filled with values of a parent. Such values
+  ///     may be keys of records: `keylessURL` of each request has the placeholders instead (S11.3).
   package convenience init(
     _ resource: Resource, baseURL: String, isIncremental: Bool = false, token: String? = nil, template: Resource? = nil
   ) {
@@ -84,7 +84,7 @@ package final class Paging: Sendable {
   }
 
   /// The list at an address that a column of the parent has (`Listing.pathColumn`). The address is followed like `next`
-  /// (R5.4). Parameters of the definition replace those of the same names in it.
+  /// (R5.4): it is requested unchanged, without `query`. Later pages set the style's parameter in it.
   package func startingAt(address: String, links: NextLinks) throws(PagingFault) -> Paging {
     let home = try resolved(address, against: baseURL + "/") { links }
     return Paging(
@@ -197,7 +197,9 @@ extension Paging {
       return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
     }
     var (query, body) = resource.constantParts
-    if let (place, value) = value { place.put(value, into: &query, &body) }
+    // Nothing of `query` is added to an address, and only its own parameter names a further page.
+    if home != nil { query = [] }
+    if let (place, value) = value, home == nil || number > 1 { place.put(value, into: &query, &body) }
     return request(number, after: before, url: address(with: query), body)
   }
 
