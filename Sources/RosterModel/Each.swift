@@ -3,7 +3,7 @@ package struct Each: Sendable, Equatable {
   /// How often each list is pulled whole.
   package enum Whole: Sendable, Equatable {
     case inEachSync
-    /// At an age between half of this time and all of it (E3.4).
+    /// Each list is pulled whole at an age between half of this time and all of it (E3.4).
     case every(Duration)
     case never
   }

@@ -18,7 +18,7 @@ package final class Paging: Sendable {
   private let start: PageRequest?
   /// The address that takes the place of `path` (R5.4); nil if `path` is below base_url.
   private let home: String?
-  /// What is shown in the place of addresses with values of a parent; nil if the addresses have no such values.
+  /// The address that is shown if addresses have values of a parent; nil without such values.
   private let shownHome: String?
   private let baseURL: String
   private let pages: Resource.Pages
