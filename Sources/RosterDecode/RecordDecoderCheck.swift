@@ -28,7 +28,7 @@ extension RecordDecoder {
   }
 
   var keySlice: JSONSlice { slots[keyNode] }
-  var hasKey: Bool { isDetail || (slots[tree.record.root].kind.isObject && keyFault == nil) }
+  var hasKey: Bool { slots[tree.record.root].kind.isObject && keyFault == nil }
 
   private var keyFault: RecordFault? {
     if hasCompositeKey { return partFault }
