@@ -9,7 +9,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Of what runs once a sync or once a person asks: a tenth smaller, and nobody waits for it.
+/// Settings of targets that run once in a sync or once for a command. They become a tenth smaller, and their speed is
+/// not noticed.
 let smallSettings = settings + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")

@@ -9,7 +9,9 @@ import RosterModel
 /// of records and not with its square.
 struct Growth: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Times each kind of sync at two sizes, and fails where 4 times the size costs more than 6 times.")
+    abstract:
+      "Times each kind of sync at two sizes. Fails where 4 times the size costs more than 6 times (since: 1.5 times)."
+  )
 
   /// Linear cost gives a ratio of 4, quadratic cost 16. The margin is for processor caches and a busy machine.
   private static let limit = 6.0
@@ -21,13 +23,13 @@ struct Growth: AsyncParsableCommand {
   func run() async throws {
     print("\("".padded(to: 44))     n, ms    4n, ms   ratio")
     var slow: [String] = []
-    for measured in syncs + readers {
+    for measured in syncs + readers + [since] {
       let (few, many) = try await least(of: measured)
       let ratio = many / few
       let columns = [(few / 1e6, 10), (many / 1e6, 10), (ratio, 8)]
         .map { Report.text($0.0).padded(to: $0.1, before: true) }
       print("\(measured.name.padded(to: 44))\(columns.joined())")
-      if ratio > Self.limit {
+      if ratio > measured.limit {
         slow.append("\(measured.name): \(Report.text(ratio)) times the cost for 4 times the size")
       }
     }
@@ -38,6 +40,7 @@ struct Growth: AsyncParsableCommand {
   private struct Measured {
     let name: String
     let size: Int
+    var limit = Growth.limit
     /// Nanoseconds of CPU time at a size.
     let cost: (Int) async throws -> Double
   }
@@ -62,6 +65,10 @@ struct Growth: AsyncParsableCommand {
         }
       }
     }
+  }
+
+  private var since: Measured {
+    Measured(name: "3 changed, since", size: 10 * records, limit: 1.5) { try await SinceSync.cost($0) }
   }
 
   private var readers: [Measured] {
@@ -100,6 +107,43 @@ private struct GrowthSync {
       try await sync.run(
         SyncRequest(allowRemoval: true, isDryRun: isAfter && kind == .dryRun),
         expecting: isAfter ? kind.outcome : .published)
+      await cache.close()
+    }
+  }
+}
+
+/// Incremental syncs that receive three changed records, after a whole pull of many (I3.1).
+private enum SinceSync {
+  private static let rounds = 10
+
+  private static var resource: Resource {
+    var resource = GrowthKind.changed.resource(isText: false, isAfter: false)
+    resource.since = Since(
+      at: JSONPointer(segments: ["id"]), param: .query("since"), form: .number, listing: resource.listing)
+    return resource
+  }
+
+  static func cost(_ count: Int) async throws -> Double {
+    let numbers = [1, count / 2, count]
+    return try await Folder.with { folder in
+      let all = GrowthKind.first.after(count)
+      _ = try await sync(MemoryUpstream(all, present: [], isText: false, hasValidators: false), folder)
+      var spent = 0.0
+      for round in 1...rounds {
+        var changed = numbers.map { all[$0 - 1] }
+        for index in changed.indices { changed[index].mark = "\(round)" }
+        spent += try await sync(MemoryUpstream(changed, present: [], isText: false, hasValidators: false), folder)
+      }
+      return spent / Double(rounds)
+    }
+  }
+
+  private static func sync(_ upstream: MemoryUpstream, _ folder: Folder) async throws -> Double {
+    try await CPUTime.spent {
+      let cache = try await folder.cache([resource])
+      let sync = BenchSync(
+        resource: resource, baseURL: MemoryUpstream.baseURL, send: upstream.send, cache: cache, folder: folder)
+      try await sync.run(expecting: .published)
       await cache.close()
     }
   }

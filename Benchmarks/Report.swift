@@ -6,7 +6,7 @@ struct Report {
   static let publishFirst = "publish, first"
   static let two = "append and publish, two resources"
   /// The maximum ratio of two resources with half the pages each to one resource with all pages.
-  private static let mostOfTwo = 1.1
+  private static let maxOfTwo = 1.1
   /// Maximum ratio of a part to its base. Between a quiet machine and one with seven times its load, ratios differed by
   /// 0.08.
   private static let most = 1.5
@@ -48,8 +48,8 @@ struct Report {
       return ratio > Self.most ? "\(part.name): \(Self.text(ratio)) × its base, more than \(Self.most)" : nil
     }
     let ratio = cost(Self.two) / (cost(Self.append) + cost(Self.publishFirst))
-    if ratio <= Self.mostOfTwo { return slower }
-    return slower + ["two resources: \(Self.text(ratio)) × one of the same size, more than \(Self.mostOfTwo)"]
+    if ratio <= Self.maxOfTwo { return slower }
+    return slower + ["two resources: \(Self.text(ratio)) × one of the same size, more than \(Self.maxOfTwo)"]
   }
 
   /// Writes the steps per page, rounded to whole steps.

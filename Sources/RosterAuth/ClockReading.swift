@@ -1,10 +1,10 @@
 import FoundationEssentials
 import RosterModel
 
-/// A time by both clocks: what upstream announces is told by the one on the wall, what has passed by the other.
+/// A time by two clocks. The wall clock serves times that upstream announces; uptime measures intervals.
 struct ClockReading: Sendable, Equatable {
   var date: Date
-  /// Grows evenly, whatever the wall clock is set to; its zero means nothing.
+  /// Grows evenly and is independent of the wall clock; its zero means nothing.
   var uptime: Duration
 }
 

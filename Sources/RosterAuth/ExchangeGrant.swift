@@ -3,13 +3,13 @@ import RosterModel
 
 extension Grant {
   /// One of the two requests of `exchange`, whose templates name what it sends (T13.2).
-  init(_ step: TokenExchange.Step, _ exchange: TokenExchange) {
+  init(_ step: TokenExchange.Step, exchange: TokenExchange) {
     self.init(
       answer: exchange.answer, refreshRequired: false, url: step.url,
       renewsAccess: exchange.refresh?.placeholders.contains(.accessToken) ?? false
     ) { request, _, credentials, tokens in
       let value = { (placeholder: TokenExchange.Placeholder) in credentials.value(of: placeholder, tokens) }
-      request.setBody(step.body.filled(value), step.format)
+      request.setBody(step.body.filled(value), format: step.format)
       guard let field = step.send else { return }
       let text = field.value.filled(value)
       switch field.carrier {
@@ -39,7 +39,7 @@ extension Credentials {
 
 extension Request {
   /// An empty object sends no body.
-  fileprivate mutating func setBody(_ body: JSONValue, _ format: TokenExchange.Format) {
+  fileprivate mutating func setBody(_ body: JSONValue, format: TokenExchange.Format) {
     guard case .object(let members) = body, !members.isEmpty else { return }
     switch format {
     case .form: setForm(members.map { (name: $0.name, value: $0.value.formText) })
@@ -85,13 +85,13 @@ extension TokenExchange.Step {
 
 extension Grant {
   /// The next request of a session; nil: the flow sends none.
-  init?(_ settings: TokenSettings, _ session: Session) {
+  init?(_ settings: TokenSettings, session: Session) {
     guard let exchange = settings.exchange else {
       self.init(settings.flow)
       return
     }
     let logsIn = session.logsIn(settings)
     guard let step = logsIn ? exchange.login : exchange.refresh ?? exchange.login else { return nil }
-    self = Grant(step, exchange)
+    self = Grant(step, exchange: exchange)
   }
 }

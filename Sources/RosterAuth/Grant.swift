@@ -19,7 +19,7 @@ package struct Grant: Sendable {
 
   /// The token request; without a refresh token it is the client-credentials grant, or a login.
   package func request(
-    _ settings: TokenSettings, _ credentials: Credentials, refreshToken: Secret?, renewedAccess: Secret? = nil
+    _ settings: TokenSettings, credentials: Credentials, refreshToken: Secret?, renewedAccess: Secret? = nil
   ) -> Request {
     var request = Request(
       .post, url ?? settings.tokenURL,
@@ -62,7 +62,7 @@ extension Grant {
       tokens.refresh.map { [("grant_type", "refresh_token"), ("refresh_token", $0.reveal())] }
       ?? [("grant_type", "client_credentials")]
     if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
-    request.identify(credentials, &fields)
+    request.identify(credentials, fields: &fields)
     request.setForm(fields)
   }
 
@@ -88,10 +88,10 @@ extension Grant {
 
 extension Request {
   /// A client without a secret is named in the form (RFC 6749 §2.3.1, §3.2.1).
-  mutating func identify(_ credentials: Credentials, _ fields: inout [(String, String)]) {
+  mutating func identify(_ credentials: Credentials, fields: inout [(String, String)]) {
     guard let id = credentials.clientID else { return }
     if let secret = credentials.clientSecret {
-      setBasic(id, secret)
+      setBasic(id, secret: secret)
     } else {
       fields.append(("client_id", id.reveal()))
     }
@@ -103,7 +103,7 @@ extension Request {
   }
 
   /// Both halves are form-encoded first (RFC 6749 §2.3.1), so that a colon in the id parts nothing.
-  fileprivate mutating func setBasic(_ id: Secret, _ secret: Secret) {
+  fileprivate mutating func setBasic(_ id: Secret, secret: Secret) {
     let pair = "\(id.reveal().formEncoded):\(secret.reveal().formEncoded)"
     headers.append(Header("Authorization", "Basic \(Data(pair.utf8).base64EncodedString())"))
   }

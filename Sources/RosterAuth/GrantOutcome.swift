@@ -16,7 +16,7 @@ enum GrantRefusal: Error, Sendable, Equatable {
 
 struct GrantAnswer: Sendable, Equatable {
   var issued: IssuedToken
-  /// nil: the old one stays.
+  /// nil if the old refresh token remains valid.
   var refreshToken: Secret?
   /// The access token, if a refresh of `exchange` sends it to be replaced.
   var renewedAccess: Secret?
@@ -29,23 +29,25 @@ extension Grant {
     switch status {
     case 200...299: return try readGranted(response, now: now)
     case 400, 401, 403: throw .refused(status: status, said: ServerStatement(response))
-    case 408, 429, 500...599: throw .passing(.status(status), retryAfter: response.retryAfter(now: now))
+    case _ where StatusRule(status).retriesTokens:
+      throw .passing(.status(status), retryAfter: response.retryAfter(now: now))
     default: throw .other(status: status, said: ServerStatement(response))
     }
   }
 
   private func readGranted(_ response: Response, now: Date) throws(GrantRefusal) -> GrantAnswer {
     guard let json = JSONValue(answer: response.body) else { throw .malformed }
-    guard let access = token(json, answer.access) else { throw incomplete(answer.access, response) }
-    let refresh = token(json, answer.refresh)
-    if refresh == nil, refreshRequired { throw incomplete(answer.refresh, response) }
+    guard let access = token(json, place: answer.access) else { throw incomplete(answer.access, response: response) }
+    let refresh = token(json, place: answer.refresh)
+    if refresh == nil, refreshRequired { throw incomplete(answer.refresh, response: response) }
     let issued = IssuedToken(
-      access: access, obtainedAt: now, expiresAt: life(json, access, response, now).map { now + $0 })
+      access: access, obtainedAt: now,
+      expiresAt: life(json, access: access, response: response, now: now).map { now + $0 })
     return GrantAnswer(issued: issued, refreshToken: refresh, renewedAccess: renewsAccess ? access : nil)
   }
 
   /// T13.5: an end is corrected by the answer's `Date`.
-  private func life(_ json: JSONValue, _ access: Secret, _ response: Response, _ now: Date) -> Double? {
+  private func life(_ json: JSONValue, access: Secret, response: Response, now: Date) -> Double? {
     let seconds = answer.expiresIn.flatMap { json[$0]?.seconds }
     if let life = Lifetime.positive(seconds) { return life }
     let end = answer.expiresAt.flatMap { json[$0]?.time } ?? JWTTimes(access)?.expiry
@@ -53,13 +55,13 @@ extension Grant {
     return Lifetime.left(end?.timeIntervalSince(answered))
   }
 
-  private func incomplete(_ place: JSONPointer?, _ response: Response) -> GrantRefusal {
+  private func incomplete(_ place: JSONPointer?, response: Response) -> GrantRefusal {
     let field = place.map { $0.segments.count == 1 && url == nil ? $0.segments[0] : $0.description }
     return .incomplete(field: field ?? "", said: ServerStatement(response))
   }
 
   /// A text that could not be sent is no token.
-  private func token(_ answer: JSONValue, _ place: JSONPointer?) -> Secret? {
+  private func token(_ answer: JSONValue, place: JSONPointer?) -> Secret? {
     place.flatMap { answer[$0]?.text }.map { Secret($0) }.flatMap { $0.fitsHeader ? $0 : nil }
   }
 }
@@ -73,13 +75,13 @@ enum Lifetime {
     left(seconds).flatMap { $0 > 0 ? $0 : nil }
   }
 
-  /// 0: it is over already.
+  /// Zero for a life that has ended.
   static func left(_ seconds: Double?) -> Double? {
     seconds.map { min(max(0, $0), longest) }
   }
 }
 
-/// What a JWT says of its own life (RFC 7519 §4.1), by the clock of who issued it. nil: no JWT, or one without `exp`.
+/// The times in a JWT (RFC 7519 §4.1), by the issuer's clock; nil if the text is not a JWT or has no `exp`.
 struct JWTTimes: Equatable {
   var expiry: Date
   var issued: Date?
@@ -100,7 +102,7 @@ struct JWTTimes: Equatable {
 }
 
 extension JSONValue {
-  /// nil: not JSON. A byte order mark before it costs nobody a session.
+  /// nil if the answer is not JSON. A byte order mark before the JSON is ignored.
   init?(answer bytes: some Collection<UInt8>) {
     guard let value = try? JSONValue(json: Array(bytes).withoutByteOrderMark) else { return nil }
     self = value

@@ -86,7 +86,7 @@ package struct Login: Sendable {
 
   /// The credential `client_id` exists.
   package init(
-    _ settings: TokenSettings, _ credentials: Credentials, send: @escaping Send, clock: WallClock = .system
+    _ settings: TokenSettings, credentials: Credentials, send: @escaping Send, clock: WallClock = .system
   ) {
     self.settings = settings
     self.credentials = credentials
@@ -103,7 +103,7 @@ package struct Login: Sendable {
       ("grant_type", "authorization_code"), ("code", code.reveal()), ("redirect_uri", request.redirect),
       ("code_verifier", request.verifier.reveal()),
     ]
-    let response = try await post(settings.tokenURL, fields)
+    let response = try await post(settings.tokenURL, fields: fields)
     return try refreshToken(response, hiding: [code, request.verifier])
   }
 
@@ -111,7 +111,7 @@ package struct Login: Sendable {
   package func deviceCode(at url: String) async throws -> DeviceCode {
     var fields = [("client_id", credentials.clientID?.reveal() ?? "")]
     if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
-    let response = try await post(url, fields)
+    let response = try await post(url, fields: fields)
     guard response.status == 200, let code = JSONValue(answer: response.body).flatMap({ DeviceCode($0) }) else {
       throw refusal(response, at: url, hiding: [], what: "the device code")
     }
@@ -129,7 +129,7 @@ package struct Login: Sendable {
     while clock.uptime() + interval < end {
       try await clock.sleep(interval)
       let response: Response
-      do { response = try await post(settings.tokenURL, fields) } catch let failure as Failure
+      do { response = try await post(settings.tokenURL, fields: fields) } catch let failure as Failure
         where failure.kind == .unreachable
       {
         // RFC 8628 §3.5: less often after a timeout.
@@ -152,14 +152,14 @@ package struct Login: Sendable {
       cause: "the code was not confirmed before it expired", hint: "run rosterd login again")
   }
 
-  private func post(_ url: String, _ fields: [(String, String)]) async throws -> Response {
+  private func post(_ url: String, fields: [(String, String)]) async throws -> Response {
     var request = Request(
       .post, url,
       headers: [
         Request.Header("Accept", "application/json"), Request.Header("User-Agent", "rosterd/\(rosterdVersion)"),
       ])
     var fields = fields
-    request.identify(credentials, &fields)
+    request.identify(credentials, fields: &fields)
     var names: Set<String> = []
     request.setForm(fields.filter { names.insert($0.0).inserted }.map { (name: $0.0, value: $0.1) })
     let response: Response

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import RosterModel
 
-/// A token request that brought no token: for the machine, and as the event tells it.
+/// The failure of a token request, as the machine and the event need it.
 struct RefreshFault: Sendable, Equatable {
   var fault: TokenMachine.Fault
   /// `reason` of `token.failed`.
@@ -9,7 +9,7 @@ struct RefreshFault: Sendable, Equatable {
   var failure: Failure
 }
 
-/// What is known when a token request has come to its end.
+/// The facts about a token request that has ended.
 struct RefreshAttempt: Sendable {
   let settings: TokenSettings
   let credentials: Credentials
@@ -38,43 +38,44 @@ struct RefreshAttempt: Sendable {
     self.random = random
   }
 
-  /// Without an answer that grants, or any. Whether the latter passes is told by the fault's reason (T5).
+  /// The fault for an error instead of a grant. The reason of a `RequestFault` decides whether it is temporary (T5).
   func fault(_ error: any Error) -> RefreshFault {
     switch error {
     case let refusal as GrantRefusal: fault(refusal)
     case let fault as RequestFault: self.fault(fault)
-    default: other(.sendDefect(error, settings), "other")
+    default: other(.sendDefect(error, settings: settings), label: "other")
     }
   }
 
   private func fault(_ refusal: GrantRefusal) -> RefreshFault {
     switch refusal {
-    case .refused(let status, let said): refused(status, said)
+    case .refused(let status, let said): refused(status, said: said)
     case .incomplete(let field, let said):
       incomplete("\(field) is missing in the answer or cannot be sent in a header\(clause(said))")
-    case .tooLarge: incomplete("its tokens are larger than the token store may become (\(TokenStore.mostText))")
+    case .tooLarge: incomplete("its tokens are larger than the token store may become (\(TokenStore.maxText))")
     case .malformed: malformed
     case .other(let status, let said):
-      other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings), "other")
-    case .passing(let reason, let retryAfter): passing(reason, retryAfter, answered: true)
+      other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings: settings), label: "other")
+    case .passing(let reason, let retryAfter): passing(reason, retryAfter: retryAfter, answered: true)
     }
   }
 
   private func fault(_ fault: RequestFault) -> RefreshFault {
     switch fault.reason {
     case .connection, .dns, .tls, .timeout, .truncated:
-      passing(fault.reason ?? .connection, nil, answered: fault.isUnsent, fault.isOfProxy ? fault : nil)
-    case .malformed, .tooLarge: other(.malformedAnswer(settings), "malformed")
-    case .status, .rateLimit, .clientCertificate, nil: other(.unsent(fault, settings), "other")
+      passing(
+        fault.reason ?? .connection, retryAfter: nil, answered: fault.isUnsent, proxy: fault.isOfProxy ? fault : nil)
+    case .malformed, .tooLarge: other(.malformedAnswer(settings), label: "malformed")
+    case .status, .rateLimit, .clientCertificate, nil: other(.unsent(fault, settings: settings), label: "other")
     }
   }
 
   private func passing(
-    _ reason: Failure.Reason, _ retryAfter: Duration?, answered: Bool, _ proxy: RequestFault? = nil
+    _ reason: Failure.Reason, retryAfter: Duration?, answered: Bool, proxy: RequestFault? = nil
   ) -> RefreshFault {
     let failure = Failure.exhausted(
-      reason, proxy, attempts: number, retryAfter: retryAfter,
-      unanswered: usedRefreshToken && (followsUnanswered || !answered), settings)
+      reason, proxy: proxy, attempts: number, retryAfter: retryAfter,
+      unanswered: usedRefreshToken && (followsUnanswered || !answered), settings: settings)
     let delay = settings.retry.delay(afterAttempt: number, retryAfter: retryAfter, random: random)
     return RefreshFault(
       fault: .passing(failure, delay: delay, answered: answered), label: "passing", failure: failure)
@@ -84,7 +85,7 @@ struct RefreshAttempt: Sendable {
     said.map { " (\($0.shown(hiding: secrets)))" } ?? ""
   }
 
-  private func refused(_ status: Int, _ said: ServerStatement?) -> RefreshFault {
+  private func refused(_ status: Int, said: ServerStatement?) -> RefreshFault {
     let error = said?.error
     let blamesClient = error == "invalid_client" || error == "unauthorized_client" || !usedRefreshToken
     let isClient = settings.flow.identifiesClient && blamesClient
@@ -92,18 +93,18 @@ struct RefreshAttempt: Sendable {
     let rotated = followsUnanswered && usedRefreshToken ? "; \(settings.mayHaveRotated)" : ""
     let answer = said.map { "\(status), \($0.shown(hiding: secrets))" } ?? "\(status)"
     let file = isClient ? .clientSecret : logsIn ? settings.credential : settings.renewed
-    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)", file)
-    return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings))
+    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)", file: file)
+    return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings: settings))
   }
 
   private func incomplete(_ what: String) -> RefreshFault {
-    let ending = ending("upstream granted it, but \(what)", settings.credential)
-    let failure = Failure.ended(ending, settings).with(.incomplete)
+    let ending = ending("upstream granted it, but \(what)", file: settings.credential)
+    let failure = Failure.ended(ending, settings: settings).with(.incomplete)
     return RefreshFault(fault: .incomplete(ending), label: "incomplete", failure: failure)
   }
 
-  private func ending(_ cause: String, _ file: CredentialFile) -> Session.Ending {
-    Session.Ending(at: now, cause: cause, file: file.rawValue, tried: Session.tried(settings, credentials))
+  private func ending(_ cause: String, file: CredentialFile) -> Session.Ending {
+    Session.Ending(at: now, cause: cause, file: file.rawValue, tried: Session.tried(settings, credentials: credentials))
   }
 
   private var malformed: RefreshFault {
@@ -111,7 +112,7 @@ struct RefreshAttempt: Sendable {
     return RefreshFault(fault: .malformed(failure), label: "malformed", failure: failure)
   }
 
-  private func other(_ failure: Failure, _ label: String) -> RefreshFault {
+  private func other(_ failure: Failure, label: String) -> RefreshFault {
     RefreshFault(fault: .other(failure), label: label, failure: failure)
   }
 }

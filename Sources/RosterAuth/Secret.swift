@@ -2,7 +2,7 @@
 package struct Secret: Sendable, Hashable {
   private let text: String
 
-  /// Of any text, also an empty one.
+  /// Makes a secret of any text, even of an empty one.
   package init(_ text: String) {
     self.text = text
   }
@@ -10,17 +10,18 @@ package struct Secret: Sendable, Hashable {
   /// The text itself: for the request or the store that needs it, and for nothing else.
   package func reveal() -> String { text }
 
-  /// Whether it can stand in a header as it is (RFC 6749 appendix A: VSCHAR); anything else could forge one.
+  /// True if a header can contain the text unchanged (RFC 6749 appendix A: VSCHAR). Other characters could add a
+  /// header.
   var fitsHeader: Bool {
     !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
   }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// What `print` and string interpolation show.
+  /// Text for `print` and string interpolation.
   package var description: String { "…redacted…" }
-  /// What a debugger and `String(reflecting:)` show.
+  /// Text for a debugger and `String(reflecting:)`.
   package var debugDescription: String { description }
-  /// What `dump` shows: nothing of the text.
+  /// An empty mirror, so that `dump` shows nothing of the text.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -28,9 +28,9 @@ struct SecretMask {
   func masked(_ text: String) -> String {
     let bytes = Self.shortened(Array(text.utf8.prefix(3 * Self.maxBytes)).percentDecoded)
     var isHidden = Array(repeating: false, count: bytes.count)
-    hidePieces(bytes, &isHidden)
-    for secret in whole { hide(secret, bytes, &isHidden) }
-    hideTokens(bytes, &isHidden)
+    hidePieces(bytes, isHidden: &isHidden)
+    for secret in whole { hide(secret, bytes: bytes, isHidden: &isHidden) }
+    hideTokens(bytes, isHidden: &isHidden)
     var shown: [UInt8] = []
     for (index, byte) in bytes.enumerated() {
       if !isHidden[index] {
@@ -49,7 +49,7 @@ struct SecretMask {
     return Array(kept[..<(kept.lastIndex(of: UInt8(ascii: " ")) ?? 0)])
   }
 
-  private func hidePieces(_ bytes: [UInt8], _ isHidden: inout [Bool]) {
+  private func hidePieces(_ bytes: [UInt8], isHidden: inout [Bool]) {
     guard !pieces.isEmpty, bytes.count >= Self.pieceLength else { return }
     for start in 0...(bytes.count - Self.pieceLength) {
       let range = start..<start + Self.pieceLength
@@ -57,7 +57,7 @@ struct SecretMask {
     }
   }
 
-  private func hide(_ secret: [UInt8], _ bytes: [UInt8], _ isHidden: inout [Bool]) {
+  private func hide(_ secret: [UInt8], bytes: [UInt8], isHidden: inout [Bool]) {
     guard bytes.count >= secret.count else { return }
     for start in 0...(bytes.count - secret.count) {
       let end = start + secret.count
@@ -68,7 +68,7 @@ struct SecretMask {
     }
   }
 
-  private func hideTokens(_ bytes: [UInt8], _ isHidden: inout [Bool]) {
+  private func hideTokens(_ bytes: [UInt8], isHidden: inout [Bool]) {
     var start = 0
     while start < bytes.count {
       let end = bytes[start...].firstIndex { !$0.isTokenByte } ?? bytes.count

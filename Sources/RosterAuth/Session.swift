@@ -2,9 +2,9 @@ import Crypto
 import FoundationEssentials
 import RosterModel
 
-/// What the credential files started and the refreshes carried on: the content of the token store.
+/// The content of the token store. The credential files start a session, and each refresh continues it.
 struct Session: Sendable, Equatable {
-  /// What its tokens were got for; they belong to nothing else (T8).
+  /// The client and the servers that the tokens are for; other ones must not receive them (T8).
   struct Binding: Sendable, Equatable {
     var flow: String
     var clientID: String?
@@ -12,7 +12,7 @@ struct Session: Sendable, Equatable {
     var tokenOrigin: String
   }
 
-  /// What requests can do with it.
+  /// The state of the access token as requests see it.
   enum Status: Sendable, Equatable {
     case token(IssuedToken)
     /// It needs a token first: it has none, or upstream has refused the one that it had.
@@ -59,7 +59,7 @@ extension Session {
     return true
   }
 
-  /// As an answer carries it on.
+  /// The session after an answer that grants a token.
   func granted(_ answer: GrantAnswer) -> Session {
     Session(
       binding: binding, began: began, standing: .token(answer.issued),
@@ -90,7 +90,7 @@ extension Session {
 }
 
 extension Session.Binding {
-  init(_ settings: TokenSettings, _ credentials: Credentials) {
+  init(_ settings: TokenSettings, credentials: Credentials) {
     flow = settings.flow.rawValue
     let isIdentified = settings.flow.identifiesClient || settings.exchangeIdentifiesClient
     clientID = isIdentified ? credentials.clientID?.reveal() : nil
@@ -100,7 +100,7 @@ extension Session.Binding {
 }
 
 extension Session {
-  /// What the credential files mean for the session that is.
+  /// The effect of the credential files on the current session.
   enum Change: Equatable {
     case none
     /// It had ended, and something changed that may mend it.
@@ -110,17 +110,17 @@ extension Session {
 
   /// Throws `Failure` 78 where the flow lacks a credential, or has one that cannot be sent.
   static func change(
-    from current: Session?, _ settings: TokenSettings, _ credentials: Credentials
+    from current: Session?, _ settings: TokenSettings, credentials: Credentials
   ) throws(Failure) -> Change {
     try credentials.check(settings, stored: current?.belongs(to: settings, credentials) == true ? current : nil)
-    guard let current, current.fits(settings, credentials) else {
-      return .begin(Session(settings, credentials))
+    guard let current, current.fits(settings, credentials: credentials) else {
+      return .begin(Session(settings, credentials: credentials))
     }
     return current.isMended(by: settings, credentials) ? .lift : .none
   }
 
-  init(_ settings: TokenSettings, _ credentials: Credentials) {
-    binding = Binding(settings, credentials)
+  init(_ settings: TokenSettings, credentials: Credentials) {
+    binding = Binding(settings, credentials: credentials)
     began = credentials.sessionDigests(settings)
     standing = credentials.firstToken(settings.flow).map { .token($0) } ?? .absent
     refreshToken =
@@ -135,33 +135,36 @@ extension Session {
     if settings.refreshPlaceholders.contains(.accessToken) { renewedAccess = credentials.accessToken }
   }
 
-  /// Whether it goes on with these.
-  func fits(_ settings: TokenSettings, _ credentials: Credentials) -> Bool {
+  /// True if the session continues with these settings and credentials.
+  func fits(_ settings: TokenSettings, credentials: Credentials) -> Bool {
     belongs(to: settings, credentials) && !isOutdated(by: credentials.sessionDigests(settings), settings.flow)
   }
 
   private func belongs(to settings: TokenSettings, _ credentials: Credentials) -> Bool {
-    binding == Binding(settings, credentials)
+    binding == Binding(settings, credentials: credentials)
   }
 
-  /// A file that went away changes nothing: the store stands in for it, where there is one.
+  /// A removed file changes nothing, because the token store may replace it.
   private func isOutdated(by digests: [String: String], _ flow: Flow) -> Bool {
     flow == .basic ? digests != began : digests.contains { began[$0.key] != $0.value }
   }
 
-  /// Whether something has changed since it ended. A file that went away since is no change: it cannot mend anything.
+  /// True if a file or setting has changed since the session ended. A removed file does not count, because it cannot
+  /// repair anything.
   private func isMended(by settings: TokenSettings, _ credentials: Credentials) -> Bool {
     guard let ending else { return false }
     let files = credentials.digests
-    return [files, files.merging(began) { file, _ in file }].allSatisfy { Self.tried(settings, $0) != ending.tried }
+    return [files, files.merging(began) { file, _ in file }].allSatisfy {
+      Self.tried(settings, digests: $0) != ending.tried
+    }
   }
 
   /// A change of any of these lifts an ended session (T6).
-  static func tried(_ settings: TokenSettings, _ credentials: Credentials) -> String {
-    tried(settings, credentials.digests)
+  static func tried(_ settings: TokenSettings, credentials: Credentials) -> String {
+    tried(settings, digests: credentials.digests)
   }
 
-  private static func tried(_ settings: TokenSettings, _ digests: [String: String]) -> String {
+  private static func tried(_ settings: TokenSettings, digests: [String: String]) -> String {
     let files = digests.map { "\($0.key)=\($0.value)" }.sorted()
     let exchange = settings.exchange.map { [$0.written] } ?? []
     let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope] + exchange
@@ -176,12 +179,13 @@ extension Session {
 }
 
 extension Credentials {
-  /// Of the files' bytes, by name.
+  /// Digests of the files' bytes, by name.
   fileprivate var digests: [String: String] {
     CredentialFile.allCases.reduce(into: [:]) { $0[$1.rawValue] = self[$1].map(Session.digest) }
   }
 
-  /// Those that start a session; the client's id is part of the binding, and a new secret alone keeps the tokens (T10).
+  /// Digests of the files that start a session. The client's id is part of the binding, and a new secret alone keeps
+  /// the tokens (T10).
   fileprivate func sessionDigests(_ settings: TokenSettings) -> [String: String] {
     let files: [CredentialFile] =
       switch settings.flow {
@@ -194,7 +198,7 @@ extension Credentials {
     return digests.filter { digest in files.contains { $0.rawValue == digest.key } }
   }
 
-  /// What the files give to be sent before any token request.
+  /// The access token that the files contain; it is sent before any token request.
   fileprivate func firstToken(_ flow: Flow) -> IssuedToken? {
     guard flow != .basic else {
       // RFC 7617 §2.
@@ -211,32 +215,32 @@ extension Credentials {
     switch settings.flow {
     case .none: return
     case .basic: return try checkBasic(settings)
-    case .static: try require(accessToken, .accessToken, settings)
+    case .static: try require(accessToken, file: .accessToken, settings: settings)
     case .oauth2Refresh, .authenticateForm, .bearerRefresh:
-      try require(refreshToken ?? stored?.refreshToken, .refreshToken, settings)
+      try require(refreshToken ?? stored?.refreshToken, file: .refreshToken, settings: settings)
     case .oauth2ClientCredentials:
-      try require(clientID, .clientID, settings)
-      try require(clientSecret, .clientSecret, settings)
-    case .bearerRenew: try require(accessToken ?? stored?.refreshToken, .accessToken, settings)
+      try require(clientID, file: .clientID, settings: settings)
+      try require(clientSecret, file: .clientSecret, settings: settings)
+    case .bearerRenew: try require(accessToken ?? stored?.refreshToken, file: .accessToken, settings: settings)
     case .exchange: try checkExchange(settings, stored: stored)
     }
-    if settings.flow == .bearerRefresh { try requireSendable(refreshToken, .refreshToken, settings) }
-    try requireSendable(accessToken, .accessToken, settings)
+    if settings.flow == .bearerRefresh { try requireSendable(refreshToken, file: .refreshToken, settings: settings) }
+    try requireSendable(accessToken, file: .accessToken, settings: settings)
   }
 
   /// F5.2, F5.3: the files that placeholders name, and without a login the tokens that a refresh contains.
   private func checkExchange(_ settings: TokenSettings, stored: Session?) throws(Failure) {
-    for file in settings.exchangeFiles where self[file] == nil { throw .missingCredential(file, settings) }
+    for file in settings.exchangeFiles where self[file] == nil { throw .missingCredential(file, settings: settings) }
     if settings.exchange?.login == nil {
       for file in settings.refreshFiles {
         let known = file == .refreshToken ? stored?.refreshToken : stored?.renewedAccess
-        try require(self[file] ?? known, file, settings)
+        try require(self[file] ?? known, file: file, settings: settings)
       }
     }
     for step in [settings.exchange?.login, settings.exchange?.refresh].compactMap({ $0 }) {
       let placeholders = step.send?.placeholders ?? []
       for file in placeholders.compactMap({ CredentialFile(rawValue: $0.rawValue) }) {
-        try requireSendable(self[file], file, settings)
+        try requireSendable(self[file], file: file, settings: settings)
       }
     }
   }
@@ -254,21 +258,21 @@ extension Credentials {
 
   /// RFC 7617 §2: the colon ends the user's name, and neither may hold a control character.
   private func checkBasic(_ settings: TokenSettings) throws(Failure) {
-    try require(username, .username, settings)
+    try require(username, file: .username, settings: settings)
     for (secret, file) in [(username, CredentialFile.username), (password, .password)] {
       let text = secret?.reveal() ?? ""
       if text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) || (file == .username && text.contains(":")) {
-        throw .unfitForBasic(file, settings)
+        throw .unfitForBasic(file, settings: settings)
       }
     }
   }
 
-  private func require(_ secret: Secret?, _ file: CredentialFile, _ settings: TokenSettings) throws(Failure) {
-    if secret?.reveal().isEmpty ?? true { throw .missingCredential(file, settings) }
+  private func require(_ secret: Secret?, file: CredentialFile, settings: TokenSettings) throws(Failure) {
+    if secret?.reveal().isEmpty ?? true { throw .missingCredential(file, settings: settings) }
   }
 
-  private func requireSendable(_ secret: Secret?, _ file: CredentialFile, _ settings: TokenSettings) throws(Failure) {
-    if let secret, !secret.fitsHeader { throw .unsendableCredential(file, settings) }
+  private func requireSendable(_ secret: Secret?, file: CredentialFile, settings: TokenSettings) throws(Failure) {
+    if let secret, !secret.fitsHeader { throw .unsendableCredential(file, settings: settings) }
   }
 }
 

@@ -1,12 +1,12 @@
 package import FoundationEssentials
 package import RosterModel
 
-/// An access token as it is handed to requests.
+/// An access token for requests.
 package struct Token: Sendable, Equatable {
   /// Grows with every token of this process: tells a late 401 from one for the current token.
   package let generation: Int
   let issued: IssuedToken
-  /// Where a request carries it.
+  /// Place of the token in a request.
   package var place = TokenPlace.bearer
 
   /// The token itself.
@@ -21,7 +21,7 @@ package struct Token: Sendable, Equatable {
   /// Its life was over when it came.
   var isBornExpired: Bool { issued.life.map { $0 <= 0 } ?? false }
 
-  /// Whether it is to be refreshed ahead of time (T2): half of its life stands in for `early` where that is longer.
+  /// True if the token is due for an early refresh (T2): `early`, but at most half of its life, before its end.
   func isDue(_ now: ClockReading, early: Duration) -> Bool {
     issued.remaining(now).map { $0 <= min(early.seconds, (issued.life ?? .infinity) / 2) } ?? false
   }
@@ -47,7 +47,8 @@ struct IssuedToken: Sendable, Equatable {
     obtainedAt.flatMap { obtainedAt in expiresAt.map { $0.timeIntervalSince(obtainedAt) } }
   }
 
-  /// From now on a clock that is set back makes its life no longer; nor does one that was ahead when it was obtained.
+  /// Starts to measure the token's life by uptime. A clock that is set back no longer extends it, nor does a clock that
+  /// was ahead when the token was obtained.
   mutating func start(_ now: ClockReading) {
     deadline = expiresAt.map {
       now.uptime + .seconds(min($0.timeIntervalSince(now.date), life ?? .infinity))
@@ -62,19 +63,19 @@ struct IssuedToken: Sendable, Equatable {
   }
 }
 
-/// What the credential files hold; RosterDaemon reads them. nil: no such file.
+/// Contents of the credential files, which RosterDaemon reads; nil for a file that does not exist.
 package struct Credentials: Sendable, Equatable {
   /// Starts a session of `oauth2_refresh`, `authenticate_form` and `bearer_refresh`.
   package var refreshToken: Secret?
   /// The token itself, of `static`.
   package var accessToken: Secret?
-  /// Who rosterd is to the token endpoint; what `oauth2_client_credentials` needs.
+  /// Name of rosterd at the token endpoint; `oauth2_client_credentials` needs it.
   package var clientID: Secret?
   /// Goes with `clientID`.
   package var clientSecret: Secret?
-  /// With `basic`.
+  /// User name of the flow `basic`.
   package var username: Secret?
-  /// With `basic`; nil: empty.
+  /// Password of the flow `basic`; nil means an empty one.
   package var password: Secret?
 
   /// No files, unless given.

@@ -1,6 +1,6 @@
 import RosterModel
 
-/// What the machine asks for, and what it is told.
+/// The machine's actions, and the faults that it handles.
 extension TokenMachine {
   enum RefreshReason: String, Sendable {
     case absent, expired, refused
@@ -10,21 +10,21 @@ extension TokenMachine {
     var waiters: [Waiter]
     var result: Result<Token?, Failure>
 
-    /// Nobody.
+    /// Releases no waiter.
     static let none = Release(waiters: [], result: .success(nil))
   }
 
   enum Action: Sendable, Equatable {
     case ignore
-    /// nil: the request goes without a token.
+    /// nil sends the request without a token.
     case use(Token?)
-    /// As `use`, and as `refresh`, for which nobody waits.
+    /// Both `use` and `refresh`; no request waits for the refresh.
     case useAndRefresh(Token, RefreshReason)
     /// The caller waits for its release.
     case wait
     /// `due` is to follow at once; a caller waits.
     case refresh(RefreshReason)
-    /// `due` is to follow after so long.
+    /// `due` is to follow after this pause.
     case coolDown(Duration)
     case send(Attempt)
     case store(Session)

@@ -5,15 +5,15 @@ import RosterModel
 extension Failure {
   private static let refreshing = "get a new access token"
 
-  static func missingCredential(_ file: CredentialFile, _ settings: TokenSettings) -> Failure {
+  static func missingCredential(_ file: CredentialFile, settings: TokenSettings) -> Failure {
     Failure(
       .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
-      cause: "the flow needs the credential \(file.rawValue), and there is none",
+      cause: "the flow needs the credential \(file.rawValue), which does not exist",
       hint: settings.mend(file.rawValue)
     ).with(.missingCredential)
   }
 
-  static func unsendableCredential(_ file: CredentialFile, _ settings: TokenSettings) -> Failure {
+  static func unsendableCredential(_ file: CredentialFile, settings: TokenSettings) -> Failure {
     Failure(
       .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
       cause: "it is empty or holds a byte that no HTTP header may carry (allowed: printable ASCII, one line)",
@@ -21,7 +21,7 @@ extension Failure {
     ).with(.missingCredential)
   }
 
-  static func unfitForBasic(_ file: CredentialFile, _ settings: TokenSettings) -> Failure {
+  static func unfitForBasic(_ file: CredentialFile, settings: TokenSettings) -> Failure {
     Failure(
       .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
       cause: "it holds a control character\(file == .username ? " or a colon" : ""), which HTTP Basic cannot carry",
@@ -29,7 +29,7 @@ extension Failure {
     ).with(.missingCredential)
   }
 
-  static func ended(_ ending: Session.Ending, _ settings: TokenSettings) -> Failure {
+  static func ended(_ ending: Session.Ending, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked, cause: ending.cause,
       hint: "\(settings.mend(ending.file)); if the fault was upstream's: rosterctl sync --retry-session"
@@ -39,12 +39,12 @@ extension Failure {
   static func malformedAnswer(_ settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
-      cause: "upstream granted it with an answer that is no JSON; \(settings.renewal) may be used up",
+      cause: "upstream granted it with an answer that is not JSON; \(settings.renewal) may be used up",
       hint: "see what answers at \(settings.addressKey)"
     ).with(.tokenMalformed)
   }
 
-  static func otherAnswer(_ status: Int, said: String?, _ settings: TokenSettings) -> Failure {
+  static func otherAnswer(_ status: Int, said: String?, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
       cause: "upstream answered \(status)\(said.map { ", \($0)" } ?? "")",
@@ -55,8 +55,8 @@ extension Failure {
   /// Retries are used up, or Retry-After asks for more patience than `max_retry_after`.
   /// - Parameter proxy: what is wrong with it, where it is not token_url that is to be looked at.
   static func exhausted(
-    _ reason: Failure.Reason, _ proxy: RequestFault?, attempts: Int, retryAfter: Duration?, unanswered: Bool,
-    _ settings: TokenSettings
+    _ reason: Failure.Reason, proxy: RequestFault?, attempts: Int, retryAfter: Duration?, unanswered: Bool,
+    settings: TokenSettings
   ) -> Failure {
     let noAnswer = proxy?.cause ?? "no answer (\(reason.label))"
     let what = if case .status(let code) = reason { "upstream answered \(code)" } else { noAnswer }
@@ -85,7 +85,7 @@ extension Failure {
   }
 
   /// A static token whose own `exp` has passed (T2).
-  static func outlived(_ expiry: Date, _ settings: TokenSettings) -> Failure {
+  static func outlived(_ expiry: Date, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
       cause: "the access token expired at \(expiry.rfc3339)",
@@ -103,18 +103,18 @@ extension Failure {
   }
 
   /// The request did not go through, and another attempt would not either.
-  static func unsent(_ fault: RequestFault, _ settings: TokenSettings) -> Failure {
+  static func unsent(_ fault: RequestFault, settings: TokenSettings) -> Failure {
     fault.failure(step: refreshing, subject: settings.tokenURL.queryMasked)
   }
 
-  /// `Send` promises a `RequestFault`; its text is not shown, as nobody vouches for what it holds (T9).
-  static func sendDefect(_ error: any Error, _ settings: TokenSettings) -> Failure {
+  /// `Send` promises a `RequestFault`. The text of any other error is not shown, because it may contain secrets (T9).
+  static func sendDefect(_ error: any Error, settings: TokenSettings) -> Failure {
     Failure(
       .defect, step: refreshing, subject: settings.tokenURL.queryMasked, cause: "an error of type \(type(of: error))",
       hint: "report it")
   }
 
-  static func loggedOut(_ status: Int, _ settings: TokenSettings) -> Failure {
+  static func loggedOut(_ status: Int, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
       cause: "a page request was answered \(status), which auth.logout_status names",
@@ -129,17 +129,17 @@ extension Failure {
     .cancelled, step: refreshing, subject: "auth", cause: "rosterd is stopping")
 
   /// T4: the answer is kept in memory.
-  static func unstored(_ error: any Error, _ path: String) -> Failure {
+  static func unstored(_ error: any Error, path: String) -> Failure {
     store(
-      "store the new token", path, cause: storeCause(error),
+      "store the new token", path: path, cause: storeCause(error),
       hint:
-        "mend that; a running rosterd keeps the token in memory and stores it with the next sync, so do not restart it before; where it has ended, the token is lost, and the session may be"
+        "repair that; a running rosterd keeps the token in memory and stores it with the next sync, so do not restart it before; if it has ended, the token is lost, and perhaps the session"
     )
   }
 
-  /// What would have been said of the session to the next process; its tokens are on disk as they were.
-  static func unkept(_ error: any Error, _ path: String) -> Failure {
-    store("note how the last token request ended", path, cause: storeCause(error))
+  /// A note for the next process could not be stored; the tokens on disk are unchanged.
+  static func unkept(_ error: any Error, path: String) -> Failure {
+    store("note how the last token request ended", path: path, cause: storeCause(error))
   }
 
   private static func storeCause(_ error: any Error) -> String {
@@ -147,7 +147,7 @@ extension Failure {
   }
 
   static func store(
-    _ step: String, _ path: String, cause: String, hint: String? = nil
+    _ step: String, path: String, cause: String, hint: String? = nil
   ) -> Failure {
     Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint).with(.tokenStore)
   }
@@ -175,7 +175,7 @@ extension TokenSettings {
   /// The file of what a token request sends to be replaced.
   var renewed: CredentialFile { renewsAccess ? .accessToken : .refreshToken }
 
-  /// What a token request sends to be replaced, in words.
+  /// Name of the token that a token request replaces.
   var renewal: String { renewsAccess ? "the access token" : "the refresh token" }
 
   private var renewsAccess: Bool { flow == .bearerRenew || refreshFiles == [.accessToken] }

@@ -3,8 +3,8 @@ package import Logging
 package import RosterModel
 import Synchronization
 
-/// Holds the one session, and does what TokenMachine decides: sends the one token request, stores its answer,
-/// hands tokens to requests. Requests wait for it; it waits for none of them.
+/// Holds the one session and performs what TokenMachine decides: sends the one token request, stores its answer, passes
+/// tokens to requests. Requests wait for the keeper; the keeper never waits for a request.
 package actor TokenKeeper {
   var machine: TokenMachine
   let store: TokenStore
@@ -26,7 +26,7 @@ package actor TokenKeeper {
   /// cancellation reaches it (T7). It is cancelled only while it waits to try again.
   private var work: Task<Void, Never>?
   private var workNumber = 0
-  /// Whoever asks for a stop cannot wait for the actor; it looks before each token request.
+  /// Signal handlers set it without waiting for the actor, which reads it before each token request.
   nonisolated let stopRequested = Atomic(false)
 
   /// `credentials` reads the files of a folder: at `open`, before each sync, and at a reload. `onStatus` is called at
@@ -38,7 +38,7 @@ package actor TokenKeeper {
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) {
     machine = TokenMachine(
-      .init(settings: settings), Session(settings, Credentials()), now: clock.moment)
+      .init(settings: settings), session: Session(settings, credentials: Credentials()), now: clock.moment)
     readCredentials = credentials
     store = TokenStore(path: settings.storePath)
     self.send = send
@@ -52,14 +52,13 @@ package actor TokenKeeper {
 
   // MARK: Configuration and syncs
 
-  /// At start. Throws `Failure` 73 for a store that cannot be used, 78 for a credential that the flow needs and nobody
-  /// has.
+  /// Opens the store at the start. Throws `Failure` 73 for an unusable store, and 78 for a missing credential.
   package func open() throws {
     try take(machine.settings, retry: false)
   }
 
-  /// At SIGHUP; a running sync goes on. Throws what `open` throws, and then nothing has changed. The store stays where
-  /// it is.
+  /// Reloads at SIGHUP; a running sync continues. Throws the errors of `open`, and then nothing has changed. The store
+  /// keeps its path.
   package func reload(_ settings: TokenSettings) throws {
     try take(settings, retry: false)
   }
@@ -72,8 +71,8 @@ package actor TokenKeeper {
     _ = try await outcome(of: act { $0.syncBegan(waiter) }, for: waiter)
   }
 
-  /// A request to retry the session joins the sync that runs (T6): gives the session one more try where it has ended,
-  /// or does so in this sync.
+  /// A request to retry the session joins the running sync (T6). An ended session gets one more attempt now, and one
+  /// that ends later in this sync gets it then.
   package func retrySession() {
     machine.requestRetry()
     pushStatus()
@@ -84,15 +83,15 @@ package actor TokenKeeper {
     let setup = TokenMachine.Setup(settings: settings, credentials: credentials)
     let known = isOpen ? machine.known(setup) : nil
     let current = try known ?? (settings.flow.refreshes ? store.load() : nil)
-    let change = try Session.change(from: current, settings, credentials)
+    let change = try Session.change(from: current, settings, credentials: credentials)
     // Nothing throws from here on: what is refused changes nothing.
     isOpen = true
     var session = current ?? machine.session
     if case .begin(let new) = change { session = new }
     let now = clock.moment
-    act { $0.reconfigured(setup, session, now: now) }
+    act { $0.reconfigured(setup, session: session, now: now) }
     if change == .lift { machine.clearEnding() } else if retry { machine.beginTrial() }
-    // Without a session nothing but the next sync tells whether upstream has changed its mind.
+    // Only the next sync shows whether upstream accepts requests without a session again.
     let stands = change == .none && settings.flow != .none
     status.lastError = machine.failure?.description ?? (stands ? status.lastError : nil)
     pushStatus()
@@ -123,7 +122,7 @@ package actor TokenKeeper {
     let isLate = machine.isLate(generation)
     report(Event(.tokenRefused, reason: isLate ? "late" : "current").withPage)
     let (waiter, now) = (waiting.open(), clock.moment)
-    let action = act { $0.rejected(waiter, generation, now: now) }
+    let action = act { $0.rejected(waiter, generation: generation, now: now) }
     var isFresh = true
     switch action {
     case .use, .useAndRefresh:
@@ -146,11 +145,11 @@ package actor TokenKeeper {
 
   /// A page was answered with a status of `auth.logout_status`: ends the session, and returns the failure of the sync.
   package func endSession(status code: Int, generation: Int?) -> Failure {
-    let failure = Failure.loggedOut(code, machine.settings)
+    let failure = Failure.loggedOut(code, settings: machine.settings)
     let ending = Session.Ending(
       at: clock.now(), cause: failure.cause, file: machine.settings.credential.rawValue,
-      tried: Session.tried(machine.settings, machine.setup.credentials))
-    act { $0.loggedOut(generation, ending) }
+      tried: Session.tried(machine.settings, credentials: machine.setup.credentials))
+    act { $0.loggedOut(generation, ending: ending) }
     note(machine.failure ?? failure)
     return failure
   }
@@ -195,9 +194,9 @@ package actor TokenKeeper {
     stopRequested.store(true, ordering: .releasing)
   }
 
-  /// As `stop`; returns when the request under way is answered and stored, or, false, when the caller
-  /// is cancelled first, who thereby says how long to wait (T7). `rosterd sync` calls it too: the end of a session may
-  /// still be on its way to the disk.
+  /// Stops as `stop` does, and returns when the token request in flight is answered and stored. Returns false if the
+  /// caller is cancelled first, which limits the wait (T7). `rosterd sync` calls it too, because the end of a session
+  /// may not be on disk yet.
   @discardableResult
   package func drain() async -> Bool {
     act { $0.stopped() }
@@ -220,7 +219,7 @@ package actor TokenKeeper {
     }
   }
 
-  /// Whether a token request, or what follows from it, is under way: it outlives the sync that wanted it (T7).
+  /// True while a token request or its storing is in flight, which may outlive its sync (T7).
   package var isBusy: Bool { work != nil }
 
   // MARK: Work
@@ -239,13 +238,13 @@ package actor TokenKeeper {
     if let step {
       workNumber += 1
       let number = workNumber
-      work = Task { await self.run(step, number) }
+      work = Task { await self.run(step, number: number) }
     }
     pushStatus()
     return action
   }
 
-  private func run(_ first: Step, _ number: Int) async {
+  private func run(_ first: Step, number: Int) async {
     var step: Step? = first
     while let current = step, !Task.isCancelled {
       let action = await perform(current)
@@ -255,7 +254,7 @@ package actor TokenKeeper {
     }
     guard number == workNumber else { return }
     work = nil
-    for id in drains { draining.settle(id, .success(())) }
+    for id in drains { draining.settle(id, result: .success(())) }
     drains = []
   }
 
@@ -284,7 +283,7 @@ package actor TokenKeeper {
 
   private func resume(_ release: TokenMachine.Release) {
     if case .failure(let failure) = release.result { note(failure) }
-    for waiter in release.waiters { waiting.settle(waiter, release.result.mapError { $0 }) }
+    for waiter in release.waiters { waiting.settle(waiter, result: release.result.mapError { $0 }) }
   }
 
   func note(_ failure: Failure) {

@@ -29,7 +29,7 @@ extension TokenKeeper {
 
   private func exchange(_ attempt: TokenMachine.Attempt) async -> TokenMachine.Action {
     let setup = attempt.setup
-    guard let grant = Grant(setup.settings, attempt.session) else {
+    guard let grant = Grant(setup.settings, session: attempt.session) else {
       return machine.refreshFailed(.other(.notRenewable(setup.settings)), now: clock.moment)
     }
     await noteUnanswered(attempt.session)
@@ -37,28 +37,28 @@ extension TokenKeeper {
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
     }
     let request = grant.request(
-      setup.settings, setup.credentials, refreshToken: attempt.session.refreshToken,
+      setup.settings, credentials: setup.credentials, refreshToken: attempt.session.refreshToken,
       renewedAccess: attempt.session.renewedAccess)
     do {
       let answer = try grant.read(try await send(request), now: clock.now())
       guard TokenStore.fits(attempt.session.granted(answer)) else { throw GrantRefusal.tooLarge }
       return machine.refreshed(answer)
     } catch is CancellationError {
-      // The transport was closed under it: `drain` has told what that may mean.
+      // The transport was closed meanwhile; `drain` has reported the possible loss.
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
     } catch {
-      return failed(RefreshAttempt(attempt, now: clock.now(), random: random()).fault(error), attempt)
+      return failed(RefreshAttempt(attempt, now: clock.now(), random: random()).fault(error), attempt: attempt)
     }
   }
 
-  /// Before the request goes out that may use up the refresh token: a process that is killed meanwhile says nothing
-  /// any more (T5). Where this cannot be written, neither can the answer, and that is told (T4).
+  /// Notes in the store, before the request, that the refresh token may get used up: a killed process could not write
+  /// it (T5). A failure here is not reported, because the answer cannot be stored either, and that is reported (T4).
   private func noteUnanswered(_ session: Session) async {
     var noted = session
     if noted.noteUnanswered() { try? await store.save(noted) }
   }
 
-  private func failed(_ fault: RefreshFault, _ attempt: TokenMachine.Attempt) -> TokenMachine.Action {
+  private func failed(_ fault: RefreshFault, attempt: TokenMachine.Attempt) -> TokenMachine.Action {
     // Nothing else follows from it while a request is out.
     if stopRequested.load(ordering: .acquiring) { _ = machine.stopped() }
     let action = machine.refreshFailed(fault.fault, now: clock.moment)
@@ -72,7 +72,7 @@ extension TokenKeeper {
     do {
       try await store.save(session)
     } catch {
-      let failure = Failure.unstored(error, store.path)
+      let failure = Failure.unstored(error, path: store.path)
       tellFailure(failure, reason: "other")
       return machine.storeFailed(failure, now: clock.moment)
     }
@@ -89,7 +89,7 @@ extension TokenKeeper {
     do {
       try await store.save(session)
     } catch {
-      logger.error("\(Failure.unkept(error, store.path))")
+      logger.error("\(Failure.unkept(error, path: store.path))")
     }
   }
 

@@ -1,15 +1,16 @@
 import FoundationEssentials
 import RosterModel
 
-/// Decides what happens to the tokens; TokenKeeper does it. A value: one method an event, each returns what to do.
+/// Decides what happens to the tokens; TokenKeeper performs it. A value with one method for each event, which returns
+/// the action.
 ///
-/// At most one token request or write is under way (`phase`); a token reaches a request only after the session
-/// that it came with was stored (T1, T4).
+/// At most one token request or write is in flight (`phase`). A request gets a token only after its session is stored
+/// (T1, T4).
 struct TokenMachine: Sendable, Equatable {
   typealias Waiter = Int
 
   private(set) var setup: Setup
-  /// What requests are served with. Work that is under way may be for the one before it.
+  /// The session that serves requests. The work in flight may belong to its predecessor.
   private(set) var session: Session
   private(set) var phase = Phase.idle
   private(set) var sync = SyncFacts()
@@ -20,7 +21,7 @@ struct TokenMachine: Sendable, Equatable {
   private var onTrial: Session.Ending?
   private var isStopping = false
 
-  init(_ setup: Setup, _ session: Session, now: ClockReading) {
+  init(_ setup: Setup, session: Session, now: ClockReading) {
     self.setup = setup
     self.session = session
     takeToken(now)
@@ -33,7 +34,7 @@ struct TokenMachine: Sendable, Equatable {
     case nil: return join(waiter)
     case .failure(let failure): return .fail(failure)
     case .success(let token):
-      guard let token, needsEarlyRefresh(token, now) else { return .use(token) }
+      guard let token, needsEarlyRefresh(token, now: now) else { return .use(token) }
       phase = .busy(.waiting(1), Sequel())
       return .useAndRefresh(token, .expired)
     }
@@ -43,12 +44,12 @@ struct TokenMachine: Sendable, Equatable {
   /// sends no token.
   func settledToken(at now: ClockReading) -> Token?? {
     guard case .success(let token) = answer(now) else { return nil }
-    if let token, needsEarlyRefresh(token, now) { return nil }
+    if let token, needsEarlyRefresh(token, now: now) { return nil }
     return .some(token)
   }
 
   /// A 401 to the token of that generation (nil: to none). An older one than the current means: send again.
-  mutating func rejected(_ waiter: Waiter, _ generation: Int?, now: ClockReading) -> Action {
+  mutating func rejected(_ waiter: Waiter, generation: Int?, now: ClockReading) -> Action {
     if let failure { return .fail(failure) }
     if isLate(generation), settings.flow == .none || token != nil { return wanted(waiter, now: now) }
     guard settings.flow != .none else { return failSync(with: .notRenewable(settings)) }
@@ -75,13 +76,13 @@ struct TokenMachine: Sendable, Equatable {
   }
 
   /// A status of `auth.logout_status`. One that answers a token from before this session says nothing about it.
-  mutating func loggedOut(_ generation: Int?, _ ending: Session.Ending) -> Action {
+  mutating func loggedOut(_ generation: Int?, ending: Session.Ending) -> Action {
     guard settings.flow.refreshes, session.ending == nil, (generation ?? 0) >= firstGeneration else { return .ignore }
     session.standing = .ended(ending)
-    let result = Result<Token?, Failure>.failure(.ended(ending, settings))
+    let result = Result<Token?, Failure>.failure(.ended(ending, settings: settings))
     guard case .busy(.waiting, var sequel) = phase else { return release(result, note: true) }
     sequel.hasNote = true
-    return finish(sequel, result)
+    return finish(sequel, result: result)
   }
 
   mutating func waiterCancelled(_ waiter: Waiter) {
@@ -95,7 +96,7 @@ struct TokenMachine: Sendable, Equatable {
   /// The wait for the attempt is over.
   mutating func due() -> Action {
     guard case .busy(.waiting(let number), let sequel) = phase else { return .ignore }
-    return send(number, sequel)
+    return send(number, sequel: sequel)
   }
 
   mutating func refreshed(_ answer: GrantAnswer) -> Action {
@@ -108,35 +109,35 @@ struct TokenMachine: Sendable, Equatable {
 
   mutating func refreshFailed(_ fault: Fault, now: ClockReading) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
-    if sequel.isSuperseded { return supersededFailed(fault, attempt.session, sequel, now) }
-    if let ending = session.ending { return finish(sequel, .failure(.ended(ending, settings))) }
-    // The store holds since the request went out that it may have no answer.
+    if sequel.isSuperseded { return supersededFailed(fault, session: attempt.session, sequel: sequel, now: now) }
+    if let ending = session.ending { return finish(sequel, result: .failure(.ended(ending, settings: settings))) }
+    // The store contains a note that this request may have no answer.
     if session.hasReplaceableToken { sequel.hasNote = true }
     switch fault {
     case .passing(let failure, let delay, let answered):
       if !answered { _ = session.noteUnanswered() }
-      guard let delay, !isStopping else { return gaveUp(failure, sequel, now) }
+      guard let delay, !isStopping else { return gaveUp(failure, sequel: sequel, now: now) }
       phase = .busy(.waiting(attempt.number + 1), sequel)
       return .coolDown(delay)
     case .refused where settings.flow == .oauth2ClientCredentials && session.refreshToken != nil,
       .refused where mayLogIn(after: attempt), .incomplete where mayLogIn(after: attempt),
       .malformed where mayLogIn(after: attempt):
       session.forgetTokens()
-      guard isStopping else { return send(attempt.number, sequel) }
+      guard isStopping else { return send(attempt.number, sequel: sequel) }
       sequel.hasNote = true
-      return finish(sequel, .failure(.stopping))
+      return finish(sequel, result: .failure(.stopping))
     case .refused where sync.mayRetry && !isStopping, .incomplete where sync.mayRetry && !isStopping:
       sync.mayRetry = false
-      return send(1, sequel)
+      return send(1, sequel: sequel)
     case .refused(let ending), .incomplete(let ending):
       onTrial = nil
       session.standing = .ended(ending)
       sequel.hasNote = true
-      return finish(sequel, .failure(.ended(ending, settings)))
+      return finish(sequel, result: .failure(.ended(ending, settings: settings)))
     case .malformed(let failure), .other(let failure):
       sync.failure = failure
       endTrial()
-      return finish(sequel, .failure(failure))
+      return finish(sequel, result: .failure(failure))
     }
   }
 
@@ -164,13 +165,13 @@ struct TokenMachine: Sendable, Equatable {
       if let ending {
         session.standing = .ended(ending)
         sequel.hasNote = true
-        return finish(sequel, .failure(.ended(ending, settings)))
+        return finish(sequel, result: .failure(.ended(ending, settings: settings)))
       }
       takeToken(now)
       sync.unproven = generation
       sync.granted = generation
-      return finish(sequel, .success(token))
-    case .busy(.storing, let sequel), .busy(.keeping, let sequel): return goOn(sequel, now)
+      return finish(sequel, result: .success(token))
+    case .busy(.storing, let sequel), .busy(.keeping, let sequel): return goOn(sequel, now: now)
     case .idle, .busy(.waiting, _), .busy(.sending, _), .unstored: return .ignore
     }
   }
@@ -192,9 +193,9 @@ struct TokenMachine: Sendable, Equatable {
     return failure.map { .fail($0) } ?? .ignore
   }
 
-  /// From now on requests are served with `session`: the same as before, the one that something is under way for, or
+  /// Serves requests with `session` from now on. It may be the current one, the one that work in flight belongs to, or
   /// another.
-  mutating func reconfigured(_ setup: Setup, _ session: Session, now: ClockReading) -> Action {
+  mutating func reconfigured(_ setup: Setup, session: Session, now: ClockReading) -> Action {
     let hasMoved = setup.settings.place != self.setup.settings.place
     self.setup = setup
     // A 401 to a token in its old place is late.
@@ -202,44 +203,44 @@ struct TokenMachine: Sendable, Equatable {
     if session == self.session { return .ignore }
     switch phase {
     case .idle:
-      adopt(session, now)
+      adopt(session, now: now)
       return .ignore
-    case .busy(.waiting, let sequel): return replaceWaiting(sequel, session, now)
+    case .busy(.waiting, let sequel): return replaceWaiting(sequel, session: session, now: now)
     case .busy(let work, var sequel):
       let goesOn = sequel.isSuperseded && work.session == session
       sequel = Sequel(waiters: sequel.waiters, hasNote: goesOn, isSuperseded: !goesOn)
       phase = .busy(work, sequel)
-      adopt(goesOn ? work.servable(session) : session, now)
+      adopt(goesOn ? work.servable(session) : session, now: now)
       return serveAtOnce(now)
     case .unstored(let granted, let failure, _):
       let goesOn = granted == session
       phase = .unstored(granted, failure, isSuperseded: !goesOn)
-      adopt(goesOn ? Work.storing(granted).servable(session) : session, now)
+      adopt(goesOn ? Work.storing(granted).servable(session) : session, now: now)
       return .ignore
     }
   }
 
-  /// Something has changed that may mend the session: it goes on, with its refresh token.
+  /// A change may have repaired the session: it continues with its refresh token.
   mutating func clearEnding() {
     if session.ending != nil { session.standing = .absent }
   }
 
-  /// The ended session gets one more try, and ends again where upstream does not answer that with a token.
+  /// The ended session gets one more attempt, and ends again unless upstream answers it with a token.
   mutating func beginTrial() {
     onTrial = session.ending
     clearEnding()
   }
 
-  /// Somebody asks the sync that runs for one more try (T6): of a session that has ended, or that is about to.
+  /// A user asks the running sync for one more attempt (T6), of an ended session or of one that ends later.
   mutating func requestRetry() {
     if session.ending == nil { sync.mayRetry = true } else { beginTrial() }
   }
 
-  /// No token request starts any more; what is under way goes on (T7).
+  /// No further token request starts; work in flight continues (T7).
   mutating func stopped() -> Action {
     isStopping = true
     switch phase {
-    case .busy(.waiting, let sequel): return finish(sequel, .failure(.stopping))
+    case .busy(.waiting, let sequel): return finish(sequel, result: .failure(.stopping))
     case .unstored(let granted, _, let isSuperseded):
       phase = .busy(.storing(granted), Sequel(isSuperseded: isSuperseded))
       return .store(granted)
@@ -251,13 +252,13 @@ struct TokenMachine: Sendable, Equatable {
 // MARK: Steps
 
 extension TokenMachine {
-  /// What a request gets without a wait; nil: it takes a refresh.
+  /// The answer that a request gets without waiting; nil if it needs a refresh.
   private func answer(_ now: ClockReading) -> Result<Token?, Failure>? {
     if settings.flow == .none { return .success(nil) }
     if let failure { return .failure(failure) }
     if let token, !token.isExpired(now) || serves(token) { return .success(token) }
     guard settings.flow.refreshes else {
-      return .failure(token?.expiresAt.map { .outlived($0, settings) } ?? .notRenewable(settings))
+      return .failure(token?.expiresAt.map { .outlived($0, settings: settings) } ?? .notRenewable(settings))
     }
     return isStopping && phase == .idle ? .failure(.stopping) : nil
   }
@@ -267,7 +268,7 @@ extension TokenMachine {
     token.isBornExpired && sync.granted == token.generation
   }
 
-  private func needsEarlyRefresh(_ token: Token, _ now: ClockReading) -> Bool {
+  private func needsEarlyRefresh(_ token: Token, now: ClockReading) -> Bool {
     mayRefreshEarly(now) && !serves(token) && token.isDue(now, early: settings.earlyRefresh)
   }
 
@@ -295,21 +296,21 @@ extension TokenMachine {
     return settings.exchange?.login != nil
   }
 
-  private mutating func send(_ number: Int, _ sequel: Sequel) -> Action {
+  private mutating func send(_ number: Int, sequel: Sequel) -> Action {
     let attempt = Attempt(number: number, setup: setup, session: session)
     phase = .busy(.sending(attempt), sequel)
     return .send(attempt)
   }
 
   /// Without waiters it was early, and the old token still serves: the next try comes after the longest pause.
-  private mutating func gaveUp(_ failure: Failure, _ sequel: Sequel, _ now: ClockReading) -> Action {
+  private mutating func gaveUp(_ failure: Failure, sequel: Sequel, now: ClockReading) -> Action {
     if sequel.waiters.isEmpty {
       sync.earlyRefreshAfter = now.uptime + max(settings.retry.max, failure.retryAfter ?? .zero)
     } else {
       sync.failure = failure
     }
     endTrial()
-    return finish(sequel, .failure(failure))
+    return finish(sequel, result: .failure(failure))
   }
 
   private mutating func endTrial() {
@@ -318,18 +319,18 @@ extension TokenMachine {
   }
 
   private mutating func supersededFailed(
-    _ fault: Fault, _ session: Session, _ sequel: Sequel, _ now: ClockReading
+    _ fault: Fault, session: Session, sequel: Sequel, now: ClockReading
   ) -> Action {
     var session = session
-    guard case .passing(_, _, answered: false) = fault, session.noteUnanswered() else { return goOn(sequel, now) }
+    guard case .passing(_, _, answered: false) = fault, session.noteUnanswered() else { return goOn(sequel, now: now) }
     phase = .busy(.keeping(session), sequel)
     return .keep(session, .none)
   }
 
-  private mutating func replaceWaiting(_ sequel: Sequel, _ session: Session, _ now: ClockReading) -> Action {
+  private mutating func replaceWaiting(_ sequel: Sequel, session: Session, now: ClockReading) -> Action {
     let old = self.session
-    adopt(session, now)
-    guard sequel.hasNote else { return serve(sequel.waiters, now) }
+    adopt(session, now: now)
+    guard sequel.hasNote else { return serve(sequel.waiters, now: now) }
     phase = .busy(.keeping(old), Sequel(waiters: sequel.waiters, isSuperseded: true))
     if case .release(let release) = serveAtOnce(now) { return .keep(old, release) }
     return .keep(old, .none)
@@ -340,35 +341,35 @@ extension TokenMachine {
     return .fail(failure)
   }
 
-  /// The work is done; the session is as the waiters are told.
-  private mutating func finish(_ sequel: Sequel, _ result: Result<Token?, Failure>) -> Action {
+  /// The work has ended, and its result is the result of the waiters.
+  private mutating func finish(_ sequel: Sequel, result: Result<Token?, Failure>) -> Action {
     let release = Release(waiters: sequel.waiters, result: result)
     phase = sequel.hasNote ? .busy(.keeping(session), Sequel()) : .idle
     return sequel.hasNote ? .keep(session, release) : .release(release)
   }
 
-  /// The work is done, and the waiters are none the wiser.
-  private mutating func goOn(_ sequel: Sequel, _ now: ClockReading) -> Action {
-    guard sequel.hasNote else { return serve(sequel.waiters, now) }
+  /// The work has ended without a result for the waiters.
+  private mutating func goOn(_ sequel: Sequel, now: ClockReading) -> Action {
+    guard sequel.hasNote else { return serve(sequel.waiters, now: now) }
     phase = .busy(.keeping(session), Sequel(waiters: sequel.waiters))
     return .keep(session, .none)
   }
 
-  private mutating func serve(_ waiters: [Waiter], _ now: ClockReading) -> Action {
+  private mutating func serve(_ waiters: [Waiter], now: ClockReading) -> Action {
     phase = .idle
     if waiters.isEmpty { return .ignore }
     return answer(now).map { .release(Release(waiters: waiters, result: $0)) } ?? start(waiters)
   }
 
-  /// Those who wait for work that is under way, as far as they need not.
+  /// Releases waiters whose result no longer depends on the work in flight.
   private mutating func serveAtOnce(_ now: ClockReading) -> Action {
     answer(now).map { release($0, note: false) } ?? .ignore
   }
 
-  /// Lets the waiters go; what is under way goes on.
+  /// Releases the waiters; work in flight continues.
   private mutating func release(_ result: Result<Token?, Failure>, note: Bool) -> Action {
     switch phase {
-    case .idle: return finish(Sequel(hasNote: note), result)
+    case .idle: return finish(Sequel(hasNote: note), result: result)
     case .busy(let work, let sequel):
       phase = .busy(work, Sequel(hasNote: note || sequel.hasNote, isSuperseded: sequel.isSuperseded))
       return .release(Release(waiters: sequel.waiters, result: result))
@@ -376,7 +377,7 @@ extension TokenMachine {
     }
   }
 
-  private mutating func adopt(_ session: Session, _ now: ClockReading) {
+  private mutating func adopt(_ session: Session, now: ClockReading) {
     self.session = session
     onTrial = nil
     sync = SyncFacts()

@@ -1,21 +1,21 @@
 import RosterModel
 
-/// What the machine tells of itself.
+/// The machine's state as other code reads it.
 extension TokenMachine {
   var settings: TokenSettings { setup.settings }
 
-  /// nil: none, or refused.
+  /// nil if the token is missing or refused.
   var token: Token? { session.access.map { Token(generation: generation, issued: $0, place: settings.place) } }
 
-  /// What every request fails with now.
+  /// The failure of every request at present; nil if requests can be served.
   var failure: Failure? {
-    if let ending = session.ending { return .ended(ending, settings) }
+    if let ending = session.ending { return .ended(ending, settings: settings) }
     if case .unstored(_, let failure, _) = phase { return failure }
     return sync.failure
   }
 
-  /// Whether a 401 to the token of that generation (nil: to none) says nothing of the current one. With `none` a token
-  /// is one from before a reload.
+  /// True if a 401 to the token of that generation (nil for a request without one) says nothing about the current
+  /// token. With the flow `none`, any token is older than a reload.
   func isLate(_ generation: Int?) -> Bool {
     settings.flow == .none ? generation != nil : (generation ?? 0) < self.generation
   }
@@ -33,8 +33,7 @@ extension TokenMachine {
     if case .busy(_, let sequel) = phase { sequel.waiters } else { [] }
   }
 
-  /// The session in memory that goes on with these: the current one, or a superseded one that something is under way
-  /// for.
+  /// The session in memory that continues with this setup: the current one, or a superseded one with work in flight.
   func known(_ setup: Setup) -> Session? {
     var superseded: Session?
     switch phase {
@@ -42,7 +41,7 @@ extension TokenMachine {
     case .unstored(let granted, _, let isSuperseded): superseded = isSuperseded ? granted : nil
     case .idle: break
     }
-    return [session, superseded].compactMap { $0 }.first { $0.fits(setup.settings, setup.credentials) }
+    return [session, superseded].compactMap { $0 }.first { $0.fits(setup.settings, credentials: setup.credentials) }
   }
 
   func state(_ now: ClockReading) -> TokenStatus.State {

@@ -1,20 +1,20 @@
 import RosterModel
 
-/// What the machine is in the middle of. Each state has what it alone needs, so that no wrong combination can be
-/// written.
+/// The machine's states. Each state has only the data that it needs, so that wrong combinations do not compile.
 extension TokenMachine {
-  /// What token requests are made with.
+  /// Settings and credentials of token requests.
   struct Setup: Sendable, Equatable {
     var settings: TokenSettings
     var credentials = Credentials()
   }
 
-  /// idle → waiting → sending → storing → idle; sending → waiting, where it is tried again; storing ⇄ unstored;
-  /// any of them but unstored → keeping → idle.
+  /// idle → waiting → sending → storing → idle; sending → waiting for another attempt; storing ⇄ unstored; any other
+  /// state → keeping → idle.
   enum Phase: Sendable, Equatable {
     case idle
     case busy(Work, Sequel)
-    /// A granted session could not be written, and must be before anything else; the failure is everybody's (T4).
+    /// A granted session could not be written, which must be repeated before anything else. All requests fail meanwhile
+    /// (T4).
     case unstored(Session, Failure, isSuperseded: Bool)
   }
 
@@ -23,29 +23,29 @@ extension TokenMachine {
     /// The attempt of that number (1 is the first) is to be sent, now or after a pause.
     case waiting(Int)
     case sending(Attempt)
-    /// A granted session is being written; nobody has its token yet.
+    /// A granted session is being written; no request has its token yet.
     case storing(Session)
-    /// What changed without a grant is being written.
+    /// A change without a grant is being written.
     case keeping(Session)
   }
 
-  /// One token request, as it is sent: a reload meanwhile changes nothing of it.
+  /// One token request; a reload meanwhile does not change it.
   struct Attempt: Sendable, Equatable {
     var number: Int
     var setup: Setup
     var session: Session
   }
 
-  /// What follows when the work has ended.
+  /// The steps after the work has ended.
   struct Sequel: Sendable, Equatable {
     var waiters: [Waiter] = []
-    /// The store should know what the session has become; its loss would cost no token.
+    /// The store should get a note about the session; the loss of the note would cost no token.
     var hasNote = false
-    /// The work is for a session that another one has replaced: what it brings is written and not used.
+    /// The work belongs to a session that another one has replaced: its result is written and not used.
     var isSuperseded = false
   }
 
-  /// What holds for one sync; the next one begins without it.
+  /// Facts about one sync; the next one begins without them.
   struct SyncFacts: Sendable, Equatable {
     /// Fails every request.
     var failure: Failure?
@@ -55,7 +55,7 @@ extension TokenMachine {
     var unproven: Int?
     /// An early refresh failed: none is sent before that time.
     var earlyRefreshAfter: Duration?
-    /// Somebody asked for one more try before the session has ended (T6).
+    /// A user asked for one more attempt before the session ended (T6).
     var mayRetry = false
   }
 }
@@ -69,7 +69,7 @@ extension TokenMachine.Work {
     }
   }
 
-  /// As requests may use it meanwhile: a token that is not on disk serves nobody (T4).
+  /// The session as requests may use it meanwhile: no request gets a token that is not on disk (T4).
   func servable(_ session: Session) -> Session {
     guard case .storing = self else { return session }
     var session = session

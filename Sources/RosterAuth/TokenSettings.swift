@@ -1,16 +1,16 @@
 package import RosterModel
 
-/// The configuration as far as tokens go, resolved.
+/// The part of the configuration that concerns tokens, resolved.
 package struct TokenSettings: Sendable, Equatable {
-  /// How tokens are got: `auth.flow`.
+  /// The way to obtain tokens: `auth.flow`.
   package var flow: Flow
   /// `auth.send`: where a request carries the token.
   package var send: TokenPlace
   /// Absolute; with `exchange` the address of a refresh, or else of a login.
   package var tokenURL: String
-  /// Sent with OAuth token requests; empty: none is.
+  /// Scope of OAuth token requests; an empty one is not sent.
   package var scope: String
-  /// So long before its end a token is refreshed (T2).
+  /// Time before a token's end at which it is refreshed (T2).
   package var earlyRefresh: Duration
   /// `scheme://host:port` of base_url.
   package var baseOrigin: String
@@ -18,9 +18,9 @@ package struct TokenSettings: Sendable, Equatable {
   package var tokenOrigin: String
   /// Absolute: `token.json`.
   package var storePath: String
-  /// Where the credential files are; empty: there are none.
+  /// Folder of the credential files; empty if there are no files.
   package var credentialsDirectory: String
-  /// For token requests (T5).
+  /// Delays between attempts of a token request (T5).
   package var retry: RetryDelays
   /// Requests of the flow `exchange`; nil with another flow.
   package var exchange: TokenExchange?

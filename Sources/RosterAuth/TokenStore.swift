@@ -16,25 +16,25 @@ struct TokenStore: Sendable {
 
   private var folder: String { parentFolder(of: path) }
 
-  /// The store's lock says that nobody else writes it.
+  /// The store's lock excludes other writers.
   private var file: WholeFile { WholeFile(path, mode: 0o600) }
   var temporaryPath: String { file.temporaryPath }
 
   /// Far above what a few tokens take.
-  private static let mostBytes = 1 << 20
-  static let mostText = "1 MiB"
-  /// What a session may be noted to have become later.
+  private static let maxBytes = 1 << 20
+  static let maxText = "1 MiB"
+  /// Room for a later note about a session.
   private static let noteRoom = 4096
 
-  /// Whether the store can give it back, also with what is noted of it later.
+  /// True if the store can return the session, even with later notes.
   static func fits(_ session: Session) -> Bool {
-    (try? encoded(session)).map { $0.count <= mostBytes - noteRoom } ?? false
+    (try? encoded(session)).map { $0.count <= maxBytes - noteRoom } ?? false
   }
 
   // MARK: Reading
 
-  /// nil: none yet. Makes the folder. Throws `Failure` 73 for a store that is damaged, newer or out of reach, and
-  /// leaves it as it is.
+  /// The stored session; nil before the first one. Makes the folder. Throws `Failure` 73 for a damaged, newer or
+  /// inaccessible store, which remains unchanged.
   func load() throws(Failure) -> Session? {
     try makeFolder()
     guard let bytes = try read() else { return nil }
@@ -44,7 +44,7 @@ struct TokenStore: Sendable {
     }
     guard version.version == StoredSession.currentVersion else {
       throw .store(
-        "open the token store", path,
+        "open the token store", path: path,
         cause: "it has version \(version.version), and this rosterd knows \(StoredSession.currentVersion)",
         hint: "run the rosterd that wrote it, or move it away to start from the credential files")
     }
@@ -56,32 +56,33 @@ struct TokenStore: Sendable {
 
   private func damaged(_ what: String) -> Failure {
     .store(
-      "open the token store", path, cause: "it is damaged: \(what)",
+      "open the token store", path: path, cause: "it is damaged: \(what)",
       hint: "move it away to start from the credential files")
   }
 
   private func read() throws(Failure) -> Data? {
-    // A FIFO without a writer would be waited for.
+    // Opening a FIFO without a writer would wait.
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     if file < 0, errno == ENOENT { return nil }
-    guard file >= 0 else { throw broken("open the token store", path) }
+    guard file >= 0 else { throw broken("open the token store", subject: path) }
     defer { close(file) }
     var about = stat()
-    guard fstat(file, &about) == 0 else { throw broken("open the token store", path) }
+    guard fstat(file, &about) == 0 else { throw broken("open the token store", subject: path) }
     guard about.st_mode & S_IFMT == S_IFREG else {
       throw .store(
-        "open the token store", path, cause: "it is no regular file", hint: "name another one in auth.token_store")
+        "open the token store", path: path, cause: "it is no regular file", hint: "name another one in auth.token_store"
+      )
     }
     var bytes = Data()
     var chunk = [UInt8](repeating: 0, count: 16384)
-    while bytes.count <= Self.mostBytes {
+    while bytes.count <= Self.maxBytes {
       let count = Glibc.read(file, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw broken("read the token store", path) }
+      guard count >= 0 else { throw broken("read the token store", subject: path) }
       if count == 0 { return bytes }
       bytes.append(contentsOf: chunk[..<count])
     }
-    throw damaged("it is larger than \(Self.mostText)")
+    throw damaged("it is larger than \(Self.maxText)")
   }
 
   // MARK: Writing
@@ -102,25 +103,26 @@ struct TokenStore: Sendable {
 
   private func write(_ session: Session) throws {
     let bytes = try Self.encoded(session)
-    guard bytes.count <= Self.mostBytes else {
-      throw Failure.store("write the token store", path, cause: "it would be larger than \(Self.mostText)")
+    guard bytes.count <= Self.maxBytes else {
+      throw Failure.store("write the token store", path: path, cause: "it would be larger than \(Self.maxText)")
     }
     try makeFolder()
     do throws(FileError) {
       try file.replace(with: Array(bytes))
     } catch {
-      throw broken(error.step == "replace" ? "replace the token store" : error.step, error.path, error.error)
+      throw broken(
+        error.step == "replace" ? "replace the token store" : error.step, subject: error.path, error: error.error)
     }
   }
 
   private func makeFolder() throws(Failure) {
     try RosterFiles.makeFolder(of: path, mode: 0o700)
-    guard access(folder, W_OK | X_OK) == 0 else { throw broken("write the token store's folder", folder) }
+    guard access(folder, W_OK | X_OK) == 0 else { throw broken("write the token store's folder", subject: folder) }
   }
 
-  private func broken(_ step: String, _ subject: String, _ error: SystemError = .last) -> Failure {
+  private func broken(_ step: String, subject: String, error: SystemError = .last) -> Failure {
     .store(
-      step, subject, cause: error.text,
+      step, path: subject, cause: error.text,
       hint: Failure.hint(
         for: error.code, writing: path, else: "see that rosterd may write \(folder) and has space"))
   }

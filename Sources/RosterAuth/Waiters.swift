@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Those who wait for one value each; every one is resumed exactly once, by its value or by its own cancellation.
+/// Tasks that wait for one value each. Each task resumes exactly once, by its value or by its own cancellation.
 ///
 /// `await task.value` would not do: it ignores the waiter's cancellation.
 package final class Waiters<Value: Sendable>: Sendable {
-  /// A place.
+  /// A reserved place.
   package typealias ID = Int
 
   private enum Place {
@@ -20,11 +20,10 @@ package final class Waiters<Value: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// Nobody waits yet.
+  /// Makes an empty queue.
   package init() {}
 
-  /// Reserves a place, so that a value that comes before the wait begins is not lost. Every place is waited for, or
-  /// closed.
+  /// Reserves a place, so that a value that arrives before the wait is not lost. Each place needs a wait or a `close`.
   package func open() -> ID {
     state.withLock { state in
       state.lastID += 1
@@ -33,7 +32,7 @@ package final class Waiters<Value: Sendable>: Sendable {
     }
   }
 
-  /// Whoever reserved it does not wait.
+  /// Gives up a reserved place without a wait.
   package func close(_ id: ID) {
     state.withLock { _ = $0.places.removeValue(forKey: id) }
   }
@@ -53,12 +52,12 @@ package final class Waiters<Value: Sendable>: Sendable {
         if let settled { continuation.resume(with: settled) }
       }
     } onCancel: {
-      settle(id, .failure(CancellationError()))
+      settle(id, result: .failure(CancellationError()))
     }
   }
 
-  /// No effect on who is gone or settled already.
-  package func settle(_ id: ID, _ result: Result<Value, any Error>) {
+  /// Has no effect on a place that is closed or settled.
+  package func settle(_ id: ID, result: Result<Value, any Error>) {
     let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
       switch state.places[id] {
       case .waiting(let continuation):

@@ -99,7 +99,7 @@ package actor Cache {
       try perform("check the cache") { database in
         database.arm(interruption)
         defer { try? interruption.disarm() }
-        try verify(database, .pages)
+        try verify(database, depth: .pages)
       }
       return true
     } catch let failure as Failure where isDamageSuspected {
@@ -112,12 +112,12 @@ package actor Cache {
   package nonisolated func interruptPublish() { interruption.interrupt() }
 
   /// Reads within one transaction that `interruptPublish` ends.
-  func interruptible<Result>(_ database: Database, _ body: () throws -> Result) throws -> Result {
+  func interruptible<Result>(_ database: Database, body: () throws -> Result) throws -> Result {
     database.arm(interruption)
     defer { try? interruption.disarm() }
     // A task that was cancelled before `arm` has not interrupted anything.
     try Task.checkCancellation()
-    return try database.transaction("BEGIN", body)
+    return try database.transaction("BEGIN", body: body)
   }
 
   /// Keeps `-wal` and `-shm` for readers. A long log is written back by the next start, because a stop has only
@@ -125,7 +125,7 @@ package actor Cache {
   package func close() {
     database?.wait(milliseconds: 0)
     if let database, !isDamageSuspected { try? writeEnds(database) }
-    if sizes().wal > Self.longestLogAtClose { database?.checkpointOnClose(false) }
+    if sizes().wal > Self.maxLogAtClose { database?.checkpointOnClose(false) }
     shut()
   }
 
@@ -147,7 +147,7 @@ package actor Cache {
   }
 
   /// Runs statements. An error of SQLite becomes a `Failure`, and a sign of damage is remembered.
-  func perform<Result>(_ step: String, _ body: (Database) throws -> Result) throws -> Result {
+  func perform<Result>(_ step: String, body: (Database) throws -> Result) throws -> Result {
     do {
       return try body(connection)
     } catch let error as SQLiteError {
@@ -160,7 +160,7 @@ package actor Cache {
   }
 
   /// 64 MiB take about 0.2 s to write to an ordinary disk.
-  private static let longestLogAtClose: Int64 = 64 << 20
+  private static let maxLogAtClose: Int64 = 64 << 20
   /// Milliseconds. Another writer can only be a person with a shell: wait briefly, then fail. A stop may wait twice,
   /// for the publish and for the sync's row, and P13 gives it 5 s.
   static let lockTimeout: Int32 = 2_000
@@ -177,7 +177,7 @@ package actor Cache {
       switch try CacheFile.inspect(path, hadLock: hadLock) {
       case .absent:
         try PageSpool.inspect(pulledPath, identity: nil)
-        try CacheFile.create(path, schema)
+        try CacheFile.create(path, schema: schema)
         try connectTwice()
       case .ours:
         // A stop leaves an empty log. If the log is missing, another program removed it with all its content.
@@ -201,7 +201,7 @@ package actor Cache {
 
   func replace(at date: Date) throws -> String {
     do {
-      let aside = try CacheFile.replace(path, schema, at: date)
+      let aside = try CacheFile.replace(path, schema: schema, at: date)
       logger.error("the damaged cache was moved aside, and everything is pulled again", metadata: ["path": "\(aside)"])
       opened.movedAside = aside
       try connect()
@@ -233,7 +233,7 @@ package actor Cache {
     try database.keepLog()
     database.wait(milliseconds: Self.lockTimeout, unless: interruption)
     let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
-    guard version <= Schema.version else { throw CacheFile.newer(path, version) }
+    guard version <= Schema.version else { throw CacheFile.newer(path, version: version) }
     try CacheFile.setModes(path)
     TemporaryFiles.keep(in: path)
     try database.execute(
@@ -262,5 +262,5 @@ package actor Cache {
   }
 
   /// Updates `<path>.published`, for which systemd units may wait.
-  func tellSnapshot(_ database: Database) { publishedFile.tell(database, logger) }
+  func tellSnapshot(_ database: Database) { publishedFile.tell(database, logger: logger) }
 }

@@ -26,33 +26,35 @@ package enum CacheFile {
   package static func inspect(_ path: String, hadLock: Bool? = nil) throws -> State {
     let hadLock = hadLock ?? hasLock(path)
     guard let found = fileStatus(path) else {
-      if errno == EACCES { throw refusal(path, reason(), "let this user search the folders above it") }
+      if errno == EACCES { throw refusal(path, cause: reason(), hint: "let this user search the folders above it") }
       return .absent
     }
     guard found.st_mode & S_IFMT == S_IFREG else {
-      throw refusal(path, "it is not a file", "name another cache.path").with(.foreignFile)
+      throw refusal(path, cause: "it is not a file", hint: "name another cache.path").with(.foreignFile)
     }
     if found.st_size == 0 { return .absent }
     let header = try header(of: path)
     // A truncated header does not prove which program made the file.
-    if header.count < headerLength { return try orphan(path, hadLock) }
+    if header.count < headerLength { return try orphan(path, hadLock: hadLock) }
     if let id = number(header, at: applicationIDOffset), [Schema.applicationID, unfinishedID].contains(id) {
       guard header.starts(with: magic) else { return .damaged }
       let version = number(header, at: userVersionOffset) ?? 0
-      if version > UInt32(Schema.version) { throw newer(path, Int(version)) }
+      if version > UInt32(Schema.version) { throw newer(path, version: Int(version)) }
       return .ours
     }
     if header.starts(with: magic) {
-      throw refusal(path, "it is the SQLite file of another program", "name another cache.path").with(.foreignFile)
+      throw refusal(path, cause: "it is the SQLite file of another program", hint: "name another cache.path").with(
+        .foreignFile)
     }
-    return try orphan(path, hadLock)
+    return try orphan(path, hadLock: hadLock)
   }
 
   /// Decides about a file whose header does not show which program made it.
-  private static func orphan(_ path: String, _ hadLock: Bool) throws -> State {
+  private static func orphan(_ path: String, hadLock: Bool) throws -> State {
     guard hadLock else {
-      throw refusal(path, "rosterd did not make this file", "move it away, or name another cache.path").with(
-        .foreignFile)
+      throw refusal(path, cause: "rosterd did not make this file", hint: "move it away, or name another cache.path")
+        .with(
+          .foreignFile)
     }
     return .damaged
   }
@@ -63,7 +65,8 @@ package enum CacheFile {
     var found = stat()
     guard lstat(path, &found) == 0, found.st_mode & S_IFMT == S_IFLNK else { return path }
     guard let real = realpath(path, nil) else {
-      throw refusal(path, "it is a link that leads nowhere", "name the file itself as cache.path, or remove the link")
+      throw refusal(
+        path, cause: "it is a link that leads nowhere", hint: "name the file itself as cache.path, or remove the link")
     }
     defer { free(real) }
     return String(cString: real)
@@ -79,15 +82,16 @@ package enum CacheFile {
   static let unfinishedID: UInt32 = 0x524F_534E
   private static let logParts = ["-wal", "-shm", "-journal"]
 
-  static func newer(_ path: String, _ version: Int) -> Failure {
+  static func newer(_ path: String, version: Int) -> Failure {
     refusal(
-      path, "a newer rosterd made it (version \(version))", "install that rosterd again, or name another cache.path"
+      path, cause: "a newer rosterd made it (version \(version))",
+      hint: "install that rosterd again, or name another cache.path"
     ).with(.foreignFile)
   }
 
   /// Creates an empty cache if the file is missing or empty.
-  static func create(_ path: String, _ schema: Schema) throws {
-    try put(path, schema) {
+  static func create(_ path: String, schema: Schema) throws {
+    try put(path, schema: schema) {
       // A log that a lost cache left would be replayed into the new cache.
       for part in logParts { try unlinkPart(path + part) }
     }
@@ -95,15 +99,15 @@ package enum CacheFile {
 
   /// Replaces a damaged cache with an empty one in a single step: a file of that name exists at all times. Returns the
   /// damaged one's new name; its `-wal` and `-shm` are moved too.
-  static func replace(_ path: String, _ schema: Schema, at date: Date) throws -> String {
+  static func replace(_ path: String, schema: Schema, at date: Date) throws -> String {
     let aside = "\(path).damaged-\(date.rfc3339)"
-    try put(path, schema) {
+    try put(path, schema: schema) {
       for part in logParts where fileStatus(path + part) != nil {
-        guard rename(path + part, aside + part) == 0 else { throw refusal(path, reason()) }
+        guard rename(path + part, aside + part) == 0 else { throw refusal(path, cause: reason()) }
       }
       // A second name, which the new file's rename can then replace. Some file systems do not support hard links.
       guard fileStatus(path) == nil || link(path, aside) == 0 || rename(path, aside) == 0 else {
-        throw refusal(path, reason())
+        throw refusal(path, cause: reason())
       }
     }
     DamagedCopies.prune(path, parts: [""] + logParts)
@@ -112,14 +116,14 @@ package enum CacheFile {
 
   /// Creates an empty cache under another name first, so that a crash leaves a whole cache or no cache.
   /// - Parameter clear: Removes or moves files before the new file gets its name.
-  private static func put(_ path: String, _ schema: Schema, clear: () throws -> Void) throws {
+  private static func put(_ path: String, schema: Schema, clear: () throws -> Void) throws {
     let making = path + ".new"
     try removeUnfinished(making)
     do {
-      try make(making, schema)
-      try flush(making, path)
+      try make(making, schema: schema)
+      try flush(making, path: path)
       try clear()
-      guard rename(making, path) == 0 else { throw refusal(path, reason()) }
+      guard rename(making, path) == 0 else { throw refusal(path, cause: reason()) }
       // Closing the database has removed these files, unless the disk refused.
       for part in logParts { unlink(making + part) }
     } catch {
@@ -127,14 +131,15 @@ package enum CacheFile {
       try? remove(making)
       throw error
     }
-    try flush(parentFolder(of: path), path)
+    try flush(parentFolder(of: path), path: path)
   }
 
   /// Removes an unfinished cache that a killed process left. Any other file of that name is unchanged.
   private static func removeUnfinished(_ making: String) throws {
     if let found = fileStatus(making), found.st_size > 0 {
       guard try number(header(of: making), at: applicationIDOffset) == unfinishedID || isBlank(making) else {
-        throw refusal(making, "rosterd did not make this file, and needs its name", "move it away").with(.foreignFile)
+        throw refusal(making, cause: "rosterd did not make this file, and needs its name", hint: "move it away").with(
+          .foreignFile)
       }
     }
     try remove(making)
@@ -145,15 +150,15 @@ package enum CacheFile {
     (try? contents(of: path, limit: Schema.pageBytes))?.allSatisfy { $0 == 0 } ?? false
   }
 
-  private static func make(_ path: String, _ schema: Schema) throws {
-    try touch(path, mode)
+  private static func make(_ path: String, schema: Schema) throws {
+    try touch(path, mode: mode)
     let database = try Database(path: path, access: .writer)
     defer { database.close() }
     try database.execute("PRAGMA page_size = \(Schema.pageBytes)")
     // One flush at the end is enough, because no other program knows the name yet. A flush here ensures that the header
     // shows the owner after a power failure.
     try database.execute("PRAGMA synchronous = OFF; PRAGMA application_id = \(unfinishedID)")
-    try flush(path, path)
+    try flush(path, path: path)
     try database.execute("PRAGMA journal_mode = WAL")
     try schema.migrate(database)
     _ = try database.checkpoint(.truncate)
@@ -163,7 +168,7 @@ package enum CacheFile {
   static func setModes(_ path: String) throws {
     for part in parts where fileStatus(path + part).map({ $0.st_mode & 0o7777 != mode }) == true {
       guard chmod(path + part, mode) == 0 else {
-        throw refusal(path + part, "its mode cannot be set: \(reason())", "let rosterd's user own it")
+        throw refusal(path + part, cause: "its mode cannot be set: \(reason())", hint: "let rosterd's user own it")
       }
     }
   }
@@ -173,24 +178,24 @@ package enum CacheFile {
   }
 
   private static func unlinkPart(_ part: String) throws {
-    guard unlink(part) == 0 || errno == ENOENT else { throw refusal(part, reason()) }
+    guard unlink(part) == 0 || errno == ENOENT else { throw refusal(part, cause: reason()) }
   }
 
   /// Creates an empty file with this mode, whatever the umask is.
-  static func touch(_ path: String, _ mode: mode_t) throws {
+  static func touch(_ path: String, mode: mode_t) throws {
     let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
-    guard file >= 0 else { throw refusal(path, reason()) }
+    guard file >= 0 else { throw refusal(path, cause: reason()) }
     defer { close(file) }
-    guard fchmod(file, mode) == 0 else { throw refusal(path, reason()) }
+    guard fchmod(file, mode) == 0 else { throw refusal(path, cause: reason()) }
     giveToFolderOwner(file, at: path)
   }
 
   /// A new name is durable only after its folder is flushed.
-  private static func flush(_ part: String, _ path: String) throws {
+  private static func flush(_ part: String, path: String) throws {
     let handle = Glibc.open(part, O_RDONLY | O_CLOEXEC)
-    guard handle >= 0 else { throw refusal(path, reason()) }
+    guard handle >= 0 else { throw refusal(path, cause: reason()) }
     defer { close(handle) }
-    guard fsync(handle) == 0 else { throw refusal(path, reason()) }
+    guard fsync(handle) == 0 else { throw refusal(path, cause: reason()) }
   }
 
   // sqlite.org/fileformat2.html#the_database_header
@@ -201,12 +206,12 @@ package enum CacheFile {
 
   private static func header(of path: String) throws -> [UInt8] {
     let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw refusal(path, reason()) }
+    guard file >= 0 else { throw refusal(path, cause: reason()) }
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: headerLength)
     let count = read(file, &bytes, headerLength)
     // A disk that fails for a moment does not prove that the file is damaged.
-    guard count >= 0 else { throw refusal(path, reason()) }
+    guard count >= 0 else { throw refusal(path, cause: reason()) }
     return Array(bytes.prefix(count))
   }
 
@@ -217,7 +222,7 @@ package enum CacheFile {
 
   private static func reason() -> String { SystemError.last.text }
 
-  private static func refusal(_ path: String, _ cause: String, _ hint: String? = nil) -> Failure {
+  private static func refusal(_ path: String, cause: String, hint: String? = nil) -> Failure {
     let code = errno
     let usual = Failure.hint(
       for: code, writing: path, else: "see that the folder exists and rosterd's user may write to it")

@@ -14,14 +14,14 @@ enum DamagedCopies {
     let folder = parentFolder(of: path)
     let prefix = (path.split(separator: "/").last.map(String.init) ?? path) + ".damaged-"
     let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasPrefix(prefix) }
-    let times = Set(names.compactMap { time(String($0.dropFirst(prefix.count)), parts) }).sorted()
+    let times = Set(names.compactMap { time(String($0.dropFirst(prefix.count)), parts: parts) }).sorted()
     for time in times.dropLast(most) {
       for part in parts { unlink("\(folder)/\(prefix)\(time)\(part)") }
     }
   }
 
   /// Returns nil for a name that rosterd does not give.
-  private static func time(_ rest: String, _ parts: [String]) -> String? {
+  private static func time(_ rest: String, parts: [String]) -> String? {
     let length = Date(timeIntervalSince1970: 0).rfc3339.count
     let time = String(rest.prefix(length))
     guard parts.contains(String(rest.dropFirst(length))), Date(rfc3339: time) != nil else { return nil }

@@ -13,7 +13,7 @@ struct PublishedFile {
 
   /// Writes the snapshot that readers see now, unless the file already has it. A failure does not fail the sync: the
   /// reason is logged once.
-  mutating func tell(_ database: Database, _ logger: Logger) {
+  mutating func tell(_ database: Database, logger: Logger) {
     do {
       let now = try database.first("SELECT snapshot, (SELECT max(id) FROM main.changes) FROM main.cache_info") {
         (snapshot: $0.optionalInteger(0), change: $0.optionalInteger(1) ?? 0)

@@ -90,15 +90,15 @@ final class Database {
   /// A statement that is prepared once and kept for the life of the connection.
   func statement(_ sql: String) throws -> Statement {
     if let known = statements[sql] { return known }
-    let statement = try prepare(sql, SQLITE_PREPARE_PERSISTENT)
+    let statement = try prepare(sql, flags: SQLITE_PREPARE_PERSISTENT)
     statements[sql] = statement
     return statement
   }
 
   /// A statement that only the caller uses.
-  func once(_ sql: String) throws -> Statement { try prepare(sql, 0) }
+  func once(_ sql: String) throws -> Statement { try prepare(sql, flags: 0) }
 
-  private func prepare(_ sql: String, _ flags: Int32) throws -> Statement {
+  private func prepare(_ sql: String, flags: Int32) throws -> Statement {
     try Self.inspect?(self, sql)
     var prepared: OpaquePointer?
     try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(flags), &prepared, nil))
@@ -117,18 +117,18 @@ final class Database {
   func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws
     -> [Result]
   {
-    try statement(sql).rows(values, read)
+    try statement(sql).rows(values, read: read)
   }
 
   func first<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws
     -> Result?
   {
-    try statement(sql).rows(values, limit: 1, read).first
+    try statement(sql).rows(values, limit: 1, read: read).first
   }
 
   /// Runs `body` completely or not at all. `commits` runs just before COMMIT and may still cancel it by throwing.
   func transaction<Result>(
-    _ begin: String = "BEGIN IMMEDIATE", commits: () throws -> Void = {}, _ body: () throws -> Result
+    _ begin: String = "BEGIN IMMEDIATE", commits: () throws -> Void = {}, body: () throws -> Result
   ) throws -> Result {
     try execute(begin)
     do {
@@ -151,7 +151,7 @@ final class Database {
 
   /// How long a statement waits for a lock, in milliseconds; `interruption` ends the wait.
   func wait(milliseconds: Int32, unless interruption: Interruption? = nil) {
-    let busyHandler = BusyHandler(milliseconds, interruption)
+    let busyHandler = BusyHandler(milliseconds, interruption: interruption)
     // SQLite keeps the address, so `self` keeps the object, until the connection is closed or another handler replaces
     // it.
     sqlite3_busy_handler(handle, BusyHandler.handler, Unmanaged.passUnretained(busyHandler).toOpaque())
@@ -257,7 +257,7 @@ private final class BusyHandler {
   private let looks: Int32
   private let interruption: Interruption?
 
-  init(_ milliseconds: Int32, _ interruption: Interruption?) {
+  init(_ milliseconds: Int32, interruption: Interruption?) {
     looks = milliseconds / Self.step
     self.interruption = interruption
   }

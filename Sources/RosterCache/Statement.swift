@@ -30,7 +30,7 @@ final class Statement {
 
   /// Reads every row, or the first `limit` rows.
   func rows<Result>(
-    _ values: [Value], limit: Int = .max, _ read: (Row) throws -> Result
+    _ values: [Value], limit: Int = .max, read: (Row) throws -> Result
   ) throws -> [Result] {
     defer { sqlite3_reset(handle) }
     for (index, value) in values.enumerated() { bind(Int32(index + 1), value) }

@@ -6,6 +6,7 @@ enum SyncRow {
   static let columns = [
     "id", "started_at", "finished_at", "outcome", "pages", "records", "added", "changed", "removed", "rejected",
     "skipped", "requests", "not_modified", "resumed", "retries", "refreshes", "bytes", "exit", "error",
+    "lists", "lists_failed",
   ]
   static let select = "SELECT \(columns.joined(separator: ", ")) FROM syncs"
 
@@ -29,6 +30,8 @@ enum SyncRow {
     report.bytes = row.int(16)
     report.exit = row.optionalInteger(17).map(Int32.init)
     report.error = row.optionalText(18)
+    report.lists = row.int(19)
+    report.listsFailed = row.int(20)
     return report
   }
 
@@ -47,23 +50,23 @@ enum SyncRow {
       Value(report.pages), Value(report.records), Value(report.added), Value(report.changed), Value(report.removed),
       Value(report.rejected), Value(report.skipped), Value(report.requests), Value(report.notModified),
       Value(report.resumed), Value(report.retries), Value(report.refreshes), Value(report.bytes),
-      Value(report.exit.map(Int64.init)), Value(report.error),
+      Value(report.exit.map(Int64.init)), Value(report.error), Value(report.lists), Value(report.listsFailed),
     ])
   }
 
   /// Deletes expired history. The snapshot's sync and the last sync that verified it are kept. The newest change is
   /// kept too: it shows readers of the feed that they have seen all changes.
   static func prune(_ database: Database, history: Duration, at now: Date) throws {
-    func lastEnded(_ table: String, _ time: String) throws -> Value? {
+    func lastEnded(_ table: String, time: String) throws -> Value? {
       let limit = now.addingTimeInterval(-history.seconds)
-      return try database.first(Self.lastEnded(table, time), .text(limit.rfc3339), .text(now.rfc3339)) {
+      return try database.first(Self.lastEnded(table, time: time), .text(limit.rfc3339), .text(now.rfc3339)) {
         .integer($0.integer(0))
       }
     }
-    if let last = try lastEnded("changes", "at") {
+    if let last = try lastEnded("changes", time: "at") {
       try database.run("DELETE FROM changes WHERE id <= ?1 AND id < (SELECT max(id) FROM changes)", last)
     }
-    guard let last = try lastEnded("syncs", "started_at") else { return }
+    guard let last = try lastEnded("syncs", time: "started_at") else { return }
     try database.run("DELETE FROM syncs WHERE id <= ?1 AND \(FixedTables.isNotKept)", last)
     try database.run(
       """
@@ -74,7 +77,7 @@ enum SyncRow {
   /// The id of the last row that is older than ?1 and precedes all rows since then. Ids ascend with time, so that only
   /// the oldest rows are read. A row from after ?2 was written by a wrong clock: it neither keeps older rows nor is
   /// deleted before them. If the clock is wrong now, no row is deleted.
-  private static func lastEnded(_ table: String, _ time: String) -> String {
+  private static func lastEnded(_ table: String, time: String) -> String {
     let first = "(SELECT id FROM \(table) WHERE \(time) BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1)"
     return """
       SELECT id FROM \(table) WHERE id < coalesce(\(first), \(Int64.max)) AND \(time) < ?1 ORDER BY id DESC LIMIT 1

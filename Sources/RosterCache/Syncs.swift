@@ -54,7 +54,7 @@ extension Cache {
   /// A row that cannot be written is written with the next sync's row, or on closing. The same applies at once to a
   /// sync that could not begin, because its obstacle was waited for already.
   package func end(_ report: SyncRecord, at date: Date, history: Duration) throws {
-    unwritten = unwritten.suffix(Self.mostUnwritten) + [report]
+    unwritten = unwritten.suffix(Self.maxUnwritten) + [report]
     guard report.id == begun else { return }
     do { try reopenIfReplaced(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
     _ = try recover(at: date)
@@ -73,7 +73,7 @@ extension Cache {
   }
 
   /// Limits the memory that a permanently locked cache costs, to some hundred KiB.
-  private static let mostUnwritten = 999
+  private static let maxUnwritten = 999
 
   /// Writes the log back into the file if it is long enough. A reader that prevents it costs only space.
   package func shortenLog(above limit: Int64 = longLog) {

@@ -30,7 +30,7 @@ package struct TroubleFile: Sendable {
 
   /// nil if there is no such sync, the file is of another sync, or this user cannot read it.
   func trouble(of record: SyncRecord?) -> Diagnosis? {
-    guard let record, let bytes = try? contents(of: file.path, limit: Self.mostBytes),
+    guard let record, let bytes = try? contents(of: file.path, limit: Self.maxBytes),
       let stored = try? JSONDecoder().decode(Stored.self, from: Data(bytes)), stored.sync == record.id,
       stored.startedAt == record.startedAt
     else { return nil }
@@ -38,7 +38,7 @@ package struct TroubleFile: Sendable {
   }
 
   /// Limit in bytes, far above the size of ten records and a sentence.
-  private static let mostBytes = 1 << 20
+  private static let maxBytes = 1 << 20
 }
 
 extension Cache {

@@ -40,7 +40,7 @@ extension Cache {
     guard found != files else { return }
     if found.database != files.database {
       logger.error("the cache was removed or replaced under rosterd", metadata: ["path": "\(path)"])
-      leave(database, found)
+      leave(database, found: found)
     } else if found.log != files.log || found.index != files.index {
       logger.error("the cache's -wal or -shm was removed under rosterd", metadata: ["path": "\(path)"])
       // The content of -wal and -shm exists nowhere else. If the checkpoint fails, they are kept open until it
@@ -71,7 +71,7 @@ extension Cache {
   }
 
   /// Writes the log back into the removed file. The log must not be replayed into the file that replaced it.
-  private func leave(_ database: Database, _ found: FileIdentity.Parts) {
+  private func leave(_ database: Database, found: FileIdentity.Parts) {
     _ = try? database.checkpoint(.passive)
     database.checkpointOnClose(false)
     for (part, identity, own) in [("-wal", found.log, files.log), ("-shm", found.index, files.index)]
@@ -100,13 +100,13 @@ extension Cache {
     case contents
   }
 
-  func verify(_ database: Database, _ depth: Depth = .contents) throws {
+  func verify(_ database: Database, depth: Depth = .contents) throws {
     let (check, rank) = depth == .pages ? ("quick_check", 0) : ("integrity_check", 1)
     do {
       try Schema.look(database)
       let found = try database.first("PRAGMA main.\(check)(1)") { $0.text(0) }
       guard found == "ok" else { throw SQLiteError.damaged(found ?? "") }
-      for check in try indexChecks(rank, database) { try database.execute(check) }
+      for check in try indexChecks(rank, in: database) { try database.execute(check) }
     } catch let error as SQLiteError where error.kind == .damaged || error.kind == .other {
       throw try Self.damage(error, in: database)
     }
@@ -119,7 +119,7 @@ extension Cache {
     return .damaged(error.message)
   }
 
-  private func indexChecks(_ rank: Int, _ database: Database) throws -> [String] {
+  private func indexChecks(_ rank: Int, in database: Database) throws -> [String] {
     let published = Set(try database.rows("SELECT name FROM main.resources") { $0.text(0) })
     return schema.tables.filter { published.contains($0.resource.name) }.compactMap { $0.checkIndex(rank: rank) }
   }

@@ -22,7 +22,7 @@ package struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible 
 
 /// All mistakes together: they end the program with 78, or refuse a reload.
 package struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConvertible {
-  /// At least one mistake. Those of the file come first, by line.
+  /// At least one mistake. Mistakes of the file come first, by line.
   package var faults: [ConfigurationFault]
   /// `log.format`, if it could be read: the format in which the mistakes are reported.
   package var logFormat = LogFormat.auto

@@ -20,8 +20,8 @@ package struct ConfigurationKey: Sendable {
   let copy: @Sendable (Configuration, inout Configuration) -> Void
 
   init<Value>(
-    _ name: String, _ field: any WritableKeyPath<Configuration, Value> & Sendable, _ type: ValueType<Value>,
-    restart: Bool = false, _ doc: String
+    _ name: String, field: any WritableKeyPath<Configuration, Value> & Sendable, type: ValueType<Value>,
+    restart: Bool = false, doc: String
   ) {
     self.name = name
     self.type = type.name

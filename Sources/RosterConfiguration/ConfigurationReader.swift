@@ -83,7 +83,7 @@ struct ConfigurationReader {
     } catch  where Self.absences.contains(error.code) && !mustExist {
       return
     } catch {
-      refuseFile(nil, "cannot be read: \(error.text)", allowed: "a readable file of at most 256 KiB")
+      refuseFile(nil, problem: "cannot be read: \(error.text)", allowed: "a readable file of at most 256 KiB")
     }
   }
 
@@ -93,7 +93,7 @@ struct ConfigurationReader {
     // The text must not contain the mark, which would precede the first line's key or table.
     let bytes = bytes.withoutByteOrderMark
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      return refuseFile(Self.lineOfInvalidText(bytes), "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
+      return refuseFile(Self.lineOfInvalidText(bytes), problem: "is not UTF-8", allowed: "TOML 1.0, in UTF-8")
     }
     do {
       let document = try TOMLDocument(text, known: Self.words)
@@ -115,7 +115,7 @@ struct ConfigurationReader {
         readDefinitions(item)
       } else if let key = Self.keys[path] {
         keysInFile.insert(key.name)
-        read(key, item, at: .path(path))
+        read(key, item: item, at: .path(path))
       } else if !Self.names(in: path).isEmpty {
         if case .table(let inner) = item {
           readTable(inner, below: path)
@@ -141,7 +141,7 @@ struct ConfigurationReader {
     }
   }
 
-  private mutating func refuseFile(_ line: Int?, _ problem: String, allowed: String) {
+  private mutating func refuseFile(_ line: Int?, problem: String, allowed: String) {
     misplaced.append(Misplaced(place: .file(line: line), mistake: Mistake(problem), allowed: allowed))
   }
 
@@ -159,22 +159,22 @@ struct ConfigurationReader {
       variables[key.name] = variable
       refused.remove(key.name)
       if let item = key.isBare ? .string(text) : TOMLDocument.item(text) {
-        read(key, item, at: .variable(variable))
+        read(key, item: item, at: .variable(variable))
       } else {
-        refuse(key, Mistake("is not \(key.type) in TOML's notation"), at: .variable(variable))
+        refuse(key, mistake: Mistake("is not \(key.type) in TOML's notation"), at: .variable(variable))
       }
     }
   }
 
-  private mutating func read(_ key: ConfigurationKey, _ item: TOMLItem, at place: Misplaced.Place) {
+  private mutating func read(_ key: ConfigurationKey, item: TOMLItem, at place: Misplaced.Place) {
     do {
       try key.read(item, &configuration)
     } catch {
-      for mistake in error.list { refuse(key, mistake, at: place) }
+      for mistake in error.list { refuse(key, mistake: mistake, at: place) }
     }
   }
 
-  private mutating func refuse(_ key: ConfigurationKey, _ mistake: Mistake, at place: Misplaced.Place) {
+  private mutating func refuse(_ key: ConfigurationKey, mistake: Mistake, at place: Misplaced.Place) {
     refused.insert(key.name)
     var place = place
     if let entry = mistake.entry, case .path(let path) = place { place = .path(path + [entry]) }
@@ -268,7 +268,8 @@ struct ConfigurationReader {
   /// The words of all keys and tables, which a syntax error may repeat.
   private static let words = Set(
     ConfigurationKey.all.flatMap { $0.path + [$0.name] } + [resource] + ResourceDraft.keys.map(\.name)
-      + ResourceDraft.tables + PagesDraft.keys.map(\.name) + ColumnDraft.keys.map(\.name))
+      + ResourceDraft.tables + PagesDraft.keys.map(\.name) + SinceDraft.keys.map(\.name) + EachDraft.keys.map(\.name)
+      + ColumnDraft.keys.map(\.name))
 
   /// The key or table on a line of a file that does not parse; nil if the line does not show it.
   /// - Returns: Its name, and its values in words. A table has no values.
@@ -292,7 +293,8 @@ struct ConfigurationReader {
   /// True if rosterd has a table of that name. Such a name contains no secret (T9).
   private static func isTable(_ name: String) -> Bool {
     if !names(in: name.split(separator: ".").map(String.init)).isEmpty { return true }
-    let definition = /resource(\.[a-z][a-z0-9_]{0,39}(\.(pages|columns|lists(\.[A-Za-z_][A-Za-z0-9_]*)?))?)?/
+    let definition =
+      /resource(\.[a-z][a-z0-9_]{0,39}(\.(pages|columns|inline|since(\.pages)?|each|lists(\.[A-Za-z_][A-Za-z0-9_]*)?))?)?/
     return name.wholeMatch(of: definition) != nil
   }
 

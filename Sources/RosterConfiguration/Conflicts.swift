@@ -82,10 +82,10 @@ extension Configuration {
   }
 
   private var socketTooLong: Conflict? {
-    guard status.socket.utf8.count > UnixSocket.longestPath else { return nil }
+    guard status.socket.utf8.count > UnixSocket.maxPath else { return nil }
     return Conflict(
       keys: ["status.socket"], problem: "\(status.socket.tomlString) is too long for a socket",
-      allowed: "at most \(UnixSocket.longestPath) bytes")
+      allowed: "at most \(UnixSocket.maxPath) bytes")
   }
 
   private var socketIsFolder: Conflict? {

@@ -25,7 +25,7 @@ package struct DaemonPlaces: Sendable, Equatable {
   /// - Throws: 78 if there is no such file.
   package static func instance(_ name: String, system: Defaults = .system) throws(Failure) -> Self {
     let defaults = system.instance(name)
-    try expect(defaults.configurationFile, F_OK)
+    try expect(defaults.configurationFile, mode: F_OK)
     return Self(defaults, unit: "rosterd@\(name)")
   }
 
@@ -38,7 +38,7 @@ package struct DaemonPlaces: Sendable, Equatable {
     let real = resolved(path)
     if real == system.configurationFile { return Self(system, unit: rosterd) }
     if let name = system.instanceName(ofFile: real) { return try instance(name, system: system) }
-    try expect(real, R_OK)
+    try expect(real, mode: R_OK)
     var defaults = Defaults(environment: environment, isRoot: isRoot)
     defaults.configurationFile = real
     return Self(defaults, unit: nil)
@@ -53,17 +53,17 @@ package struct DaemonPlaces: Sendable, Equatable {
   package static func installed(socket: String, system: Defaults = .system) -> Self? {
     let real = resolved(socket)
     let folder = String(system.socket.dropLast(statusSocket.count))
-    return installed(named: between(folder, real, "/" + statusSocket), system) { $0.socket.path == real }
+    return installed(named: between(folder, path: real, suffix: "/" + statusSocket), system) { $0.socket.path == real }
   }
 
   /// The daemon of the package whose cache has this path; nil if no daemon has it.
   package static func installed(cache: String, system: Defaults = .system) -> Self? {
     let real = resolved(cache)
-    let name = between(system.stateDirectory + "/", real, "/roster.db")
+    let name = between(system.stateDirectory + "/", path: real, suffix: "/roster.db")
     return installed(named: name, system) { $0.cache.path == real }
   }
 
-  private static func installed(named name: String?, _ system: Defaults, _ isThere: (Self) -> Bool) -> Self? {
+  private static func installed(named name: String?, _ system: Defaults, isThere: (Self) -> Bool) -> Self? {
     let instance = name.map { Self(system.instance($0), unit: "rosterd@\($0)") }
     return [Self(system, unit: rosterd), instance].lazy.compactMap(\.self).first(where: isThere)
   }
@@ -74,14 +74,15 @@ package struct DaemonPlaces: Sendable, Equatable {
 
   private init(_ defaults: Defaults, unit: String?) {
     self.init(
-      socket: .place("status.socket", \.status.socket, defaults), cache: .place("cache.path", \.cache.path, defaults),
+      socket: .place("status.socket", field: \.status.socket, defaults: defaults),
+      cache: .place("cache.path", field: \.cache.path, defaults: defaults),
       unit: unit)
   }
 
   private static let rosterd = "rosterd"
   private static let statusSocket = "status.sock"
 
-  private static func expect(_ file: String, _ mode: Int32) throws(Failure) {
+  private static func expect(_ file: String, mode: Int32) throws(Failure) {
     if access(file, mode) == 0 || mode == F_OK && errno == EACCES { return }
     throw Failure(
       .configuration, step: "find the daemon", subject: file, cause: SystemError.last.text,
@@ -89,7 +90,7 @@ package struct DaemonPlaces: Sendable, Equatable {
   }
 
   /// The text between the two, if it contains no slash; nil for any other path.
-  static func between(_ prefix: String, _ path: String, _ suffix: String) -> String? {
+  static func between(_ prefix: String, path: String, suffix: String) -> String? {
     guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count > prefix.utf8.count + suffix.utf8.count else {
       return nil
     }

@@ -35,7 +35,8 @@ package struct Defaults: Sendable, Equatable {
   /// `rosterd.service`.
   func instanceName(ofFile path: String) -> String? {
     let real = resolved(path)
-    return real == configurationFile ? nil : DaemonPlaces.between(configurationFolder + "/", real, ".toml")
+    return real == configurationFile
+      ? nil : DaemonPlaces.between(configurationFolder + "/", path: real, suffix: ".toml")
   }
 
   /// The defaults of `rosterd@NAME.service`. Call this on those of `rosterd.service`.
@@ -50,7 +51,7 @@ package struct Defaults: Sendable, Equatable {
   /// The folder of rosterd.toml.
   var configurationFolder: String { parentFolder(of: configurationFile) }
 
-  /// - Parameter isRoot: true if the process runs as root, who uses the system's folders outside a service.
+  /// - Parameter isRoot: true if the process runs as root, which uses the system's folders outside a service.
   package init(environment: [String: String], isRoot: Bool) {
     // systemd separates several folders with colons, in the order of the unit file. The first one is used.
     func service(_ name: String) -> String? {

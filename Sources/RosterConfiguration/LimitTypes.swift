@@ -24,7 +24,7 @@ extension ValueType<RequestBudget?> {
   static var budget: Self {
     .text(
       allowed:
-        "a number, a slash and a duration, as in \"10000/1d\": 1 to \(RequestBudget.mostRequests) requests in \(RequestBudget.leastWindow.text) or more; or nothing",
+        "a number, a slash and a duration, as in \"10000/1d\": 1 to \(RequestBudget.maxRequests) requests in \(RequestBudget.minWindow.text) or more; or nothing",
       parse: { (text) throws(Mistakes) in
         if text.isEmpty { return nil }
         guard let budget = RequestBudget(text: text) else { throw Mistakes("\(text.tomlString) is no budget") }

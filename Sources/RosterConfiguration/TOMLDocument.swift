@@ -60,19 +60,19 @@ struct TOMLDocument {
     let names = table.keys.map { (name: $0, order: places[path + [$0]]?.order ?? .max) }.sorted { $0.order < $1.order }
     return TOMLMembers(
       list: names.compactMap { name, _ in
-        table[name].map { TOMLMembers.Member(name: name, item: item($0, at: path + [name], places)) }
+        table[name].map { TOMLMembers.Member(name: name, item: item($0, at: path + [name], places: places)) }
       })
   }
 
   private static func item(
-    _ value: any TOMLValueConvertible, at path: [String], _ places: [[String]: TOMLKeyPlaces.Place]
+    _ value: any TOMLValueConvertible, at path: [String], places: [[String]: TOMLKeyPlaces.Place]
   ) -> TOMLItem {
     if let text = value.string { return .string(text) }
     if let number = value.int { return .integer(number) }
     if let number = value.double { return .float(number) }
     if let flag = value.bool { return .boolean(flag) }
     if let list = value.array {
-      return .list(list.enumerated().map { item($1, at: path + [TOMLKeyPlaces.element($0)], places) })
+      return .list(list.enumerated().map { item($1, at: path + [TOMLKeyPlaces.element($0)], places: places) })
     }
     if let table = value.table { return .table(members(of: table, at: path, places)) }
     return .date

@@ -24,7 +24,7 @@ struct TOMLHazards {
   private var dots = 0
 
   /// Largest number of parts of a dotted key. No key of rosterd has more.
-  private static let mostParts = 10
+  private static let maxParts = 10
 
   /// Reads the next line, and returns the problem that it contains; nil without a problem.
   mutating func find(in row: String) -> String? {
@@ -55,7 +55,7 @@ struct TOMLHazards {
     dots = 0
     while let byte = rest.first {
       if let quote = open {
-        pass(quote, &rest)
+        pass(quote, rest: &rest)
       } else if byte == UInt8(ascii: "#") {
         break
       } else if let quote = Self.openings.first(where: { rest.starts(with: $0.rawValue.utf8) }) {
@@ -100,14 +100,14 @@ struct TOMLHazards {
     default: break
     }
     last = byte
-    return dots < Self.mostParts ? nil : "a key of more than \(Self.mostParts) parts"
+    return dots < Self.maxParts ? nil : "a key of more than \(Self.maxParts) parts"
   }
 
   /// Longer marks precede shorter ones.
   private static let openings: [Quote] = [.basicLines, .literalLines, .basic, .literal]
 
   /// A string of many lines may end with up to two quotes before its closing quotes.
-  private mutating func pass(_ quote: Quote, _ rest: inout Substring.UTF8View) {
+  private mutating func pass(_ quote: Quote, rest: inout Substring.UTF8View) {
     if quote.hasEscapes, rest.first == UInt8(ascii: "\\") {
       rest = rest.dropFirst(2)
     } else if rest.starts(with: quote.rawValue.utf8) {

@@ -133,7 +133,7 @@ struct TOMLKeyPlaces {
     let isLong = bytes[at...].starts(with: [quote, quote, quote])
     for _ in 0..<(isLong ? 3 : 1) { step() }
     var content: [UInt8] = []
-    while let byte = next, !ends(quote, isLong) {
+    while let byte = next, !ends(quote, isLong: isLong) {
       if byte == UInt8(ascii: "\\"), quote == UInt8(ascii: "\"") {
         escape(&content)
       } else {
@@ -146,7 +146,7 @@ struct TOMLKeyPlaces {
     return String(decoding: content, as: UTF8.self)
   }
 
-  private func ends(_ quote: UInt8, _ isLong: Bool) -> Bool {
+  private func ends(_ quote: UInt8, isLong: Bool) -> Bool {
     isLong ? bytes[at...].starts(with: [quote, quote, quote]) : next == quote
   }
 

@@ -15,7 +15,7 @@ extension ValueType<TokenPlace> {
         }
         switch place.carrier {
         case .header: try checkHeader(place.name)
-        case .parameter: try checkParameter(text, place.name)
+        case .parameter: try checkParameter(text, name: place.name)
         }
         return place
       },
@@ -32,7 +32,7 @@ extension ValueType<TokenPlace> {
   }
 
   /// The parameter is encoded when it is sent. A text that is already encoded would be encoded twice.
-  fileprivate static func checkParameter(_ text: String, _ name: String) throws(Mistakes) {
+  fileprivate static func checkParameter(_ text: String, name: String) throws(Mistakes) {
     guard !name.isEmpty, !name.contains(TokenPlace.placeholder) else { throw Mistakes("names no query parameter") }
     guard !text.contains(where: { "&#%".contains($0) }) else {
       throw Mistakes("holds &, # or %", allowed: "one parameter, without percent-encoding")
@@ -51,7 +51,7 @@ extension ValueType<TokenExchange.Field?> {
         guard let field = TokenExchange.Field(text) else { throw Mistakes("is neither a header nor a query parameter") }
         switch field.carrier {
         case .header: try ValueType<TokenPlace>.checkHeader(field.name)
-        case .parameter: try ValueType<TokenPlace>.checkParameter(text, field.name)
+        case .parameter: try ValueType<TokenPlace>.checkParameter(text, name: field.name)
         }
         return field
       },

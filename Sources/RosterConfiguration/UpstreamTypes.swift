@@ -47,7 +47,7 @@ extension ValueType<[Request.Header]> {
         guard case .table(let items) = item else { throw Mistakes(item.isNotShown("a table of strings")) }
         let entries = items.list.sorted { $0.name < $1.name }
         let first = Dictionary(entries.map { ($0.name.lowercased(), $0.name) }) { first, _ in first }
-        let mistakes = entries.compactMap { mistake($0.name, $0.item, first: first[$0.name.lowercased()]) }
+        let mistakes = entries.compactMap { mistake($0.name, item: $0.item, first: first[$0.name.lowercased()]) }
         guard mistakes.isEmpty else { throw Mistakes(mistakes) }
         return entries.compactMap { entry in
           if case .string(let value) = entry.item { Request.Header(entry.name, value) } else { nil }
@@ -60,7 +60,7 @@ extension ValueType<[Request.Header]> {
   }
 
   /// - Parameter first: the first header with this name, regardless of case.
-  private static func mistake(_ name: String, _ item: TOMLItem, first: String?) -> Mistake? {
+  private static func mistake(_ name: String, item: TOMLItem, first: String?) -> Mistake? {
     guard name.isHTTPToken else {
       return Mistake("is not a header name", allowed: HeaderText.allowedInName, entry: name)
     }

@@ -38,7 +38,7 @@ extension Configuration {
   }
 
   private func problem(ofCertificatesAt path: String) -> String? {
-    do throws(SystemError) { _ = try contents(of: path, limit: Self.mostBytesOfCertificates) } catch {
+    do throws(SystemError) { _ = try contents(of: path, limit: Self.maxBytesOfCertificates) } catch {
       return "\(path.tomlString) cannot be read: \(error.text)"
     }
     do { _ = try CABundle(path: path) } catch { return "\(path.tomlString) cannot be used: \(error.cause)" }
@@ -46,5 +46,5 @@ extension Configuration {
   }
 
   /// Far above real bundles: that of Debian has a quarter of a megabyte.
-  private static let mostBytesOfCertificates = 16 * 1024 * 1024
+  private static let maxBytesOfCertificates = 16 * 1024 * 1024
 }

@@ -33,7 +33,7 @@ extension Configuration {
       throw .key("\(keyFile.tomlString) cannot be read: \(error.text)")
     }
     do { return try ClientCertificate(chain: chain, key: key) } catch {
-      throw ClientCertificateProblem(error, tls.certFile, keyFile)
+      throw ClientCertificateProblem(error, certificate: tls.certFile, key: keyFile)
     }
   }
 
@@ -58,21 +58,21 @@ extension Configuration {
 struct ClientCertificateProblem: Error {
   var conflict: Conflict
 
-  private init(_ key: String, _ problem: String, allowed: String) {
+  private init(_ key: String, problem: String, allowed: String) {
     conflict = Conflict(
       keys: ["upstream.tls.\(key)", "upstream.tls.cert_file", "upstream.tls.key_file"], problem: problem,
       allowed: allowed)
   }
 
   static func certificate(_ problem: String) -> Self {
-    Self("cert_file", problem, allowed: "a PEM chain, leaf first, with its key in key_file or in client_key")
+    Self("cert_file", problem: problem, allowed: "a PEM chain, leaf first, with its key in key_file or in client_key")
   }
 
   static func key(_ problem: String) -> Self {
-    Self("key_file", problem, allowed: "one unencrypted PEM key that belongs to cert_file")
+    Self("key_file", problem: problem, allowed: "one unencrypted PEM key that belongs to cert_file")
   }
 
-  init(_ flaw: ClientCertificate.Flaw, _ certificate: String, _ key: String) {
+  init(_ flaw: ClientCertificate.Flaw, certificate: String, key: String) {
     self =
       switch flaw {
       case .noCertificate: .certificate("\(certificate.tomlString) holds no certificate that can be read")

@@ -9,42 +9,44 @@ extension Credentials {
   package init(folder: String) throws(Failure) {
     self.init()
     guard !folder.isEmpty else { return }
-    refreshToken = try Self.secret("refresh_token", folder)
-    accessToken = try Self.secret("access_token", folder)
-    clientID = try Self.secret("client_id", folder)
-    clientSecret = try Self.secret("client_secret", folder)
-    username = try Self.secret("username", folder)
-    password = try Self.secret("password", folder, mayBeEmpty: true)
+    refreshToken = try Self.secret("refresh_token", folder: folder)
+    accessToken = try Self.secret("access_token", folder: folder)
+    clientID = try Self.secret("client_id", folder: folder)
+    clientSecret = try Self.secret("client_secret", folder: folder)
+    username = try Self.secret("username", folder: folder)
+    password = try Self.secret("password", folder: folder, mayBeEmpty: true)
   }
 
   /// systemd allows one megabyte for all credentials of a unit (systemd.exec(5)); tokens are far smaller.
-  private static let mostBytes = 64 * 1024
+  private static let maxBytes = 64 * 1024
 
   private static func secret(
-    _ name: String, _ folder: String, mayBeEmpty: Bool = false
+    _ name: String, folder: String, mayBeEmpty: Bool = false
   ) throws(Failure) -> Secret? {
     let bytes: [UInt8]
-    func unusable(_ cause: String, _ hint: String) -> Failure { self.unusable(name, folder, cause, hint) }
+    func unusable(_ cause: String, hint: String) -> Failure {
+      self.unusable(name, folder: folder, cause: cause, hint: hint)
+    }
     do {
-      bytes = try contents(of: "\(folder)/\(name)", limit: mostBytes)
+      bytes = try contents(of: "\(folder)/\(name)", limit: maxBytes)
     } catch  where error.code == ENOENT {
       return nil
     } catch {
-      throw unusable(error.text, "see whether rosterd's user may read it")
+      throw unusable(error.text, hint: "see whether rosterd's user may read it")
     }
     guard var text = String(validating: bytes, as: UTF8.self) else {
-      throw unusable("it is not text", "write the credential into it as it is")
+      throw unusable("it is not text", hint: "write only the credential into it")
     }
     // Swift counts CR LF as one character.
     if text.last?.isNewline == true { text.removeLast() }
     guard mayBeEmpty || !text.isEmpty else {
-      throw unusable("it is empty", "write the credential into it, or remove it")
+      throw unusable("it is empty", hint: "write the credential into it, or remove it")
     }
     return Secret(text)
   }
 
   /// Under systemd the file in `folder` is a copy: the message names the original, which the user can correct (T16).
-  private static func unusable(_ name: String, _ folder: String, _ cause: String, _ hint: String) -> Failure {
+  private static func unusable(_ name: String, folder: String, cause: String, hint: String) -> Failure {
     let service = ServiceCredentials(directory: folder)
     return Failure(
       .configuration, step: "read a credential", subject: service?.source(of: name) ?? "\(folder)/\(name)",

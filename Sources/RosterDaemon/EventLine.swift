@@ -4,7 +4,7 @@ import RosterStatus
 
 extension Logger {
   /// Writes the log line of an event: at `info` one or two lines per sync, all others at `debug`.
-  func tell(_ event: Event, _ telling: RepeatFilter.Telling?) {
+  func tell(_ event: Event, telling: RepeatFilter.Telling?) {
     let level = event.level(telling)
     var isOver = false
     if case .over = telling { isOver = true }
@@ -32,7 +32,7 @@ extension Event {
     case .tokenFailed: delaySeconds != nil || telling == .known ? .debug : .error
     case .syncFailed: telling == .known ? .debug : .error
     case .configRefused: .error
-    case .validatorsDistrusted, .listReset: .warning
+    case .validatorsDistrusted, .listReset, .listFailed, .listVanished: .warning
     case .syncCancelled, .tokenRefreshed, .configReloaded, .daemonStopping: .info
     case .pageRetried: .debug
     case .syncStarted, .tokenRefused, .tokenJoined, .tokenRefreshing: .debug
@@ -58,7 +58,11 @@ extension Event {
     case .syncCancelled: "sync cancelled"
     case .validatorsDistrusted:
       "the validators of \(resource ?? "") lied (\(reason ?? "")): it is pulled whole, and synced without them from now on"
-    case .listReset: "upstream refused to go on with an incremental pull of \(resource ?? ""): it is pulled whole"
+    case .listFailed: "a list of \(resource ?? "") failed: \(error ?? "")"
+    case .listVanished: "the parent of a list of \(resource ?? "") disappeared: \(error ?? "")"
+    case .listReset:
+      "upstream \(reason == "token" ? "has forgotten the delta token" : "refused to continue an incremental pull") of "
+        + "\(resource ?? ""): the list is pulled whole"
     case .configReloaded: "configuration reloaded\(reason.map { "; \($0)" } ?? "")"
     case .configRefused: "the new configuration is refused, the old one stays: \(error ?? "")"
     case .daemonStopping: "stopping"

@@ -13,7 +13,7 @@ final class LiveConfiguration: Sendable {
     let configuration: Configuration
     let transport: HTTPTransport
 
-    init(_ configuration: Configuration, _ transport: HTTPTransport) {
+    init(_ configuration: Configuration, transport: HTTPTransport) {
       self.configuration = configuration
       self.transport = transport
     }
@@ -42,14 +42,14 @@ final class LiveConfiguration: Sendable {
     }
 
     /// Returns the old transport if it may be closed now.
-    mutating func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) -> HTTPTransport? {
+    mutating func replace(_ configuration: Configuration, settings: HTTPTransport.Settings) -> HTTPTransport? {
       let old = line.transport
       guard settings != self.settings else {
-        line = Snapshot(configuration, old)
+        line = Snapshot(configuration, transport: old)
         return nil
       }
       self.settings = settings
-      line = Snapshot(configuration, HTTPTransport(settings))
+      line = Snapshot(configuration, transport: HTTPTransport(settings))
       guard users[ObjectIdentifier(old)] != nil else { return old }
       retired[ObjectIdentifier(old)] = old
       return nil
@@ -58,8 +58,8 @@ final class LiveConfiguration: Sendable {
 
   private let state: Mutex<State>
 
-  init(_ configuration: Configuration, _ settings: HTTPTransport.Settings) {
-    let line = Snapshot(configuration, HTTPTransport(settings))
+  init(_ configuration: Configuration, settings: HTTPTransport.Settings) {
+    let line = Snapshot(configuration, transport: HTTPTransport(settings))
     state = Mutex(State(settings: settings, line: line))
   }
 
@@ -87,14 +87,14 @@ final class LiveConfiguration: Sendable {
     var settings = state.withLock { $0.settings }
     guard settings.identity != identity else { return }
     settings.identity = identity
-    await replace(configuration, settings)
+    await replace(configuration, settings: settings)
   }
 
   /// End of the client certificate that is presented now; nil without one.
   var certificateEnd: Date? { state.withLock { $0.settings.identity?.certificate.notAfter } }
 
-  func replace(_ configuration: Configuration, _ settings: HTTPTransport.Settings) async {
-    await close(state.withLock { $0.replace(configuration, settings) })
+  func replace(_ configuration: Configuration, settings: HTTPTransport.Settings) async {
+    await close(state.withLock { $0.replace(configuration, settings: settings) })
   }
 
   /// Closes all transports. No request may follow.

@@ -18,14 +18,19 @@ package struct LoginProcess: Sendable {
   private let configuration: Configuration
   private let environment: [String: String]
   private let tell: @Sendable (String) -> Void
+  private let draw: @Sendable (String) -> Void
 
-  /// - Parameter tell: prints a line for people.
+  /// - Parameters:
+  ///   - tell: prints a line for people.
+  ///   - draw: shows an address to a camera, where the terminal can.
   package init(
-    _ configuration: Configuration, environment: [String: String], tell: @escaping @Sendable (String) -> Void
+    _ configuration: Configuration, environment: [String: String], tell: @escaping @Sendable (String) -> Void,
+    draw: @escaping @Sendable (String) -> Void
   ) {
     self.configuration = configuration
     self.environment = environment
     self.tell = tell
+    self.draw = draw
   }
 
   /// - Parameters:
@@ -39,16 +44,18 @@ package struct LoginProcess: Sendable {
     if path != Self.standardOutput { try expectWritable(path) }
     let credentials = try Credentials(folder: configuration.auth.credentialsDir)
     guard credentials.clientID != nil else {
-      throw unusable("the credential client_id does not exist", "put the id that upstream gave into the file client_id")
+      throw unusable(
+        "the credential client_id does not exist", hint: "put the id that upstream gave into the file client_id")
     }
     let transport = HTTPTransport(try HTTPTransport.Settings(configuration))
     let settings = TokenSettings(configuration)
-    let login = Login(settings, credentials, send: transport.send)
+    let login = Login(settings, credentials: credentials, send: transport.send)
     let token: Secret
     do {
       token =
         usesDevice
-        ? try await byDevice(login, address) : try await byBrowser(login, address, settings, credentials)
+        ? try await byDevice(login, address: address)
+        : try await byBrowser(login, address: address, settings: settings, credentials: credentials)
     } catch {
       await transport.shutdown()
       throw error
@@ -62,7 +69,7 @@ package struct LoginProcess: Sendable {
   // MARK: The two ways
 
   private func byBrowser(
-    _ login: Login, _ address: String, _ settings: TokenSettings, _ credentials: Credentials
+    _ login: Login, address: String, settings: TokenSettings, credentials: Credentials
   ) async throws -> Secret {
     let receiver = try LoopbackReceiver()
     let request = AuthorizationRequest(redirect: receiver.address)
@@ -78,10 +85,11 @@ package struct LoginProcess: Sendable {
     return try await login.refreshToken(code: Secret(code), request)
   }
 
-  private func byDevice(_ login: Login, _ address: String) async throws -> Secret {
+  private func byDevice(_ login: Login, address: String) async throws -> Secret {
     let device = try await login.deviceCode(at: address)
     tell("open \(device.address.printable) in any browser and enter the code \(device.userCode.printable)")
     if let complete = device.completeAddress { tell("or open \(complete.printable)") }
+    draw(device.completeAddress ?? device.address)
     return try await login.refreshToken(device)
   }
 
@@ -116,26 +124,28 @@ package struct LoginProcess: Sendable {
   private func address(_ usesDevice: Bool) throws(Failure) -> String {
     guard configuration.auth.flow == .oauth2Refresh else {
       throw unusable(
-        "auth.flow is \"\(configuration.auth.flow.rawValue)\"", "set auth.flow = \"oauth2_refresh\" in [auth]")
+        "auth.flow is \"\(configuration.auth.flow.rawValue)\"", hint: "set auth.flow = \"oauth2_refresh\" in [auth]")
     }
     guard configuration.resolvedTokenURL != nil else {
-      throw unusable("auth.token_url is not set", "set it to upstream's token endpoint")
+      throw unusable("auth.token_url is not set", hint: "set it to upstream's token endpoint")
     }
     if usesDevice {
       guard let url = configuration.resolvedDeviceURL else {
         throw unusable(
           "auth.device_url is not set, and \(hasDisplay ? "--device needs it" : "there is no display for a browser")",
-          "set auth.device_url to upstream's device authorization endpoint, or run rosterd login where a browser is")
+          hint:
+            "set auth.device_url to upstream's device authorization endpoint, or run rosterd login where a browser is")
       }
       return url
     }
     guard let url = configuration.resolvedAuthorizeURL else {
-      throw unusable("auth.authorize_url is not set", "set it to upstream's authorization endpoint, or use --device")
+      throw unusable(
+        "auth.authorize_url is not set", hint: "set it to upstream's authorization endpoint, or use --device")
     }
     return url
   }
 
-  private func unusable(_ cause: String, _ hint: String) -> Failure {
+  private func unusable(_ cause: String, hint: String) -> Failure {
     Failure(
       .configuration, step: "log in", subject: configuration.path ?? "the configuration", cause: cause, hint: hint)
   }
@@ -148,20 +158,20 @@ package struct LoginProcess: Sendable {
   private func defaultPath() throws(Failure) -> String {
     let name = "refresh_token"
     if let path = service?.source(of: name) ?? configuration.credentialSource(of: name) { return path }
-    throw unusable("auth.credentials_dir is not set", "set it, or name a file with --output")
+    throw unusable("auth.credentials_dir is not set", hint: "set it, or name a file with --output")
   }
 
   private func expectWritable(_ path: String) throws(Failure) {
-    guard access(parentFolder(of: path), W_OK | X_OK) == 0 else { throw unwritable(path, SystemError.last.text) }
+    guard access(parentFolder(of: path), W_OK | X_OK) == 0 else { throw unwritable(path, cause: SystemError.last.text) }
   }
 
   private func write(_ token: Secret, to path: String) throws(Failure) {
     do throws(FileError) { try WholeFile(path, mode: 0o600).replace(with: Array((token.reveal() + "\n").utf8)) } catch {
-      throw unwritable(path, error.error.text)
+      throw unwritable(path, cause: error.error.text)
     }
   }
 
-  private func unwritable(_ path: String, _ cause: String) -> Failure {
+  private func unwritable(_ path: String, cause: String) -> Failure {
     Failure(
       .cannotWrite, step: "write the refresh token", subject: path, cause: cause,
       hint: "run it as a user who may write there, or name another file with --output")

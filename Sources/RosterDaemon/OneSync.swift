@@ -16,7 +16,7 @@ package enum OneSync {
   ///   - request: The options of the sync.
   ///   - watch: Runs beside the sync with access to its status, and is cancelled when the sync ends.
   package static func run(
-    _ configuration: Configuration, _ request: SyncRequest, clock: WallClock = .system, logger: Logger,
+    _ configuration: Configuration, request: SyncRequest, clock: WallClock = .system, logger: Logger,
     watch: @escaping @Sendable (@escaping @Sendable () -> DaemonStatus) async -> Void = { _ in }
   ) async throws -> SyncRecord {
     let lifetime = ProcessLifetime(exit: Failure.Kind.cancelled.exitCode, clock: clock, logger: logger) { opened in

@@ -53,10 +53,10 @@ struct ProcessLifetime<Value: Sendable>: Service {
 
   /// Ends the process even if a part hangs. Files are closed first, so that none is left half written.
   private func endInTime() async {
-    do { try await sleepFromStop(longestStop, clock) } catch { return }
+    do { try await sleepFromStop(maxStop, clock: clock) } catch { return }
     await withTaskGroup(of: Void.self) { race in
       race.addTask { [state] in await state.runtime.withLock { $0 }?.closeFiles() }
-      race.addTask { [clock] in try? await clock.sleep(longestClose) }
+      race.addTask { [clock] in try? await clock.sleep(maxClose) }
       await race.next()
       // The log may be the part that hangs, so nothing is logged. Pages that were not stored are pulled again.
       _exit(exit)
@@ -65,12 +65,12 @@ struct ProcessLifetime<Value: Sendable>: Service {
 }
 
 /// P13 allows 5 s; systemd's own limit is longer. Waits that have limits of their own are over by then.
-private let longestStop = Duration.milliseconds(4_500)
+private let maxStop = Duration.milliseconds(4_500)
 /// Time for the cache, which is closed even if one of its users hangs.
-private let longestClose = Duration.milliseconds(300)
+private let maxClose = Duration.milliseconds(300)
 
 /// Returns after this delay, counted from the request to stop. Throws CancellationError.
-func sleepFromStop(_ delay: Duration, _ clock: WallClock) async throws {
+func sleepFromStop(_ delay: Duration, clock: WallClock) async throws {
   try await gracefulShutdown()
   try await clock.sleep(delay)
 }

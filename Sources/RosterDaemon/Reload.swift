@@ -35,7 +35,7 @@ extension Daemon {
       let before = runtime.board.status()
       let hadEnded = before.state == .unauthorized || before.token.state == .unauthorized
       try await runtime.reload(next)
-      await apply(next, settings, instead: running)
+      await apply(next, settings: settings, instead: running)
       // After the user has repaired the credential, a sync starts at once to show whether the repair worked (T6).
       if hadEnded, runtime.board.status().token.state != .unauthorized { await syncNow() }
       let kept = read.changes(from: running).needRestart
@@ -44,14 +44,14 @@ extension Daemon {
     } catch let faults as ConfigurationFaults {
       refuse(faults.faults.map { "\($0)" }.joined(separator: "; "))
     } catch {
-      refuse("\(error)", error as? Failure)
+      refuse("\(error)", failure: error as? Failure)
     }
   }
 
   private func apply(
-    _ next: Configuration, _ settings: HTTPTransport.Settings, instead running: Configuration
+    _ next: Configuration, settings: HTTPTransport.Settings, instead running: Configuration
   ) async {
-    await runtime.live.replace(next, settings)
+    await runtime.live.replace(next, settings: settings)
     runtime.board.configured(by: next.path)
     log.level = next.log.level
     log.format = next.log.format
@@ -77,7 +77,7 @@ extension Daemon {
   }
 
   /// - Parameter failure: what it is about, if it is not the configuration file.
-  private func refuse(_ why: String, _ failure: Failure? = nil) {
+  private func refuse(_ why: String, failure: Failure? = nil) {
     runtime.board.refuses(by: failure?.trouble == .missingCredential ? failure : nil)
     runtime.reporter.report(Event(.configRefused, error: why))
   }

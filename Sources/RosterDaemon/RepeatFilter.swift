@@ -23,13 +23,13 @@ struct RepeatFilter {
 
   private static let shortest: TimeInterval = 3600
   private static let longest: TimeInterval = 24 * 3600
-  private static let mostSentences = 8
+  private static let maxSentences = 8
 
   mutating func happened(_ sentence: String, at now: Date) -> Telling {
     if times == 0 { since = now }
     times += 1
     // Digits are removed, because counts, pages and times differ each time.
-    let isNew = sentences.count < Self.mostSentences && sentences.insert(sentence.filter { !$0.isNumber }).inserted
+    let isNew = sentences.count < Self.maxSentences && sentences.insert(sentence.filter { !$0.isNumber }).inserted
     if isNew {
       told = now
       return .first

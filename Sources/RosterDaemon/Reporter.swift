@@ -34,11 +34,11 @@ final class Reporter: Sendable {
       if event.name == .tokenRefreshed { tally.update { $0.refreshes += 1 } }
     }
     board.report(event)
-    logger.tell(event, repeats.withLock { $0.telling(of: event, at: board.clock.now()) })
+    logger.tell(event, telling: repeats.withLock { $0.telling(of: event, at: board.clock.now()) })
     watching(event)
   }
 
-  func began(_ report: SyncRecord, _ tally: Tally, isFresh: Bool) {
+  func began(_ report: SyncRecord, tally: Tally, isFresh: Bool) {
     current.withLock { $0 = (report.id, tally) }
     board.syncBegan(report, tally: tally, isFresh: isFresh)
     var event = Event(.syncStarted)

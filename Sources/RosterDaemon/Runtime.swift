@@ -31,7 +31,7 @@ struct Runtime: Sendable {
   private let syncEnds = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
   var board: StatusBoard { reporter.board }
-  var signsOfLife: SignsOfLife.Verdict { pulse.verdict(limit: live.configuration.longestSilenceOfSync) }
+  var signsOfLife: SignsOfLife.Verdict { pulse.verdict(limit: live.configuration.maxSilenceOfSync) }
 
   /// The time before which upstream wants no request.
   var heldUntil: Date? { gate.until(clock) }
@@ -60,13 +60,13 @@ struct Runtime: Sendable {
     try makeFolder(of: path, mode: cacheFolderMode)
     let locks = Locks(try Ownership(of: path))
     try locks.ownTokenStore(configuration)
-    warnOfNetwork(path, logger)
+    warnOfNetwork(path, logger: logger)
     let pulse = Pulse()
     let resources = configuration.resources
     let cache = try await Cache.open(
       path: path, upstream: configuration.upstream.baseURL, resources: resources, hadLock: hadLock, now: clock.now(),
       logger: logger, tick: pulse.moved)
-    let live = LiveConfiguration(configuration, settings)
+    let live = LiveConfiguration(configuration, settings: settings)
     do {
       let gate = RetryAfterGate(try await cache.retryAfterHold(), clock: clock) { hold in
         do { try await cache.keep(hold) } catch {
@@ -76,8 +76,8 @@ struct Runtime: Sendable {
       let troubles = Troubles(beside: path, last: try await cache.lastTrouble())
       let limits = try Limits(configuration, cachePath: path, clock: clock, logger: logger)
       var facts = try await cache.facts()
-      if facts.last?.isDegraded == true || troubles.last?.kind == .ignoredSince { facts.last?.trouble = troubles.last }
-      let board = board(configuration, path, clock, facts) {
+      if facts.last?.isDegraded == true || troubles.last?.kind.isNote == true { facts.last?.trouble = troubles.last }
+      let board = board(configuration, path: path, clock: clock, facts: facts) {
         .init(
           interval: live.configuration.sync.interval, heldUntil: gate.until(clock), budget: limits.ledger.usage,
           certificateEnd: live.certificateEnd)
@@ -103,7 +103,7 @@ struct Runtime: Sendable {
   /// Other users pass through the folder to read the cache (section 5).
   private static let cacheFolderMode: mode_t = 0o755
 
-  private static func warnOfNetwork(_ path: String, _ logger: Logger) {
+  private static func warnOfNetwork(_ path: String, logger: Logger) {
     guard let type = NetworkFileSystem.type(of: path) else { return }
     logger.warning(
       "the cache is on a network file system (\(type)), which cannot share SQLite's log: readers on other machines may see damage; set cache.path to a local disk",
@@ -111,7 +111,7 @@ struct Runtime: Sendable {
   }
 
   private static func board(
-    _ configuration: Configuration, _ path: String, _ clock: WallClock, _ facts: CacheFacts,
+    _ configuration: Configuration, path: String, clock: WallClock, facts: CacheFacts,
     limits: @escaping @Sendable () -> StatusBoard.Limits
   ) -> StatusBoard {
     let board = StatusBoard(
@@ -177,7 +177,7 @@ struct Runtime: Sendable {
 
   /// Maximum time that a stop waits for the answer to a token request that was sent (T7). P13 allows 5 s for
   /// everything.
-  private static let longestDrain = Duration.seconds(4)
+  private static let maxDrain = Duration.seconds(4)
 
   /// A request to retry the session during a sync joins that sync.
   @Sendable func retrySession() async { await keeper.retrySession() }
@@ -192,7 +192,7 @@ struct Runtime: Sendable {
   func drain() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await keeper.drain() }
-      group.addTask { try? await sleepFromStop(Self.longestDrain, clock) }
+      group.addTask { try? await sleepFromStop(Self.maxDrain, clock: clock) }
       await group.next()
       group.cancelAll()
     }

@@ -15,7 +15,7 @@ struct SignsOfLife {
   }
 
   /// Three missed beats.
-  static let longestSilenceOfLoop = Pulse.interval * 3
+  static let maxSilenceOfLoop = Pulse.interval * 3
 
   private var loop: Instant
   /// Time of the running sync's last progress; nil if no sync runs.
@@ -34,7 +34,7 @@ struct SignsOfLife {
 
   /// - Parameter limit: the maximum time without progress of a sync.
   func verdict(at now: Instant, limit: Duration) -> Verdict {
-    if now - loop >= Self.longestSilenceOfLoop { return .loopIsSilent }
+    if now - loop >= Self.maxSilenceOfLoop { return .loopIsSilent }
     guard let sync, now - sync > limit else { return .alive }
     return .syncIsSilent(now - sync)
   }
@@ -62,10 +62,10 @@ final class Pulse: Sendable {
 extension Configuration {
   /// The longest legitimate silence (S4): one attempt, the longest wait before it, and the time between two progress
   /// callbacks of a publish. Both waits, that of the retry and that for a rate limit, may include the whole jitter.
-  var longestSilenceOfSync: Duration {
-    upstream.timeout + retry.maxDelay + retry.maxRetryAfter + longestTurn + max(.seconds(5), retry.jitter * 2)
+  var maxSilenceOfSync: Duration {
+    upstream.timeout + retry.maxDelay + retry.maxRetryAfter + maxTurn + max(.seconds(5), retry.jitter * 2)
   }
 
   /// Time between two requests under `limit.rate`.
-  private var longestTurn: Duration { limit.rate > 0 ? .seconds(1 / limit.rate) : .zero }
+  private var maxTurn: Duration { limit.rate > 0 ? .seconds(1 / limit.rate) : .zero }
 }

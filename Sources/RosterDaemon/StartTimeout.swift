@@ -14,7 +14,7 @@ struct StartTimeout: Sendable {
   static let look = Duration.seconds(10)
   /// A start makes progress if it transfers at least the smallest usual page of a database. The check itself transfers
   /// some hundred bytes.
-  static let leastProgress = 4096
+  static let minProgress = 4096
 
   func extended<Value: Sendable>(_ start: @escaping @Sendable () async throws -> Value) async throws -> Value {
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -22,7 +22,7 @@ struct StartTimeout: Sendable {
         var before = transferred()
         while (try? await clock.sleep(Self.look)) != nil {
           let now = transferred()
-          if let now, let before, now - before >= Self.leastProgress { extend(Self.look * 3) }
+          if let now, let before, now - before >= Self.minProgress { extend(Self.look * 3) }
           before = now
         }
       }

@@ -33,7 +33,7 @@ struct SyncProcess: SyncHost {
 
   func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async {
     await runtime.renewClientCertificate()
-    runtime.reporter.began(record, tally, isFresh: isFresh)
+    runtime.reporter.began(record, tally: tally, isFresh: isFresh)
     await begun(record.id)
   }
 

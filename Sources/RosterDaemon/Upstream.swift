@@ -27,11 +27,12 @@ struct Upstream: Sendable {
   func send(_ tally: Tally) -> Send {
     let latest = LatestChain()
     return { request in
-      try await live.use { line in try await latest.send(of: line) { links(line.configuration, tally) }(request) }
+      try await live.use { line in try await latest.send(of: line) { links(line.configuration, tally: tally) }(request)
+      }
     }
   }
 
-  private func links(_ configuration: Configuration, _ tally: Tally) -> [Interceptor] {
+  private func links(_ configuration: Configuration, tally: Tally) -> [Interceptor] {
     [
       .headers(configuration.upstream.headers), .redirects, .resend,
       .authorize(

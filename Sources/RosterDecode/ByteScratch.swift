@@ -38,7 +38,7 @@ struct ByteScratch: ~Copyable {
   }
 
   /// Appends the bytes that `write` puts into the free room. `write` returns their number.
-  mutating func append(_ room: Int, _ write: (UnsafeMutableBufferPointer<UInt8>) -> Int) {
+  mutating func append(_ room: Int, write: (UnsafeMutableBufferPointer<UInt8>) -> Int) {
     reserve(room)
     count += write(memory.extracting(count..<count + room))
   }

@@ -53,19 +53,19 @@ struct CompiledFieldTree: ~Copyable {
     steps = .allocate(capacity: nodes.count)
     var free = names[...]
     for (index, node) in nodes.enumerated() {
-      let name = Self.place(node.segment.utf8, &free)
+      let name = Self.place(node.segment.utf8, free: &free)
       let step = Step(
         role: node.role, table: 0, mask: -1, name: name, word: Self.word(name),
-        written: Self.place(node.written, &free), index: node.index, lastIndex: node.lastIndex,
+        written: Self.place(node.written, free: &free), index: node.index, lastIndex: node.lastIndex,
         list: plan.lists.firstIndex { $0.node == index } ?? -1)
       steps.initializeElement(at: index, to: step)
     }
     slots = .allocate(capacity: nodes.count)
     slots.initialize(repeating: .absent)
-    record = Row(plan.record, plan.resource.columns, slots)
+    record = Row(plan.record, columns: plan.resource.columns, slots: slots)
     rows = .allocate(capacity: plan.lists.count)
     for (index, list) in plan.lists.enumerated() {
-      rows.initializeElement(at: index, to: Row(list.row, plan.resource.lists[index].columns, slots))
+      rows.initializeElement(at: index, to: Row(list.row, columns: plan.resource.lists[index].columns, slots: slots))
     }
     fillTables(nodes)
   }
@@ -81,7 +81,7 @@ struct CompiledFieldTree: ~Copyable {
   }
 
   private static func place(
-    _ bytes: some Collection<UInt8>, _ free: inout Slice<UnsafeMutableBufferPointer<UInt8>>
+    _ bytes: some Collection<UInt8>, free: inout Slice<UnsafeMutableBufferPointer<UInt8>>
   ) -> UnsafeBufferPointer<UInt8> {
     let place = UnsafeMutableBufferPointer(rebasing: free.prefix(bytes.count))
     _ = place.initialize(from: bytes)
@@ -104,7 +104,7 @@ struct CompiledFieldTree: ~Copyable {
       steps[index].table = Int32(end)
       steps[index].mask = Int32(mask)
       for child in node.children {
-        var entry = Self.hash(steps[child].word, steps[child].name.count) & mask
+        var entry = Self.hash(steps[child].word, count: steps[child].name.count) & mask
         while tables[end + entry] >= 0 { entry = (entry + 1) & mask }
         tables[end + entry] = Int32(child)
       }
@@ -119,35 +119,36 @@ struct CompiledFieldTree: ~Copyable {
 
   /// The same in one step. At least eight bytes must be readable from `start`.
   @inline(__always)
-  private static func word(_ body: UnsafeBufferPointer<UInt8>, _ start: Int, _ count: Int) -> UInt64 {
+  private static func word(_ body: UnsafeBufferPointer<UInt8>, start: Int, count: Int) -> UInt64 {
     let word = UInt64(
       littleEndian: UnsafeRawBufferPointer(body).loadUnaligned(fromByteOffset: start, as: UInt64.self))
     return count >= 8 ? word : word & (1 << (UInt64(count) &* 8) &- 1)
   }
 
   @inline(__always)
-  private static func hash(_ word: UInt64, _ count: Int) -> Int {
+  private static func hash(_ word: UInt64, count: Int) -> Int {
     // A multiplication mixes upwards: the upper half depends on every byte (Knuth's multiplicative hashing).
     Int(truncatingIfNeeded: ((word &+ UInt64(truncatingIfNeeded: count)) &* 0x9E37_79B9_7F4A_7C15) >> 40)
   }
 
   /// The child whose unescaped name is at this range of the body; -1 if no child matches.
   @inline(__always)
-  func child(_ body: UnsafeBufferPointer<UInt8>, _ content: Range<Int>, of node: Int) -> Int {
+  func child(_ body: UnsafeBufferPointer<UInt8>, content: Range<Int>, of node: Int) -> Int {
     let name = UnsafeBufferPointer(rebasing: body[content])
     let hasRoom = content.lowerBound + 8 <= body.count
-    return child(name, hasRoom ? Self.word(body, content.lowerBound, name.count) : Self.word(name), of: node)
+    return child(
+      name, word: hasRoom ? Self.word(body, start: content.lowerBound, count: name.count) : Self.word(name), of: node)
   }
 
   func child(_ name: UnsafeBufferPointer<UInt8>, of node: Int) -> Int {
-    child(name, Self.word(name), of: node)
+    child(name, word: Self.word(name), of: node)
   }
 
   @inline(__always)
-  private func child(_ name: UnsafeBufferPointer<UInt8>, _ word: UInt64, of node: Int) -> Int {
+  private func child(_ name: UnsafeBufferPointer<UInt8>, word: UInt64, of node: Int) -> Int {
     let (table, mask) = (Int(steps[node].table), Int(steps[node].mask))
     guard mask >= 0 else { return -1 }
-    var entry = Self.hash(word, name.count) & mask
+    var entry = Self.hash(word, count: name.count) & mask
     while true {
       let child = Int(tables[table + entry])
       if child < 0 || (steps[child].word == word && steps[child].name.isSame(name)) { return child }
@@ -181,7 +182,7 @@ extension UnsafeBufferPointer<UInt8> {
 
 extension CompiledFieldTree.Row {
   fileprivate init(
-    _ plan: RowPlan, _ columns: [Resource.Column], _ slots: UnsafeMutableBufferPointer<JSONSlice>
+    _ plan: RowPlan, columns: [Resource.Column], slots: UnsafeMutableBufferPointer<JSONSlice>
   ) {
     root = plan.root
     nodes = slots.extracting(plan.nodes)

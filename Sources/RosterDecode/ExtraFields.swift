@@ -93,7 +93,7 @@ struct ExtraFields {
   }
 
   /// Keeps only the last of adjacent fields with the same name.
-  mutating func removeRepeated(_ node: Int, _ isSame: (ExtraField, ExtraField) -> Bool) {
+  mutating func removeRepeated(_ node: Int, isSame: (ExtraField, ExtraField) -> Bool) {
     var kept = 0
     let count = fields[node].count
     for index in 0..<count where index + 1 == count || !isSame(fields[node][index], fields[node][index + 1]) {

@@ -71,16 +71,16 @@ struct FieldTree: Sendable {
     return Array(bytes.dropFirst().dropLast())
   }
 
-  mutating func mark(_ node: Int, _ role: Role) {
+  mutating func mark(_ node: Int, role: Role) {
     nodes[node].role.insert(role)
   }
 
   /// Marks a node as taken by a column or list, and its ancestors as split.
-  mutating func take(_ node: Int, _ role: Role = []) {
-    mark(node, role.union(.taken))
+  mutating func take(_ node: Int, role: Role = []) {
+    mark(node, role: role.union(.taken))
     var parent = nodes[node].parent
     while let above = parent {
-      mark(above, .split)
+      mark(above, role: .split)
       parent = nodes[above].parent
     }
   }

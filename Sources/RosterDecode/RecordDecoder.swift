@@ -19,11 +19,15 @@ package struct RecordDecoder: ~Copyable {
   package let plan: RecordPlan
 
   /// Maximum number of records in one body.
-  static let mostRecords = 100_000
+  static let maxRecords = 100_000
 
   let tree: CompiledFieldTree
   let keyNode: Int
+  /// True if the key is the text of a JSON list.
   let hasCompositeKey: Bool
+  let isDetail: Bool
+  /// True if a page is one record (`pages.style = "record"`).
+  let isRecord: Bool
   /// The composite key of the record at hand.
   var compositeKey: ByteScratch
   /// True if the definition selects a list element by its index. Such lists stay in `extra`.
@@ -77,6 +81,8 @@ package struct RecordDecoder: ~Copyable {
     tree = CompiledFieldTree(plan)
     keyNode = plan.keyNode
     hasCompositeKey = !plan.keyParts.isEmpty
+    isDetail = plan.isDetail
+    isRecord = plan.resource.pages.style == .record
     compositeKey = ByteScratch(capacity: 0)
     shape = plan.shape.shape
     isShaped = plan.shape.shape != .objects

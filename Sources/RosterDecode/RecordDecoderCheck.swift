@@ -32,10 +32,12 @@ extension RecordDecoder {
 
   private var keyFault: RecordFault? {
     if hasCompositeKey { return partFault }
+    if isDetail { return nil }
     let key = keySlice
     switch key.kind {
     case .absent: return .keyMissing
-    case .integer where !plan.hasTextKeys: return JSONNumber.integer(bytes, key.range) ?? 0 > 0 ? nil : .keyInvalid
+    case .integer where !plan.hasTextKeys:
+      return JSONNumber.integer(bytes, range: key.range) ?? 0 > 0 ? nil : .keyInvalid
     case .string where plan.hasTextKeys, .escapedString where plan.hasTextKeys:
       return key.content.isEmpty ? .keyInvalid : nil
     case .fraction where !plan.hasTextKeys: return .keyInvalid
@@ -67,7 +69,7 @@ extension RecordDecoder {
   @inline(__always)
   private func fault(_ row: CompiledFieldTree.Row) -> RecordFault.ElementFault? {
     for way in row.ways where !isPassable(Int(way)) { return .way(node: Int(way)) }
-    for column in row.columns where !isStorable(slots[Int(column.node)], column.type) {
+    for column in row.columns where !isStorable(slots[Int(column.node)], type: column.type) {
       return .column(node: Int(column.node), column.type)
     }
     return nil
@@ -82,12 +84,12 @@ extension RecordDecoder {
   }
 
   @inline(__always)
-  private func isStorable(_ slice: JSONSlice, _ type: Resource.ColumnType) -> Bool {
+  private func isStorable(_ slice: JSONSlice, type: Resource.ColumnType) -> Bool {
     switch (slice.kind, type) {
     case (.absent, _), (.null, _), (_, .json), (.string, .text), (.escapedString, .text): true
     case (.true, .boolean), (.false, .boolean): true
-    case (.integer, .integer): JSONNumber.integer(bytes, slice.range) != nil
-    case (.integer, .real), (.fraction, .real): JSONNumber.double(bytes, slice.range) != nil
+    case (.integer, .integer): JSONNumber.integer(bytes, range: slice.range) != nil
+    case (.integer, .real), (.fraction, .real): JSONNumber.double(bytes, range: slice.range) != nil
     default: false
     }
   }
@@ -134,21 +136,21 @@ extension RecordDecoder {
     switch condition.test {
     case .absent: return isAbsent
     case .present: return !isAbsent
-    case .equal(let scalar): return equals(slice, scalar)
-    case .differs(let scalars): return isAbsent || !scalars.contains { equals(slice, $0) }
+    case .equal(let scalar): return equals(slice, scalar: scalar)
+    case .differs(let scalars): return isAbsent || !scalars.contains { equals(slice, scalar: $0) }
     }
   }
 
-  private mutating func equals(_ slice: JSONSlice, _ scalar: Resource.Scalar) -> Bool {
+  private mutating func equals(_ slice: JSONSlice, scalar: Resource.Scalar) -> Bool {
     switch (scalar, slice.kind) {
     case (.text(let text), .string), (.text(let text), .escapedString): self.text(slice).elementsEqual(text.utf8)
     case (.boolean(let flag), .true): flag
     case (.boolean(let flag), .false): !flag
-    case (.integer(let number), .integer): JSONNumber.integer(bytes, slice.range) == number
+    case (.integer(let number), .integer): JSONNumber.integer(bytes, range: slice.range) == number
     case (.integer(let number), .fraction):
-      JSONNumber.double(bytes, slice.range).flatMap { Int64(exactly: $0) } == number
+      JSONNumber.double(bytes, range: slice.range).flatMap { Int64(exactly: $0) } == number
     case (.real(let number), .integer), (.real(let number), .fraction):
-      JSONNumber.double(bytes, slice.range) == number
+      JSONNumber.double(bytes, range: slice.range) == number
     default: false
     }
   }

@@ -58,7 +58,7 @@ extension RecordDecoder {
   private func append(_ range: Range<Int>, hasSpace: Bool, to scratch: inout ByteScratch) {
     let body = bytes
     if hasSpace {
-      scratch.append(range.count) { JSONCompact.write(body, range, into: $0) }
+      scratch.append(range.count) { JSONCompact.write(body, range: range, into: $0) }
     } else {
       scratch.append(UnsafeBufferPointer(rebasing: body[range]))
     }
@@ -93,10 +93,10 @@ extension RecordDecoder {
     guard extras.fields[node].count > 1 else { return }
     let loose = extras.loose
     // Plain memory: a comparison of names counts no reference.
-    loose.withUnsafeBufferPointer { order(node, $0) }
+    loose.withUnsafeBufferPointer { order(node, loose: $0) }
   }
 
-  private mutating func order(_ node: Int, _ loose: UnsafeBufferPointer<LooseField>) {
+  private mutating func order(_ node: Int, loose: UnsafeBufferPointer<LooseField>) {
     let names = FieldNames(bytes: bytes, steps: tree.steps, loose: loose, names: looseNames.bytes)
     if extras.hasEscapes[node] {
       extras.sort(node) { names.order($0, $1, names.compareTexts) }
@@ -127,7 +127,7 @@ private struct FieldNames {
     let (one, other) = (written(one), written(other))
     var at = 0
     while true {
-      let (first, second) = (Self.byte(one, at), Self.byte(other, at))
+      let (first, second) = (Self.byte(one, at: at), Self.byte(other, at: at))
       if first != second || first < 0 { return first - second }
       if first == Int(UInt8(ascii: "\\")) {
         // A byte after a backslash never ends the name, not even a quote.
@@ -152,7 +152,7 @@ private struct FieldNames {
   }
 
   /// -1 at the end of the name.
-  private static func byte(_ name: UnsafeBufferPointer<UInt8>, _ at: Int) -> Int {
+  private static func byte(_ name: UnsafeBufferPointer<UInt8>, at: Int) -> Int {
     at < name.count && name[at] != UInt8(ascii: "\"") ? Int(name[at]) : -1
   }
 
@@ -165,10 +165,10 @@ private struct FieldNames {
   }
 
   private func text(_ field: ExtraField) -> UnescapedBytes {
-    if let child = field.child { return UnescapedBytes(steps[child].name, 0..<steps[child].name.count) }
-    if let loose = name(of: field) { return UnescapedBytes(loose, 0..<loose.count) }
+    if let child = field.child { return UnescapedBytes(steps[child].name, content: 0..<steps[child].name.count) }
+    if let loose = name(of: field) { return UnescapedBytes(loose, content: 0..<loose.count) }
     var end = field.start + 1
     while bytes[end] != UInt8(ascii: "\"") { end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1 }
-    return UnescapedBytes(bytes, field.start + 1..<end)
+    return UnescapedBytes(bytes, content: field.start + 1..<end)
   }
 }

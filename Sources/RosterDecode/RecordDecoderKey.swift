@@ -9,7 +9,7 @@ extension RecordDecoder {
       let (slice, type) = (slots[plan.record.columns[column]], plan.record.types[column])
       let isGood =
         switch (slice.kind, type) {
-        case (.integer, .integer): JSONNumber.integer(bytes, slice.range) != nil
+        case (.integer, .integer): JSONNumber.integer(bytes, range: slice.range) != nil
         case (.string, .text), (.escapedString, .text): !slice.content.isEmpty
         default: false
         }
@@ -25,7 +25,7 @@ extension RecordDecoder {
       for column in plan.keyParts {
         let slice = slots[plan.record.columns[column]]
         if case .integer = slice.kind {
-          json.value(JSONNumber.integer(bytes, slice.range) ?? 0)
+          json.value(JSONNumber.integer(bytes, range: slice.range) ?? 0)
         } else {
           json.value(utf8: text(slice))
         }

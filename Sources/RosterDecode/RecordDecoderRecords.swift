@@ -11,12 +11,17 @@ extension RecordDecoder {
     try self.start(body, at: start)
     collectsExtra = true
     position = -1
-    if plan.shape.rowNames != nil, hasRows() {
+    if isRecord, scanner.peek() == UInt8(ascii: "n") {
+      progress = .ended
+      return
+    }
+    if plan.shape.rowNames != nil, isRecord || hasRows() {
       scanner.at = Self.textStart(body)
       try readRowNames()
       scanner.at = start
     }
     switch scanner.peek() {
+    case _ where isRecord && (shape == .values || shape == .rows): progress = .single
     case UInt8(ascii: "[") where isMap: progress = .ended
     case UInt8(ascii: "[") where !isMap, UInt8(ascii: "{") where isMap:
       scanner.enter()
@@ -103,18 +108,21 @@ extension RecordDecoder {
 
   /// The key of a record that cannot be stored.
   private mutating func prepareKey() {
-    if hasCompositeKey { writeCompositeKey() } else { prepare(column: plan.keyColumn) }
+    if hasCompositeKey { writeCompositeKey() } else if !isDetail { prepare(column: plan.keyColumn) }
   }
 
   private mutating func prepare(column: Int) {
     let plan = tree.record.columns[column]
-    record.prepare(column, slots[Int(plan.node)], plan.type, bytes)
+    record.prepare(column, slice: slots[Int(plan.node)], type: plan.type, body: bytes)
   }
 
   /// Key of the current record.
   package var key: RecordKey {
     if hasCompositeKey { return .text(compositeKeyBytes) }
-    return switch record.value(plan.keyColumn, keySlice, tree.record.columns[plan.keyColumn].type, bytes) {
+    if isDetail { return .integer(Self.detailKey) }
+    return
+      switch record.value(plan.keyColumn, slice: keySlice, type: tree.record.columns[plan.keyColumn].type, body: bytes)
+    {
     case .integer(let number): .integer(number)
     case .text(let text): .text(text)
     default: .integer(0)
@@ -124,12 +132,12 @@ extension RecordDecoder {
   /// The value for `plan.resource.columns[index]`.
   package func column(_ index: Int) -> FieldValue {
     let column = tree.record.columns[index]
-    return filled(record.value(index, slots[Int(column.node)], column.type, bytes), column)
+    return filled(record.value(index, slice: slots[Int(column.node)], type: column.type, body: bytes), column: column)
   }
 
   /// A missing text is '', unless its column is nullable.
   @inline(__always)
-  private func filled(_ value: FieldValue, _ column: CompiledFieldTree.Column) -> FieldValue {
+  private func filled(_ value: FieldValue, column: CompiledFieldTree.Column) -> FieldValue {
     guard case .null = value, !column.isNullable else { return value }
     return .text(UnsafeBufferPointer(rebasing: bytes[0..<0]))
   }
@@ -180,7 +188,7 @@ extension RecordDecoder {
     row.begin()
     if needsPreparing || plan.isBare {
       for (index, column) in plan.columns.enumerated() {
-        row.prepare(index, slots[Int(column.node)], column.type, bytes)
+        row.prepare(index, slice: slots[Int(column.node)], type: column.type, body: bytes)
       }
     }
     guard !plan.isBare, hasExtra(plan.root) else { return }
@@ -193,7 +201,7 @@ extension RecordDecoder {
   /// The value for `columns[index]` of the opened list.
   package func rowColumn(_ index: Int) -> FieldValue {
     let column = tree.rows[openedList].columns[index]
-    return filled(row.value(index, slots[Int(column.node)], column.type, bytes), column)
+    return filled(row.value(index, slice: slots[Int(column.node)], type: column.type, body: bytes), column: column)
   }
 
   /// Like `extra`, for the current element; nil if the element is not an object.

@@ -4,13 +4,14 @@ import RosterModel
 /// The pull's pass over a body.
 extension RecordDecoder {
   /// Checks the whole body of a page (RFC 8259, UTF-8, an optional byte order mark) and collects the facts that a pull
-  /// needs.
+  /// needs. A page of the style `record` is one record, or none if null is in its place (E9.1).
   ///
   /// Throws `Malformed` if the body is not JSON, has no list of records at the definition's place, or has more than
   /// 100,000 records. The caller decides whether the values at `count`, `last`, `more` and `at` suit the page style.
   package mutating func scan(page body: [UInt8]) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
+      if isRecord { return try scanOne(bytes) }
       try startScan(bytes)
       let places = plan.places
       try readField(places.root)
@@ -51,13 +52,40 @@ extension RecordDecoder {
 
   /// The first byte of what is at `by_key_records`, after a look at the whole body.
   mutating func answerStart() throws(Malformed) -> Int {
-    let (start, place) = (scanner.at, plan.resource.byKeyRecords)
+    try first(at: plan.resource.byKeyRecords, "a record or a list of them")
+  }
+
+  /// The first byte of what is at a place, after a look at the whole body.
+  private mutating func first(at place: JSONPointer, _ expected: String) throws(Malformed) -> Int {
+    let start = scanner.at
     _ = try scanner.value()
     try scanner.end()
-    guard let records = try find(place, from: start) else {
-      throw Malformed(offset: start, expected: "a record or a list of them at \"\(place)\"")
+    guard let found = try find(place, from: start) else {
+      throw Malformed(offset: start, expected: "\(expected) at \"\(place)\"")
     }
-    return records
+    return found
+  }
+
+  /// A map has one member, which is the record.
+  private mutating func scanOne(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) -> PageScan {
+    try startBody(body)
+    let start = scanner.at
+    let place = try first(at: plan.resource.records, "a record, or null,")
+    scanner.at = start
+    found.recordsAt = place
+    if body[place] == UInt8(ascii: "n") { return found }
+    try readRowNames()
+    scanner.at = place
+    switch (shape, scanner.peek()) {
+    case (.map, UInt8(ascii: "{")): try scanRecords()
+    case (.map, UInt8(ascii: "[")): try scanEmptyList()
+    case (.values, _), (.objects, UInt8(ascii: "{")), (.rows, UInt8(ascii: "[")): try scanRecord()
+    case (.map, _), (.objects, _), (.rows, _): throw scanner.malformed("a record at \"\(plan.resource.records)\"")
+    }
+    guard found.records <= 1 else {
+      throw Malformed(offset: place, expected: "one record at \"\(plan.resource.records)\"")
+    }
+    return found
   }
 
   /// The record, or the list of records, at hand.
@@ -73,11 +101,15 @@ extension RecordDecoder {
   }
 
   mutating func startScan(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
+    try startBody(body)
+    try readRowNames()
+  }
+
+  private mutating func startBody(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
     try start(body, at: Self.textStart(body))
     try JSONScanner.checkUTF8(body)
     collectsExtra = false
     found = PageScan()
-    try readRowNames()
   }
 
   /// The first byte after a byte order mark.
@@ -101,7 +133,7 @@ extension RecordDecoder {
     if scanner.isEmpty(until: recordsEnd) { return }
     repeat {
       if isMap { memberName = try scanner.name() }
-      if found.records == Self.mostRecords { throw scanner.malformed("at most \(Self.mostRecords) records") }
+      if found.records == Self.maxRecords { throw scanner.malformed("at most \(Self.maxRecords) records") }
       _ = scanner.peek()
       lastRecord = scanner.at
       try scanRecord()
@@ -122,32 +154,41 @@ extension RecordDecoder {
     let outcome = try readRecord()
     if plan.markNode != nil { noteMark(outcome) }
     switch outcome {
-    case .storable: return note(keySlice, outcome)
+    case .storable: return note(keySlice, outcome: outcome)
     case .skipped: found.skipped += 1
     case .rejected:
       found.rejects += 1
       if !hasKey { found.rejectsOfUnknownKey += 1 }
     }
-    if hasKey { note(keySlice, outcome) }
+    if hasKey { note(keySlice, outcome: outcome) }
   }
 
-  private mutating func note(_ key: JSONSlice, _ outcome: Outcome) {
+  private mutating func note(_ key: JSONSlice, outcome: Outcome) {
     if hasCompositeKey {
       writeCompositeKey()
-      note(compositeKeyBytes, outcome)
+      note(compositeKeyBytes, outcome: outcome)
+    } else if isDetail {
+      note(Self.detailKey, outcome: outcome)
     } else if case .integer = key.kind {
-      guard let number = JSONNumber.integer(bytes, key.range) else { return }
-      switch outcome {
-      case .storable: found.keys.append(number)
-      case .rejected: found.rejectedKeys.append(number)
-      case .skipped: found.skippedKeys.append(number)
-      }
+      guard let number = JSONNumber.integer(bytes, range: key.range) else { return }
+      note(number, outcome: outcome)
     } else {
-      note(text(key), outcome)
+      note(text(key), outcome: outcome)
     }
   }
 
-  private mutating func note(_ text: UnsafeBufferPointer<UInt8>, _ outcome: Outcome) {
+  /// The key of the only record of a list.
+  static let detailKey: Int64 = 1
+
+  private mutating func note(_ number: Int64, outcome: Outcome) {
+    switch outcome {
+    case .storable: found.keys.append(number)
+    case .rejected: found.rejectedKeys.append(number)
+    case .skipped: found.skippedKeys.append(number)
+    }
+  }
+
+  private mutating func note(_ text: UnsafeBufferPointer<UInt8>, outcome: Outcome) {
     switch outcome {
     case .storable: found.keys.append(text)
     case .rejected: found.rejectedKeys.append(text)
@@ -188,9 +229,9 @@ extension RecordDecoder {
     let slice = slots[node]
     switch slice.kind {
     case .string:
-      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.content]), since.form, zone: since.zone)?.value
+      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.content]), form: since.form, zone: since.zone)?.value
     case .integer, .fraction:
-      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.range]), since.form, zone: since.zone)?.value
+      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.range]), form: since.form, zone: since.zone)?.value
     case .escapedString: return since.mark(JSONEscapes.text(bytes, slice))?.value
     case .absent, .null, .true, .false, .list, .object: return nil
     }
@@ -218,7 +259,7 @@ extension RecordDecoder {
       case .null: .null
       case .true: .boolean(true)
       case .false: .boolean(false)
-      case .integer: JSONNumber.integer(bytes, slice.range).map { .integer($0) } ?? .number(written(slice))
+      case .integer: JSONNumber.integer(bytes, range: slice.range).map { .integer($0) } ?? .number(written(slice))
       case .fraction: .number(written(slice))
       case .string, .escapedString: .text(JSONEscapes.text(bytes, slice))
       case .list, .object: .compound

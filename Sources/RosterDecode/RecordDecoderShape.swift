@@ -12,7 +12,7 @@ extension RecordDecoder {
     let hasOwnName = !slots[node].kind.isAbsent
     slots[node] = memberName
     if memberName.kind.isEscaped { needsPreparing = true }
-    keep(memberName, Self.memberNameBytes, of: node)
+    keep(memberName, name: Self.memberNameBytes, of: node)
     return hasOwnName ? .ownMemberName : nil
   }
 
@@ -21,8 +21,8 @@ extension RecordDecoder {
     guard let node = plan.shape.value else { return }
     let (start, spaces) = (scanner.at, scanner.spaces)
     try readField(node)
-    slots[tree.record.root] = JSONSlice(start, scanner.at, .object, hasSpace: scanner.spaces != spaces)
-    keep(slots[node], Self.valueBytes, of: node)
+    slots[tree.record.root] = JSONSlice(start, end: scanner.at, kind: .object, hasSpace: scanner.spaces != spaces)
+    keep(slots[node], name: Self.valueBytes, of: node)
   }
 
   private mutating func readRow() throws(Malformed) -> RecordFault? {
@@ -40,7 +40,7 @@ extension RecordDecoder {
         index += 1
       } while try scanner.goesOn(until: UInt8(ascii: "]"))
     }
-    slots[root] = JSONSlice(start, scanner.at, .object, hasSpace: scanner.spaces != spaces)
+    slots[root] = JSONSlice(start, end: scanner.at, kind: .object, hasSpace: scanner.spaces != spaces)
     return plan.shape.rowNames != nil && index > looseNames.count ? .longRow : nil
   }
 
@@ -56,14 +56,14 @@ extension RecordDecoder {
     let node = looseNames.nodes[index]
     guard node < 0 else {
       try readField(node)
-      return keep(slots[node], looseNames.places[index], of: node)
+      return keep(slots[node], name: looseNames.places[index], of: node)
     }
     let value = try scanner.value()
     if collectsExtra { extras.append(loose: value, named: looseNames.places[index], to: tree.record.root) }
   }
 
   /// Keeps a field for `extra` if no column or list takes it.
-  private mutating func keep(_ value: JSONSlice, _ name: Range<Int>, of node: Int) {
+  private mutating func keep(_ value: JSONSlice, name: Range<Int>, of node: Int) {
     guard collectsExtra, tree.steps[node].role.isDisjoint(with: [.taken, .split]) else { return }
     extras.append(loose: value, named: name, to: tree.record.root)
   }
@@ -134,13 +134,21 @@ extension RecordDecoder {
     var json = JSONWriter()
     if shape == .map {
       json.object { json in
-        json.name(key)
+        json.name(part(of: key, at: Self.memberNamePlace))
         json.raw(found)
       }
     } else {
       json.list { json in if plan.hasTextKeys { json.value(key) } else { json.raw(key.utf8) } }
     }
     return json.bytes
+  }
+
+  /// The text of one part of a key that is a JSON list; the key itself if it is one value.
+  private func part(of key: String, at place: JSONPointer) -> String {
+    guard hasCompositeKey, case .list(let parts)? = try? JSONValue(json: key.utf8),
+      let index = plan.resource.keyPlaces.firstIndex(of: place), parts.indices.contains(index)
+    else { return key }
+    return parts[index].text ?? key
   }
 
   /// True if an answer for one key is the value, without its key.

@@ -16,7 +16,7 @@ extension RecordDecoder {
     }
     let (start, spaces) = (scanner.at, scanner.spaces)
     if byte == UInt8(ascii: "[") {
-      try readList(node, role)
+      try readList(node, role: role)
     } else if role.contains(.hasChildren) {
       try readObject(node)
     } else if role.contains(.records), isMap {
@@ -26,7 +26,8 @@ extension RecordDecoder {
     }
     let hasSpace = scanner.spaces != spaces
     if hasSpace { needsPreparing = true }
-    slots[node] = JSONSlice(start, scanner.at, byte == UInt8(ascii: "[") ? .list : .object, hasSpace: hasSpace)
+    slots[node] = JSONSlice(
+      start, end: scanner.at, kind: byte == UInt8(ascii: "[") ? .list : .object, hasSpace: hasSpace)
   }
 
   /// Clears the slots of an earlier member with the same name, and of all nodes below it.
@@ -58,7 +59,7 @@ extension RecordDecoder {
 
   @inline(__always)
   private mutating func find(_ name: JSONSlice, in node: Int) -> Int {
-    name.kind.isEscaped ? tree.child(unescaped(name), of: node) : tree.child(bytes, name.content, of: node)
+    name.kind.isEscaped ? tree.child(unescaped(name), of: node) : tree.child(bytes, content: name.content, of: node)
   }
 
   /// The text of a string: a slice of the body, or of `name` until the next call.
@@ -70,13 +71,13 @@ extension RecordDecoder {
   private mutating func unescaped(_ string: JSONSlice) -> UnsafeBufferPointer<UInt8> {
     let body = bytes
     name.removeAll()
-    name.append(string.content.count) { JSONEscapes.unescape(body, string.content, into: $0) }
+    name.append(string.content.count) { JSONEscapes.unescape(body, content: string.content, into: $0) }
     return name[0..<name.count]
   }
 
   /// Places that select an element by its index are rare. A list that is also a list of the definition is read a second
   /// time for them.
-  private mutating func readList(_ node: Int, _ role: FieldTree.Role) throws(Malformed) {
+  private mutating func readList(_ node: Int, role: FieldTree.Role) throws(Malformed) {
     let (start, spaces) = (scanner.at, scanner.spaces)
     if role.contains(.records) { return try isMap ? scanEmptyList() : scanRecords() }
     if role.contains(.list) { try checkElements(tree.steps[node].list) }

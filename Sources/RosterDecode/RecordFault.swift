@@ -36,25 +36,25 @@ enum RecordFault {
     case .notARow: "the record is not a list"
     case .longRow: "it has more values than \(plan.resource.rowNames) has names"
     case .ownMemberName: "it has a member \(Resource.Shape.memberName) of its own"
-    case .keyMissing: "\(Self.path(plan.keyNode, plan)) is missing"
+    case .keyMissing: "\(Self.path(plan.keyNode, plan: plan)) is missing"
     case .keyInvalid:
-      "\(Self.path(plan.keyNode, plan)) is not "
+      "\(Self.path(plan.keyNode, plan: plan)) is not "
         + (plan.hasTextKeys ? "a string that is not empty" : "an integer from 1 to \(Int64.max)")
     case .keyMistyped(let kind):
-      "\(Self.path(plan.keyNode, plan)) is \(kind.phrase), and its column is \(plan.hasTextKeys ? "text" : "integer")"
+      "\(Self.path(plan.keyNode, plan: plan)) is \(kind.phrase), and its column is \(plan.hasTextKeys ? "text" : "integer")"
     case .keyPart(let column):
-      "\(Self.path(plan.record.columns[column], plan)), a part of the key, is not "
+      "\(Self.path(plan.record.columns[column], plan: plan)), a part of the key, is not "
         + (plan.record.types[column] == .text ? "a string that is not empty" : "an integer of 64 bits")
-    case .column(let node, let type): "\(Self.path(node, plan)) is not \(type.phrase)"
-    case .way(let node): "\(Self.path(node, plan)) is not an object"
-    case .notAList(let node): "\(Self.path(node, plan)) is not a list"
+    case .column(let node, let type): "\(Self.path(node, plan: plan)) is not \(type.phrase)"
+    case .way(let node): "\(Self.path(node, plan: plan)) is not an object"
+    case .notAList(let node): "\(Self.path(node, plan: plan)) is not a list"
     case .element(let list, let fault):
-      Self.path(plan.lists[list].node, plan) + " holds something " + fault.clause(in: plan)
+      Self.path(plan.lists[list].node, plan: plan) + " holds something " + fault.clause(in: plan)
     case .tooDeep: "it nests deeper than \(RecordPlan.deepest) levels"
     }
   }
 
-  private static func path(_ node: Int, _ plan: RecordPlan) -> String {
+  private static func path(_ node: Int, plan: RecordPlan) -> String {
     let path = plan.tree.path(node)
     return path.isEmpty ? "the record" : path
   }

@@ -4,10 +4,12 @@ package import RosterModel
 package struct RecordPlan: Sendable {
   /// The definition that was compiled.
   package let resource: Resource
-  /// Index of the key's column.
+  /// Index of the key's column; 0 for a detail, which has none.
   package let keyColumn: Int
-  /// The columns of a composite key; empty if the key is one column.
+  /// The columns of a key that is a JSON list; empty if the key is the value of one column.
   let keyParts: [Int]
+  /// True if each list is one record without a key of its own (E9). Its key is then 1.
+  package let isDetail: Bool
 
   /// Maximum nesting depth of a record, which itself is level 1. Real APIs nest less deeply, and readers' tools accept
   /// more (SQLite's JSON functions 1,000 levels, sqlite.org/json1.html §3; Python's parser somewhat less).
@@ -27,49 +29,53 @@ package struct RecordPlan: Sendable {
 
   var keyNode: Int { record.columns[keyColumn] }
 
-  /// Else they are integers of 1…2^63-1.
-  /// A composite key is the text of a JSON list of its parts.
-  package var hasTextKeys: Bool { resource.hasCompositeKey || resource.columns[keyColumn].type == .text }
+  /// Else they are integers of 1…2^63-1. A composite key is the text of a JSON list of its parts. The keys of a child
+  /// are unique in its list only.
+  package let hasTextKeys: Bool
 
   /// Throws `Failure` (70) if the definition cannot be compiled. It lacks columns or a column of the key, has two lists
   /// at one place, or has a place that is too deep. The configuration refuses all of these.
   package init(_ resource: Resource, isIncremental: Bool = false) throws(Failure) {
-    guard let keyColumn = resource.keyColumn, let keyColumns = resource.keyColumns else {
-      throw Self.failure(resource, "no integer or text column is its key")
-    }
+    isDetail = resource.isDetail
+    guard let keyColumns = isDetail ? [0] : resource.keyColumns, let keyColumn = keyColumns.first,
+      !resource.columns.isEmpty
+    else { throw Self.failure(resource, cause: "no integer or text column is its key") }
     if resource.everyPlace.contains(where: { $0.segments.count >= Self.deepest }) {
-      throw Self.failure(resource, "a place nests deeper than \(Self.deepest) levels")
+      throw Self.failure(resource, cause: "a place nests deeper than \(Self.deepest) levels")
     }
     if resource.lists.indices.contains(where: { index in
       resource.lists[..<index].contains { $0.at == resource.lists[index].at }
     }) {
-      throw Self.failure(resource, "two lists are at one place")
+      throw Self.failure(resource, cause: "two lists are at one place")
     }
-    if resource.lists.contains(where: \.columns.isEmpty) { throw Self.failure(resource, "a list has no columns") }
+    if resource.lists.contains(where: \.columns.isEmpty) {
+      throw Self.failure(resource, cause: "a list has no columns")
+    }
     self.resource = resource
     self.keyColumn = keyColumn
     keyParts = resource.hasCompositeKey ? keyColumns : []
+    hasTextKeys = !keyParts.isEmpty || (!isDetail && resource.columns[keyColumn].type == .text)
     var tree = FieldTree()
-    places = AnswerPlaces(resource, &tree)
+    places = AnswerPlaces(resource, into: &tree)
     // The nodes of a record are contiguous, so that one call clears them all.
     let root = tree.addRoot()
-    let columns = Self.columns(resource.columns, below: root, &tree)
-    conditions = resource.conditions.map { ConditionPlan(tree.node($0.at, below: root), $0.test) }
+    let columns = Self.columns(resource.columns, below: root, into: &tree)
+    conditions = resource.conditions.map { ConditionPlan(tree.node($0.at, below: root), test: $0.test) }
     let listNodes = resource.lists.map { list in
       let node = tree.node(list.at, below: root)
-      tree.take(node, .list)
+      tree.take(node, role: .list)
       return node
     }
     markNode = resource.since?.at.map { tree.node($0, below: root) }
     self.isIncremental = isIncremental
-    shape = ShapePlan(resource, below: root, &tree)
+    shape = ShapePlan(resource, below: root, into: &tree)
     let end = tree.nodes.count
-    lists = zip(resource.lists, listNodes).map { ListPlan($0, at: $1, &tree) }
+    lists = zip(resource.lists, listNodes).map { ListPlan($0, at: $1, into: &tree) }
     record = RowPlan(nodes: root..<end, columns: columns, types: resource.columns.map(\.type), tree)
     self.tree = tree
   }
 
-  static func columns(_ columns: [Resource.Column], below root: Int, _ tree: inout FieldTree) -> [Int] {
+  static func columns(_ columns: [Resource.Column], below root: Int, into tree: inout FieldTree) -> [Int] {
     columns.map { column in
       let node = tree.node(column.at, below: root)
       tree.take(node)
@@ -77,7 +83,7 @@ package struct RecordPlan: Sendable {
     }
   }
 
-  private static func failure(_ resource: Resource, _ cause: String) -> Failure {
+  private static func failure(_ resource: Resource, cause: String) -> Failure {
     Failure(
       .defect, step: "compile the definition", subject: "resource.\(resource.name)", cause: cause,
       hint: "report it with the definition")
@@ -111,10 +117,10 @@ struct ListPlan: Sendable {
   let node: Int
   let row: RowPlan
 
-  init(_ list: Resource.List, at node: Int, _ tree: inout FieldTree) {
+  init(_ list: Resource.List, at node: Int, into tree: inout FieldTree) {
     self.node = node
     let root = tree.addRoot()
-    let columns = RecordPlan.columns(list.columns, below: root, &tree)
+    let columns = RecordPlan.columns(list.columns, below: root, into: &tree)
     row = RowPlan(
       nodes: root..<tree.nodes.count, columns: columns, types: list.columns.map(\.type), isElement: true, tree)
   }
@@ -130,7 +136,7 @@ struct ShapePlan: Sendable {
   /// The place of the names of a row's values; nil if the values are called by their number.
   let rowNames: JSONPointer?
 
-  init(_ resource: Resource, below root: Int, _ tree: inout FieldTree) {
+  init(_ resource: Resource, below root: Int, into tree: inout FieldTree) {
     func node(_ name: String) -> Int { tree.node(JSONPointer(segments: [name]), below: root) }
     shape = resource.shape
     memberName = shape == .map ? node(Resource.Shape.memberName) : nil
@@ -143,7 +149,7 @@ struct ConditionPlan: Sendable {
   let node: Int
   let test: Resource.Condition.Test
 
-  init(_ node: Int, _ test: Resource.Condition.Test) {
+  init(_ node: Int, test: Resource.Condition.Test) {
     self.node = node
     self.test = test
   }
@@ -170,11 +176,11 @@ struct AnswerPlaces: Sendable {
     case inLastRecord(JSONPointer)
   }
 
-  init(_ resource: Resource, _ tree: inout FieldTree) {
+  init(_ resource: Resource, into tree: inout FieldTree) {
     let root = tree.addRoot()
     self.root = root
     records = tree.node(resource.records, below: root)
-    tree.mark(records, .records)
+    tree.mark(records, role: .records)
     func place(_ pointer: JSONPointer?) -> Place {
       guard let pointer else { return .nowhere }
       let depth = resource.records.segments.count

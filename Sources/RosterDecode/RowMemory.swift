@@ -24,14 +24,14 @@ struct RowMemory: ~Copyable {
 
   /// Prepares a value that cannot be a slice of the body.
   mutating func prepare(
-    _ column: Int, _ slice: JSONSlice, _ type: Resource.ColumnType, _ body: UnsafeBufferPointer<UInt8>
+    _ column: Int, slice: JSONSlice, type: Resource.ColumnType, body: UnsafeBufferPointer<UInt8>
   ) {
     let start = scratch.count
     if case .text = type, slice.kind.isEscaped {
-      scratch.append(slice.content.count) { JSONEscapes.unescape(body, slice.content, into: $0) }
+      scratch.append(slice.content.count) { JSONEscapes.unescape(body, content: slice.content, into: $0) }
       places[column] = start..<scratch.count
     } else if case .json = type, slice.hasSpace {
-      scratch.append(slice.range.count) { JSONCompact.write(body, slice.range, into: $0) }
+      scratch.append(slice.range.count) { JSONCompact.write(body, range: slice.range, into: $0) }
       places[column] = start..<scratch.count
     }
   }
@@ -39,7 +39,7 @@ struct RowMemory: ~Copyable {
   /// The value of a column that was prepared and checked.
   @inline(__always)
   func value(
-    _ column: Int, _ slice: JSONSlice, _ type: Resource.ColumnType, _ body: UnsafeBufferPointer<UInt8>
+    _ column: Int, slice: JSONSlice, type: Resource.ColumnType, body: UnsafeBufferPointer<UInt8>
   ) -> FieldValue {
     switch (slice.kind, type) {
     case (.absent, _), (.null, _): .null
@@ -47,8 +47,8 @@ struct RowMemory: ~Copyable {
     case (.escapedString, .text): .text(scratch[places[column]])
     case (_, .json):
       .json(slice.hasSpace ? scratch[places[column]] : UnsafeBufferPointer(rebasing: body[slice.range]))
-    case (.integer, .integer): JSONNumber.integer(body, slice.range).map { .integer($0) } ?? .null
-    case (.integer, _), (.fraction, _): JSONNumber.double(body, slice.range).map { .real($0) } ?? .null
+    case (.integer, .integer): JSONNumber.integer(body, range: slice.range).map { .integer($0) } ?? .null
+    case (.integer, _), (.fraction, _): JSONNumber.double(body, range: slice.range).map { .real($0) } ?? .null
     case (.true, _): .boolean(true)
     case (.false, _): .boolean(false)
     case (.string, _), (.escapedString, _), (.list, _), (.object, _): .null

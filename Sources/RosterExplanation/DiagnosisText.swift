@@ -1,8 +1,8 @@
 package import RosterModel
 
-/// What is said of each sort of trouble, here and in rosterctl(1). A word in braces stands for what is concerned.
+/// The text for each kind of diagnosis, here and in rosterctl(1). A word in braces is replaced by the affected item.
 extension Diagnosis.Kind {
-  /// What it means, in sentences; then what to do about it, each a step that an operator can take.
+  /// The meaning, in sentences; then the steps that an operator can take.
   package var text: (meaning: String, todo: String) {
     switch self {
     case .connection, .dns, .tls, .timeout, .truncated, .noNetwork, .certificate, .pin, .clientCertificate,
@@ -14,7 +14,8 @@ extension Diagnosis.Kind {
     case .drift, .circle, .ignoredParameter, .foreignLink, .guarded, .unstorable, .rejects, .unasked, .wrongByKey,
       .validators, .absent:
       recordText
-    case .missed, .postponed, .ignoredSince: sinceText
+    case .missed, .postponed, .ignoredSince, .listReset: sinceText
+    case .failedLists, .vanishedLists: listText
     case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,
       .loggedOut, .tokenUnreachable, .missingCredential:
       credentialText
@@ -55,7 +56,7 @@ extension Diagnosis.Kind {
       )
     case .truncated:
       (
-        "Answers end before they are complete, mostly by what stands between rosterd and upstream.",
+        "Answers end before they are complete, usually because of a proxy between rosterd and upstream.",
         "Look at proxies and load balancers on the way, and at their limits of time and size. Lower sync.concurrency if upstream is overloaded."
       )
     case .noNetwork:
@@ -65,12 +66,12 @@ extension Diagnosis.Kind {
       )
     case .certificate:
       (
-        "Nothing was sent to it: whoever answers there may not be upstream.",
+        "Nothing was sent to it: the server there may not be upstream's.",
         "Look at what it sends: openssl s_client -showcerts -connect {server}"
       )
     case .pin:
       (
-        "Nothing was sent to it: upstream's key was changed, or somebody else answers.",
+        "Nothing was sent to it: upstream's key was changed, or another server answers.",
         "Ask who runs upstream, in another way than this one, whether the key is theirs; then add it to upstream.tls.pins and reload rosterd."
       )
     case .clientCertificate:
@@ -120,7 +121,7 @@ extension Diagnosis.Kind {
       )
     case .badRequest:
       (
-        "Upstream refuses the request as it is.",
+        "Upstream refuses this form of the request.",
         "Read what upstream says to it: curl -i {address}. Then correct query, body, pages or headers of [resource.{resource}]."
       )
     case .otherStatus:
@@ -165,8 +166,8 @@ extension Diagnosis.Kind {
     switch self {
     case .circle:
       (
-        "The pages lead to those that were met before.",
-        "Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, tell who runs upstream."
+        "The pages lead back to earlier pages.",
+        "Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, inform upstream's operator."
       )
     case .ignoredParameter:
       (
@@ -176,11 +177,11 @@ extension Diagnosis.Kind {
     case .foreignLink:
       (
         "rosterd asks no other origin than upstream.base_url: a token must not go there.",
-        "Set upstream.base_url to where the API is, and restart rosterd. Behind a mirror or proxy set upstream.links = \"rebase\"."
+        "Set upstream.base_url to where the API is, and restart rosterd. For a mirror or proxy set upstream.links = \"rebase\"."
       )
     case .guarded:
       (
-        "rosterd takes that for a fault of upstream's until somebody says otherwise: nobody is removed, nothing was published.",
+        "rosterd takes that for a fault of upstream's until an operator confirms it: no record is removed, nothing was published.",
         "See who would go: rosterctl pending. If that is right: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, find out why the list is short: another account, a filter, a changed path. The next sync looks again."
       )
     case .unstorable:
@@ -191,7 +192,7 @@ extension Diagnosis.Kind {
     case .rejects:
       (
         "The last good version of each stays, and all others are published.",
-        "See all of them with their reasons: rosterctl rejects. Have them mended upstream, or give the column the type that they have; the next sync takes them."
+        "See all of them with their reasons: rosterctl rejects. Have them corrected upstream, or give the column the type that they have; the next sync takes them."
       )
     case .unasked:
       (
@@ -233,6 +234,11 @@ extension Diagnosis.Kind {
         "Until then removed records stay, and records that incremental pulls miss are not found.",
         "Raise limit.budget above the requests of a whole pull (rosterd check prints them), or set a longer sync.interval or whole_every."
       )
+    case .listReset:
+      (
+        "The same sync pulled the list whole, and lost nothing.",
+        "Nothing, if it is rare. If it happens in each sync, set a shorter sync.interval: upstream forgets tokens sooner, or lists fewer changes, than the syncs need."
+      )
     default:
       (
         "The data are right, but each sync transfers more than it needs.",
@@ -241,11 +247,26 @@ extension Diagnosis.Kind {
     }
   }
 
+  private var listText: (meaning: String, todo: String) {
+    switch self {
+    case .failedLists:
+      (
+        "Their records are unchanged. All other lists were published, and the next sync requests the failed ones again.",
+        "Request the address by hand. If the status means that the list is empty, name it in none of [resource.{resource}.each]."
+      )
+    default:
+      (
+        "Upstream listed the parents, and did not know them any more when their lists were requested. Their records stay until the parents are removed.",
+        "Wait for the next sync. If 404 means that a list is empty, set none = [404] in [resource.{resource}.each]."
+      )
+    }
+  }
+
   private var credentialText: (meaning: String, todo: String) {
     switch self {
     case .noCredential:
       (
-        "rosterd has been told nothing to say who it is.",
+        "rosterd has no credential to identify itself.",
         "Put the credential that the flow reads into auth.credentials_dir (rosterd.toml(5) names each flow and its files), then reload rosterd."
       )
     case .outlived:
@@ -310,12 +331,12 @@ extension Diagnosis.Kind {
       )
     case .diskFull:
       (
-        "What readers see is whole; nothing of this sync was published.",
+        "Readers see complete data; nothing of this sync was published.",
         "See how full it is: df -h {file}. rosterd tries again by itself and needs no restart."
       )
     case .disk:
       (
-        "What readers see is whole as far as the disk is.",
+        "Readers see complete data unless the disk is damaged.",
         "Look at the kernel's log and the disk: dmesg; smartctl. Copy the cache away while it can be read: {file}"
       )
     case .unwritable:
@@ -370,7 +391,7 @@ extension Diagnosis.Kind {
       )
     case .cancelled:
       (
-        "Somebody cancelled it, or stopped rosterd. What was pulled is kept for the next sync.",
+        "It was cancelled, or rosterd was stopped. Pulled pages are kept for the next sync.",
         "Nothing; for a sync now: rosterctl sync"
       )
     case .usage:

@@ -2,15 +2,15 @@ package import RosterModel
 
 /// Why the state is what it is, for people: what `rosterctl explain` and `/v1/explain` tell. Its text has no line ends.
 package struct Explanation: Codable, Sendable, Equatable {
-  /// As in `/v1/status`.
+  /// The state in `/v1/status`.
   package var state: DaemonStatus.State
-  /// What happened, and what it means, in sentences.
+  /// Events and their meaning, in sentences.
   package var what: String
-  /// The end of the first sync in a row that had this trouble, RFC 3339; null where there is none.
+  /// The end of the first of the consecutive syncs with this failure, RFC 3339; null if there is no failure.
   @OrNull package var since: String?
-  /// What readers see meanwhile.
+  /// The data that readers see meanwhile.
   package var readers: String
-  /// What to look at.
+  /// The items to look at.
   package var concerned: [AffectedItem]
   /// The next step.
   package var todo: String
@@ -31,7 +31,10 @@ package struct Explanation: Codable, Sendable, Equatable {
     what = told.filter { !$0.isEmpty }.joined(separator: " ")
     readers = situation.readers
     concerned = troubles.flatMap(\.concerned).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    todo = troubles.isEmpty ? situation.nothing : troubles.map { $0.todo(in: situation) }.joined(separator: " ")
+    let steps = troubles.map { $0.todo(in: situation) }
+    // A command at the very end has no full stop, so that it can be copied.
+    todo =
+      steps.isEmpty ? situation.nothing : (steps.dropLast().map(\.asSentence) + steps.suffix(1)).joined(separator: " ")
     _since = OrNull(wrappedValue: situation.failed?.at ?? situation.main?.since)
     _nextAt = OrNull(wrappedValue: situation.nextAt)
   }
@@ -45,22 +48,22 @@ package struct Explanation: Codable, Sendable, Equatable {
 // MARK: Troubles
 
 extension Diagnosis {
-  /// What happened, and what it means.
+  /// The event and its meaning.
   fileprivate func told(in situation: Situation) -> String {
     var head = what
     if let last = situation.cache.last, self == situation.main, last.isDegraded {
       head = "sync \(last.id) \(last.outcome == .failed ? "failed" : "has gone well, but"): \(what)"
     }
-    return "\(head.asSentence) \(filled(kind.text.meaning, situation))"
+    return "\(head.asSentence) \(filled(kind.text.meaning, situation: situation))"
   }
 
   fileprivate func todo(in situation: Situation) -> String {
     let own = kind.takesHint ? hint.map { $0.asSentence + " " } ?? "" : ""
-    return own + filled(kind.text.todo, situation)
+    return own + filled(kind.text.todo, situation: situation)
   }
 
   /// With what is concerned in the place of the words for it.
-  private func filled(_ text: String, _ situation: Situation) -> String {
+  private func filled(_ text: String, situation: Situation) -> String {
     let address = concerned.first { $0.kind == .page || $0.kind == .address }?.name
     let resource = concerned.lazy.compactMap { $0.kind == .resource ? $0.name : $0.resource }.first
     let file = concerned.first { $0.kind == .file }?.name
@@ -73,10 +76,10 @@ extension Diagnosis {
     return words.reduce(text) { $0.replacing($1.key, with: $1.value) }
   }
 
-  /// For a shell, in which somebody may paste the command: upstream has chosen the address.
+  /// Quotes an address for a shell, into which a user may paste the command. Upstream has chosen the address.
   private static func quoted(_ address: String) -> String { "'\(address.replacing("'", with: "%27"))'" }
 
-  /// Of an address: `host:port`.
+  /// `host:port` of an address.
   private static func server(_ address: String) -> String {
     let authority = (address.split(separator: "://", maxSplits: 1).last ?? "").prefix { $0 != "/" && $0 != "?" }
     let port = address.hasPrefix("https") ? 443 : 80
@@ -87,7 +90,7 @@ extension Diagnosis {
 extension String {
   fileprivate var asSentence: String {
     let ended = last.map { ".!?".contains($0) } ?? true ? self : self + "."
-    // A path and a key of the configuration stay as they are.
+    // A path and a key of the configuration are not changed.
     let isName = prefix { $0 != " " }.contains { "./_".contains($0) } || hasPrefix("rosterd ") || hasPrefix("rosterd@")
     return isName ? ended : ended.prefix(1).uppercased() + ended.dropFirst()
   }
@@ -96,7 +99,7 @@ extension String {
 // MARK: States
 
 extension Situation {
-  /// What the state means where the troubles do not say it.
+  /// The meaning of the state if no diagnosis explains it.
   fileprivate var opening: String {
     switch state {
     case .syncing: running
@@ -114,8 +117,8 @@ extension Situation {
     guard let last = cache.last else { return nil }
     switch last.outcome {
     case .published: return "All is well: sync \(last.id) published what has changed upstream."
-    case .unchanged: return "All is well: sync \(last.id) found upstream as it was."
-    case .tried: return "Sync \(last.id) was a trial: it has pulled all and published nothing."
+    case .unchanged: return "All is well: sync \(last.id) found no change upstream."
+    case .tried: return "Sync \(last.id) was a trial: it has pulled everything and published nothing."
     case .cancelled: return "Sync \(last.id) was cancelled; what it pulled is kept for the next."
     case .interrupted:
       return "Sync \(last.id) was interrupted when its process ended; what it pulled is kept for the next."
@@ -143,7 +146,7 @@ extension Situation {
       "They see the snapshot of sync \(snapshot), whole: \(cache.records.counted(as: "record")), published at \(published)\(verified)."
   }
 
-  /// What to do where nothing is the matter.
+  /// The steps to take if there is no diagnosis.
   fileprivate var nothing: String {
     switch state {
     case .syncing: "Nothing; rosterctl watch shows how far it is."

@@ -1,12 +1,12 @@
 package import RosterModel
 
-/// What an explanation is made of: what a daemon knows, or what the cache alone tells.
+/// The facts for an explanation, from a daemon or from the cache alone.
 package struct Situation: Sendable {
   /// As `/v1/status` has it; without a daemon, by the last sync.
   package var state: DaemonStatus.State
   /// The snapshot that readers see, and the last sync with what was the matter with it.
   package var cache: CacheFacts
-  /// Of the cache.
+  /// Path of the cache.
   package var path: String
   /// The sync that runs.
   package var current: DaemonStatus.Current?
@@ -37,8 +37,8 @@ package struct Situation: Sendable {
   /// Without a daemon: the sync whose row has no end, if its process may still run.
   package var unfinished: SyncRecord?
 
-  /// Of a cache, without a daemon unless told.
-  package init(_ state: DaemonStatus.State, _ cache: CacheFacts, path: String) {
+  /// The situation of a cache alone.
+  package init(_ state: DaemonStatus.State, cache: CacheFacts, path: String) {
     self.state = state
     self.cache = cache
     self.path = path
@@ -52,7 +52,7 @@ package struct Situation: Sendable {
     return situation
   }
 
-  /// What is the matter: a failed service first, then the reason of the state, and last that no daemon answers.
+  /// All diagnoses: a failed service first, then the reason of the state, and last a silent daemon.
   var troubles: [Diagnosis] {
     [stopped, refused, main, silent, pinned, distrusted, absent, missed, alone].compactMap { $0 }
   }
@@ -65,7 +65,7 @@ package struct Situation: Sendable {
     failed != nil ? nil : silence.map { Diagnosis(.noDaemon, "\($0.cause) (\($0.subject))", [.file($0.subject)]) }
   }
 
-  /// What is the matter with syncs, or with the session.
+  /// The diagnosis of the syncs, or of the session.
   var main: Diagnosis? {
     if state == .unauthorized, let tokenError, cache.last?.trouble?.kind.isOfToken != true {
       return Diagnosis(.session, tokenError)

@@ -25,16 +25,16 @@ extension Interceptor {
         var response = try await next(request.carrying(token))
         if logout.contains(response.status), !response.isSpent {
           throw await keeper.endSession(status: response.status, generation: token?.generation)
-            .after(response, pacer?.clock)
+            .after(response, clock: pacer?.clock)
         }
         guard response.status == 401 else {
           if let token, response.showsThatTokenWorks { await keeper.accepted(token.generation) }
           response.token = token?.sent
           return response
         }
-        if isFresh { throw await keeper.refusedAgain(token?.generation).after(response, pacer?.clock) }
+        if isFresh { throw await keeper.refusedAgain(token?.generation).after(response, clock: pacer?.clock) }
         do { (token, isFresh) = try await keeper.rejected(token?.generation) } catch let failure as Failure {
-          throw failure.after(response, pacer?.clock).proposingFlow(response)
+          throw failure.after(response, clock: pacer?.clock).proposingFlow(response)
         }
         if let pacer { token = try await keeper.token(inTurnOf: pacer) }
         // A second late answer ends the loop: the token that is current now counts as fresh.
@@ -54,18 +54,18 @@ extension TokenKeeper {
       try await pacer.turn()
       let began = pacer.clock.uptime()
       let token = try await current()
-      if pacer.clock.uptime() - began < longestStep { return token }
+      if pacer.clock.uptime() - began < maxStep { return token }
     }
   }
 }
 
 /// A longer step means that the token was refreshed, and the turn is over. Reading an existing token takes less, and a
 /// request to the token's server takes more.
-private let longestStep = Duration.milliseconds(20)
+private let maxStep = Duration.milliseconds(20)
 
 extension Failure {
   /// A Retry-After in this answer delays later requests (P11), like one of the token's server.
-  fileprivate func after(_ response: Response, _ clock: WallClock?) -> Failure {
+  fileprivate func after(_ response: Response, clock: WallClock?) -> Failure {
     var failure = self
     let waits = [retryAfter, response.retryAfter(now: (clock ?? .system).now())]
     failure.retryAfter = waits.compactMap { $0 }.max()

@@ -52,11 +52,14 @@ extension Validator {
 extension String {
   /// True for `[W/]"…"` of RFC 9110 §8.8.3. U+FFFD marks bytes that were not UTF-8, which cannot be sent back.
   fileprivate var isEntityTag: Bool {
+    var tag = self
+    return tag.withUTF8(Self.isEntityTag) && (hasOnly { $0 < 0x80 } || !unicodeScalars.contains("\u{FFFD}"))
+  }
+
+  private static func isEntityTag(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
     let quote = UInt8(ascii: "\"")
-    let quoted = hasPrefix("W/") ? utf8.dropFirst(2) : utf8[...]
+    let quoted = text.starts(with: "W/".utf8) ? text.dropFirst(2) : text[...]
     guard quoted.count >= 2, quoted.first == quote, quoted.last == quote else { return false }
-    let tag = quoted.dropFirst().dropLast()
-    guard tag.allSatisfy({ $0 > 0x20 && $0 != quote && $0 != 0x7F }) else { return false }
-    return tag.allSatisfy { $0 < 0x80 } || !unicodeScalars.contains("\u{FFFD}")
+    return quoted.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != quote && $0 != 0x7F }
   }
 }

@@ -4,13 +4,13 @@ package import RosterModel
 /// Makes the requests for records by key (P8), from `by_key` of a definition. Pure.
 package struct KeyRequests: Sendable {
   /// Largest number of keys in one request.
-  package static let mostKeys = 50
+  package static let maxKeys = 50
 
   /// One request and its keys.
   package struct KeyLookup: Sendable, Equatable {
     /// A GET below base_url.
     package var request: Request
-    /// The keys as texts: at least one, and no more than `mostKeys`.
+    /// The keys as texts: at least one, and no more than `maxKeys`.
     package var keys: [String]
     /// False if the address would lead elsewhere. `.` and `..`, however they are encoded, are not segments of a path
     /// (RFC 3986 §5.2.4, url.spec.whatwg.org).
@@ -22,13 +22,17 @@ package struct KeyRequests: Sendable {
 
   private let baseURL: String
   private let path: String
+  /// `by_key` without values of a parent.
+  private let shownPath: String
   /// Names of the columns of a composite key; empty if the key is one value.
   private let columns: [String]
 
   /// nil if the definition has no `by_key`.
-  package init?(_ resource: Resource, baseURL: String) {
+  /// - Parameter template: The definition with its placeholders, if `resource` is filled with values of a parent.
+  package init?(_ resource: Resource, baseURL: String, template: Resource? = nil) {
     guard let path = resource.byKey else { return nil }
     self.path = path
+    shownPath = template?.byKey ?? path
     columns = resource.hasCompositeKey ? (resource.keyColumns ?? []).map { resource.columns[$0].name } : []
     self.baseURL = baseURL
   }
@@ -41,28 +45,33 @@ package struct KeyRequests: Sendable {
     let (alone, together) = keys.reduce(into: ([String](), [String]())) { parts, key in
       if !asksMany || key.utf8.contains(UInt8(ascii: ",")) { parts.0.append(key) } else { parts.1.append(key) }
     }
-    let groups = stride(from: 0, to: together.count, by: Self.mostKeys).map {
-      Array(together[$0..<min(together.count, $0 + Self.mostKeys)])
+    let groups = stride(from: 0, to: together.count, by: Self.maxKeys).map {
+      Array(together[$0..<min(together.count, $0 + Self.maxKeys)])
     }
     return (groups + alone.map { [$0] }).map { keys in
       let list = keys.map(QueryText.encoded).joined(separator: ",")
       var request = Request(.get, baseURL + Self.filled(path, with: list))
-      request.keylessURL = baseURL + path
+      request.keylessURL = baseURL + shownPath
       return KeyLookup(request: request, keys: keys, canBeAsked: !isLost(list))
     }
   }
 
+  private static func parts(of key: String) -> [JSONValue] {
+    if case .list(let values)? = try? JSONValue(json: key.utf8) { values } else { [] }
+  }
+
   /// Replaces the name of each column with that part of the key (R2.3).
   private func composite(_ key: String) -> KeyLookup {
-    var parts: [JSONValue] = []
-    if case .list(let values)? = try? JSONValue(json: key.utf8) { parts = values }
+    let parts = Self.parts(of: key)
     let texts = zip(columns, parts).map { ("{key.\($0)}", QueryText.encoded($1.queryText)) }
     let filled = path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").map { segment in
       (segment, texts.reduce(String(segment)) { $0.replacing($1.0, with: $1.1) })
     }
     let isLost = filled.contains { $0 != $1 && Self.dots.contains($1) }
     let target = texts.reduce(path) { $0.replacing($1.0, with: $1.1) }
-    return KeyLookup(request: Request(.get, baseURL + target), keys: [key], canBeAsked: !isLost)
+    var request = Request(.get, baseURL + target)
+    request.keylessURL = baseURL + shownPath
+    return KeyLookup(request: request, keys: [key], canBeAsked: !isLost)
   }
 
   /// The control question for keys that upstream has just listed (P16); nil if `by_key` cannot ask for any of them.

@@ -1,5 +1,6 @@
 package import FoundationEssentials
 package import RosterDecode
+import RosterJSON
 package import RosterModel
 
 /// Requests one page of a list, or records by key, and scans the answer.
@@ -48,6 +49,9 @@ package struct PageFetcher: Sendable {
     /// A page after the first one of an incremental pull is refused (I8.1). Or upstream has forgotten the delta token
     /// (I7.2).
     case refused(Int)
+    /// The first page of a child list has a status that means an empty list (`none`), or its parent has disappeared
+    /// (404, 410; E7.3).
+    case declined(Int)
   }
 
   /// The sync for which a request is made.
@@ -88,9 +92,11 @@ package struct PageFetcher: Sendable {
     request.headers += wanted.validator.conditions
     let page = RequestContext.Page(wanted.page.number, of: paging.resource.name)
     let found: Answer? = try await RequestContext.$page.withValue(page) {
-      try await attempts(request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, context) {
+      try await attempts(
+        request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, context: context
+      ) {
         response in
-        try answer(response, to: wanted, of: paging, plans)
+        try answer(response, to: wanted, of: paging, plans: plans)
       }
     }
     if let found { return found }
@@ -99,16 +105,32 @@ package struct PageFetcher: Sendable {
     return try await fetch(whole, of: paging, plans: plans, for: context)
   }
 
+  /// Reads records that the definition has, as if upstream had sent them.
+  package func read(_ records: [JSONValue], _ wanted: PageQuery, plan: RecordPlan) throws -> Answer {
+    var json = JSONWriter()
+    json.value(.list(records))
+    let digest = digest(json.bytes)
+    if digest == wanted.digest {
+      return .unchanged(Validator(), answered: clock.now(), isTransferred: false)
+    }
+    let scan = try RecordDecoder.scan(page: json.bytes, by: plan)
+    return .page(
+      FetchedPage(
+        body: json.bytes, digest: digest, facts: ListFacts(records: scan.records), scans: [scan],
+        validator: Validator(), receivedAt: clock.now()))
+  }
+
   /// Requests records by key (P8). The result is an empty list if upstream does not have them (404, 410).
   package func fetch(
     _ lookup: KeyRequests.KeyLookup, plan: RecordPlan, for context: SyncContext
   ) async throws -> FetchedRecords {
     let step = "ask for records of \(plan.resource.name)"
-    guard lookup.canBeAsked else { throw Self.unaskable(lookup, step, plan.resource.name) }
-    return try await attempts(lookup, step: step, of: plan.resource.name, context) { response in
+    guard lookup.canBeAsked else { throw Self.unaskable(lookup, step: step, resource: plan.resource.name) }
+    return try await attempts(lookup, step: step, of: plan.resource.name, context: context) { response in
       if response.status == 404 || response.status == 410 { return notFound(lookup) }
-      try expect(200, response)
-      guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, lookup, plan) }) else {
+      try expect(200, response: response)
+      guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, lookup: lookup, plan: plan) })
+      else {
         return notFound(lookup)
       }
       let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
@@ -125,7 +147,7 @@ package struct PageFetcher: Sendable {
 
   /// The answer as a body of records; nil if it says that no key was found (R3).
   private func read(
-    _ answer: [UInt8], _ lookup: KeyRequests.KeyLookup, _ plan: RecordPlan
+    _ answer: [UInt8], lookup: KeyRequests.KeyLookup, plan: RecordPlan
   ) throws -> (body: [UInt8], scan: PageScan)? {
     var decoder = RecordDecoder(plan)
     guard lookup.isSingle, decoder.answersWithoutKey else {
@@ -141,35 +163,36 @@ package struct PageFetcher: Sendable {
     return FetchedRecords(url: lookup.request.url, body: none, digest: digest(none), scan: PageScan())
   }
 
-  private static func unaskable(_ lookup: KeyRequests.KeyLookup, _ step: String, _ resource: String) -> Failure {
+  private static func unaskable(_ lookup: KeyRequests.KeyLookup, step: String, resource: String) -> Failure {
     var failure = Failure(
       .badAnswer, step: step, subject: lookup.request.shownURL,
       cause: "a key of dots means a folder in the path of an address",
       hint: "have by_key ask for it in the query, if upstream can be asked so")
-    failure.concerned = [lookup.request.concern, .resource(resource)] + records(lookup, resource)
+    failure.concerned = [lookup.request.concern, .resource(resource)] + records(lookup, resource: resource)
     return failure
   }
 
-  private static func records(_ lookup: KeyRequests.KeyLookup, _ resource: String) -> [AffectedItem] {
+  private static func records(_ lookup: KeyRequests.KeyLookup, resource: String) -> [AffectedItem] {
     lookup.keys.prefix(Diagnosis.mostConcerned).map { .record($0, of: resource) }
   }
 
   /// A failure names the keys only in `concerned`, which is hidden if record keys must not be shown (S11.3).
   private func attempts<Value: Sendable>(
-    _ lookup: KeyRequests.KeyLookup, step: String, of resource: String, _ context: SyncContext,
-    _ read: (Response) throws -> Value
+    _ lookup: KeyRequests.KeyLookup, step: String, of resource: String, context: SyncContext,
+    read: (Response) throws -> Value
   ) async throws -> Value {
-    do { return try await attempts(lookup.request, step: step, of: resource, context, read) } catch var failure
+    do { return try await attempts(lookup.request, step: step, of: resource, context: context, read: read) } catch var
+      failure
       as Failure
       where failure.concerned.contains(lookup.request.concern)
     {
-      failure.concerned += Self.records(lookup, resource)
+      failure.concerned += Self.records(lookup, resource: resource)
       throw failure
     }
   }
 
   private func attempts<Value: Sendable>(
-    _ request: Request, step: String, of resource: String, _ context: SyncContext, _ read: (Response) throws -> Value
+    _ request: Request, step: String, of resource: String, context: SyncContext, read: (Response) throws -> Value
   ) async throws -> Value {
     do {
       return try await retry.run { fault, attempt, delay in
@@ -204,12 +227,12 @@ extension PageFetcher {
   /// nil if the body is unchanged (304) but the headers report another list. The page must then be requested without a
   /// validator.
   private func answer(
-    _ response: Response, to wanted: PageQuery, of paging: Paging, _ plans: [RecordPlan]
+    _ response: Response, to wanted: PageQuery, of paging: Paging, plans: [RecordPlan]
   ) throws -> Answer? {
     let status = response.status
     if status == 304, !wanted.validator.isEmpty {
       guard paging.agrees(response, with: wanted.facts) else { return nil }
-      return .unchanged(Validator(response), answered: answered(response, paging), isTransferred: false)
+      return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: false)
     }
     if status == 404, wanted.isAnnounced { return .vanished }
     let isBeyond =
@@ -217,20 +240,23 @@ extension PageFetcher {
     // Upstream may forget an address that it gave, but not one with a number.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
+    if let each = paging.resource.each, Self.declines(status, wanted, each) { return .declined(status) }
     if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
     if paging.startsFromToken, Self.forgotten.contains(status) { return .refused(status) }
-    if response.status != 206 || !paging.takesPartialContent { try expect(200, response) }
+    if response.status != 206 || !paging.takesPartialContent { try expect(200, response: response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
     if digest == wanted.digest, paging.agrees(response, with: wanted.facts) {
-      return .unchanged(Validator(response), answered: answered(response, paging), isTransferred: true)
+      return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: true)
     }
     let scans = try scanned {
       try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
     }
     guard let scan = scans.first else { throw malformed("no resource reads it") }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
-    if paging.resource.since != nil { facts.answered = answered(response, paging) }
+    if paging.resource.since != nil || paging.resource.each != nil {
+      facts.answered = answered(response, paging: paging)
+    }
     if !wanted.isAnnounced, paging.lacksToken(facts, on: wanted.page) {
       let place = paging.resource.since?.token?.description ?? ""
       throw malformed("the last page has no delta token at \(place) (since.token)")
@@ -241,6 +267,10 @@ extension PageFetcher {
         receivedAt: clock.now()))
   }
 
+  private static func declines(_ status: Int, _ wanted: PageQuery, _ each: Each) -> Bool {
+    status == 404 || status == 410 || wanted.page.number == 1 && each.emptyStatuses.contains(status)
+  }
+
   /// Statuses that mean that an address of an earlier pull does not exist any more (P4).
   private static let forgotten: Set<Int> = [400, 404, 410]
 
@@ -248,28 +278,28 @@ extension PageFetcher {
   private static let refused: Set<Int> = [400, 404, 410, 422]
 
   /// The time on the clock of upstream (I2.2). Parsing dates is costly, and only a list with `since` needs them.
-  private func answered(_ response: Response, _ paging: Paging) -> Date {
-    guard paging.resource.since != nil else { return clock.now() }
+  private func answered(_ response: Response, paging: Paging) -> Date {
+    guard paging.resource.since != nil || paging.resource.each?.changed.isEmpty == false else { return clock.now() }
     return response["Date"].flatMap(Date.init(httpDate:)) ?? clock.now()
   }
 
-  private func expect(_ status: Int, _ response: Response) throws {
+  private func expect(_ status: Int, response: Response) throws {
     if response.status == status { return }
     let isRateLimit = response.isRateLimit
-    let passing = isRateLimit || RetryTable.passing.contains(response.status)
+    let rule = StatusRule(response.status)
     let now = clock.now()
     let pause = response.pause(now: now)
     var fault = RequestFault(
-      passing ? .unreachable : .badAnswer,
+      isRateLimit ? .unreachable : rule.kind,
       cause: "upstream answered \(response.status)\(response.pauseClause(now: now))",
-      hint: Self.hint(response.status, isRateLimit, passing),
+      hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: rule.retriesPages),
       reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
     fault.header = pause?.header
     throw fault
   }
 
-  private static func hint(_ status: Int, _ isRateLimit: Bool, _ isPassing: Bool) -> String {
+  private static func hint(_ status: Int, isRateLimit: Bool, isPassing: Bool) -> String {
     if status == 406 { return "set Accept in upstream.headers to a type that upstream offers" }
     if isRateLimit {
       return "ask less often (sync.interval), or set limit.rate or limit.budget to what upstream permits"

@@ -6,7 +6,7 @@ extension Interceptor {
   /// a POST, except after a 303.
   package static let redirects = Interceptor { asked, next in
     var request = asked
-    for hop in 0...mostRedirects {
+    for hop in 0...maxRedirects {
       var response = try await RequestContext.$hop.withValue(hop) { [request] in try await next(request) }
       guard let location = response.redirect else {
         if hop > 0 { response.redirectedTo = request.url }
@@ -15,10 +15,10 @@ extension Interceptor {
       request.url = try target(of: location, from: request)
       if response.status == 303 { request.becomeGET() }
     }
-    throw refused("upstream redirects more than \(mostRedirects) times")
+    throw refused("upstream redirects more than \(maxRedirects) times")
   }
 
-  private static let mostRedirects = 5
+  private static let maxRedirects = 5
 
   private static func target(of location: String, from request: Request) throws -> String {
     guard let base = URL(string: request.url), let url = URL(string: location, relativeTo: base)?.absoluteURL,

@@ -33,12 +33,12 @@ package struct Retry: Sendable {
       do {
         return try await attempt()
       } catch let failure as Failure {
-        await closeGate(nil, failure.retryAfter, attempts)
+        await closeGate(nil, retryAfter: failure.retryAfter, attempt: attempts)
         throw failure
       } catch let fault as RequestFault {
         if fault.reason == .malformed || fault.reason == .tooLarge { malformed += 1 }
         let table = table()
-        await closeGate(fault.reason, fault.retryAfter, attempts)
+        await closeGate(fault.reason, retryAfter: fault.retryAfter, attempt: attempts)
         guard case .again(let delay) = table.decide(fault, attempt: attempts, malformed: malformed, random: random())
         else { throw fault.after(attempts) }
         retried(fault, attempts, delay)
@@ -53,7 +53,7 @@ package struct Retry: Sendable {
     await gate.extend(by: wait, clock, isFailure: false)
   }
 
-  private func closeGate(_ reason: Failure.Reason?, _ retryAfter: Duration?, _ attempt: Int) async {
+  private func closeGate(_ reason: Failure.Reason?, retryAfter: Duration?, attempt: Int) async {
     guard let wait = table().hold(after: reason, retryAfter, attempt: attempt) else { return }
     await gate.extend(by: wait, clock)
   }

@@ -57,18 +57,18 @@ package final class RetryAfterGate: Sendable {
     _ clock: WallClock, longest: Duration = RetryAfterHold.longest, jitter: @autoclosure () -> Duration
   ) async throws {
     while let left = remaining(clock) {
-      if left > longest, hold.withLock({ $0?.isFailure == false }) { throw Self.tooFar(left, clock) }
+      if left > longest, hold.withLock({ $0?.isFailure == false }) { throw Self.tooFar(left, clock: clock) }
       try await clock.sleep(left + jitter())
     }
   }
 
-  private static func tooFar(_ left: Duration, _ clock: WallClock) -> RequestFault {
-    var fault = RequestFault(.unreachable, cause: cause(left, clock), hint: patience).with(.held)
+  private static func tooFar(_ left: Duration, clock: WallClock) -> RequestFault {
+    var fault = RequestFault(.unreachable, cause: cause(left, clock: clock), hint: patience).with(.held)
     fault.header = "Retry-After"
     return fault
   }
 
-  private static func cause(_ left: Duration, _ clock: WallClock) -> String {
+  private static func cause(_ left: Duration, clock: WallClock) -> String {
     "upstream wants no request before \((clock.now() + left.seconds).rfc3339) (Retry-After)"
   }
 
@@ -85,7 +85,7 @@ extension RetryAfterGate {
   ) throws {
     guard let left = remaining(clock), left > limit else { return }
     throw Failure(
-      .unreachable, step: "sync", subject: baseURL, cause: Self.cause(left, clock),
+      .unreachable, step: "sync", subject: baseURL, cause: Self.cause(left, clock: clock),
       hint: "\(Self.patience); if upstream is wrong, \(lifting())"
     ).with(.held, [.header("Retry-After")])
   }

@@ -29,7 +29,7 @@ package struct RetryTable: Sendable, Equatable {
     case .malformed, .tooLarge:
       return malformed > 1 ? .giveUp : .after(backoff)
     case .status(let code):
-      return Self.passing.contains(code) ? .after(backoff) : .giveUp
+      return StatusRule(code).retriesPages ? .after(backoff) : .giveUp
     }
   }
 
@@ -42,9 +42,6 @@ package struct RetryTable: Sendable, Equatable {
     let hold = max(asked ?? .zero, backoff ?? .zero)
     return hold > .zero ? hold : nil
   }
-
-  /// Statuses that mean "later", besides those of a rate limit.
-  package static let passing: Set<Int> = [408, 500, 502, 503, 504]
 
   /// The longest Retry-After that a request waits for.
   var maxRetryAfter: Duration { delays.maxRetryAfter }

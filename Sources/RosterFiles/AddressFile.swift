@@ -18,11 +18,11 @@ package struct AddressFile: Sendable {
     // Mode 0600 (mkstemps(3)).
     let file = mkstemps(&name, Int32(suffix.utf8.count))
     path = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
-    guard file >= 0 else { throw Self.failure(path, SystemError.last) }
+    guard file >= 0 else { throw Self.failure(path, error: SystemError.last) }
     defer { close(file) }
     do throws(SystemError) { try write(Array(Self.page(address).utf8), to: file) } catch {
       remove()
-      throw Self.failure(path, error)
+      throw Self.failure(path, error: error)
     }
   }
 
@@ -55,11 +55,11 @@ package struct AddressFile: Sendable {
   private static func makeFolder(_ place: String?) throws(Failure) -> String {
     let place = place.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
     var name = Array("\(place)/rosterd-XXXXXX".utf8CString)
-    guard let made = mkdtemp(&name) else { throw failure(place, SystemError.last) }
+    guard let made = mkdtemp(&name) else { throw failure(place, error: SystemError.last) }
     return String(cString: made)
   }
 
-  private static func failure(_ path: String, _ error: SystemError) -> Failure {
+  private static func failure(_ path: String, error: SystemError) -> Failure {
     Failure(.cannotWrite, step: "write the file that leads the browser", subject: path, cause: error.text)
   }
 }

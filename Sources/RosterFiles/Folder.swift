@@ -9,7 +9,7 @@ package func makeFolder(of path: String, mode: UInt32) throws(Failure) {
   var folder = path.hasPrefix("/") ? "" : "."
   for part in parts {
     folder += "/\(part)"
-    do throws(FileError) { try make(folder, mode) } catch {
+    do throws(FileError) { try make(folder, mode: mode) } catch {
       throw Failure(
         .cannotWrite, step: error.step, subject: error.path, cause: error.error.text,
         hint: Failure.hint(
@@ -19,13 +19,13 @@ package func makeFolder(of path: String, mode: UInt32) throws(Failure) {
   }
 }
 
-private func make(_ folder: String, _ mode: UInt32) throws(FileError) {
+private func make(_ folder: String, mode: UInt32) throws(FileError) {
   guard mkdir(folder, mode) == 0 else {
     if errno == EEXIST || errno == EISDIR { return }
-    throw .last("make the folder", folder)
+    throw .last("make the folder", path: folder)
   }
   do throws(FileError) {
-    guard chmod(folder, mode) == 0 else { throw .last("make the folder", folder) }
+    guard chmod(folder, mode) == 0 else { throw .last("make the folder", path: folder) }
     giveToFolderOwner(folder)
     try flushFolder(parentFolder(of: folder))
   } catch {
@@ -39,9 +39,9 @@ private func make(_ folder: String, _ mode: UInt32) throws(FileError) {
 /// (fsync(2)).
 func flushFolder(_ folder: String) throws(FileError) {
   let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-  guard directory >= 0 else { throw .last("open", folder) }
+  guard directory >= 0 else { throw .last("open", path: folder) }
   defer { close(directory) }
-  guard fsync(directory) == 0 else { throw .last("flush", folder) }
+  guard fsync(directory) == 0 else { throw .last("flush", path: folder) }
 }
 
 /// The folder part of a path, without a look at the file system: "." for a bare name.

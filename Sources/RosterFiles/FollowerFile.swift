@@ -44,7 +44,7 @@ package struct FollowerFile: Codable, Sendable, Equatable {
     path(environment).flatMap(read)
   }
 
-  /// Those of all followers that run as services, in the order of their names.
+  /// The files of all followers that run as services, in the order of their names.
   package static func all(below folder: String = "/run/rosterd-postgres") -> [Self] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.sorted().compactMap { read("\(folder)/\($0)/\(name)") }

@@ -21,14 +21,14 @@ package final class Ownership: Sendable {
     lock = "\(path).lock"
     self.path = path
     self.program = program
-    descriptor = Mutex(try Self.take(path, program))
+    descriptor = Mutex(try Self.take(path, program: program))
   }
 
   /// Makes the lock file again if it was removed: a lock protects only while its file has the right name.
   /// - Throws: the same as `init`; then the old lock is still held.
   package func renew() throws(Failure) {
-    guard descriptor.withLock({ Self.isReplaced($0, lock) }) else { return }
-    let taken = try Self.take(path, program)
+    guard descriptor.withLock({ Self.isReplaced($0, name: lock) }) else { return }
+    let taken = try Self.take(path, program: program)
     descriptor.withLock { descriptor in
       close(descriptor)
       descriptor = taken
@@ -36,30 +36,30 @@ package final class Ownership: Sendable {
   }
 
   /// True if the name belongs to another file or to none. False if the name may not be looked at.
-  private static func isReplaced(_ descriptor: CInt, _ name: String) -> Bool {
+  private static func isReplaced(_ descriptor: CInt, name: String) -> Bool {
     guard let own = Inode(descriptor: descriptor) else { return false }
     guard let found = Inode(name) else { return [ENOENT, ENOTDIR].contains(errno) }
     return own != found
   }
 
-  private static func take(_ path: String, _ program: String) throws(Failure) -> CInt {
+  private static func take(_ path: String, program: String) throws(Failure) -> CInt {
     while true {
-      let descriptor = try lockOnce(path, program)
+      let descriptor = try lockOnce(path, program: program)
       // If the file was removed between open and lock, another process would lock the next file of that name.
-      if !isReplaced(descriptor, "\(path).lock") { return descriptor }
+      if !isReplaced(descriptor, name: "\(path).lock") { return descriptor }
       close(descriptor)
     }
   }
 
-  private static func lockOnce(_ path: String, _ program: String) throws(Failure) -> CInt {
+  private static func lockOnce(_ path: String, program: String) throws(Failure) -> CInt {
     let lock = "\(path).lock"
     let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
-    guard descriptor >= 0 else { throw cannotLock(path, .last) }
+    guard descriptor >= 0 else { throw cannotLock(path, error: .last) }
     // The mode must not depend on the umask. A refusal is ignored: another user's lock file keeps its mode.
     _ = fchmod(descriptor, mode)
     giveToFolderOwner(descriptor, at: lock)
     do throws(Failure) {
-      try fill(descriptor, path, program)
+      try fill(descriptor, path: path, program: program)
       return descriptor
     } catch {
       close(descriptor)
@@ -67,7 +67,7 @@ package final class Ownership: Sendable {
     }
   }
 
-  private static func fill(_ descriptor: CInt, _ path: String, _ program: String) throws(Failure) {
+  private static func fill(_ descriptor: CInt, path: String, program: String) throws(Failure) {
     var tries = 0
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       if errno == EINTR { continue }
@@ -78,11 +78,11 @@ package final class Ownership: Sendable {
         continue
       }
       if errno == EWOULDBLOCK { throw owned(path, by: holder(descriptor)) }
-      throw cannotLock(path, .last)
+      throw cannotLock(path, error: .last)
     }
     let text = Array("\(getpid()) \(program)\n".utf8)
     guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, text, text.count, 0) == text.count else {
-      throw cannotLock(path, .last)
+      throw cannotLock(path, error: .last)
     }
   }
 
@@ -121,7 +121,7 @@ package final class Ownership: Sendable {
       hint: "ask the one that runs for a sync with `rosterctl sync`, or stop it")
   }
 
-  private static func cannotLock(_ path: String, _ error: SystemError) -> Failure {
+  private static func cannotLock(_ path: String, error: SystemError) -> Failure {
     Failure(
       .cannotWrite, step: "lock", subject: "\(path).lock", cause: error.text,
       hint: Failure.hint(

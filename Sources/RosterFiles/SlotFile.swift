@@ -10,7 +10,7 @@ package final class SlotFile: Sendable {
   package init(_ path: String) throws(FileError) {
     self.path = path
     descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { throw .last("open", path) }
+    guard descriptor >= 0 else { throw .last("open", path: path) }
   }
 
   deinit { close(descriptor) }
@@ -18,7 +18,7 @@ package final class SlotFile: Sendable {
   /// - Parameter bytes: exactly one slot.
   package func write(_ bytes: [UInt8], to slot: Int) throws(FileError) {
     guard pwrite(descriptor, bytes, bytes.count, off_t(slot * bytes.count)) == bytes.count else {
-      throw .last("write", path)
+      throw .last("write", path: path)
     }
   }
 }

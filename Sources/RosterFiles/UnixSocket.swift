@@ -6,13 +6,13 @@ package enum UnixSocket {
   package static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
 
   /// Maximum number of bytes in a path: sun_path without its final NUL.
-  package static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+  package static let maxPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
   /// Calls `body` with the address of a socket; nil if the path is too long.
   package static func withAddress<Result>(
     of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result? {
-    guard path.utf8.count <= longestPath else { return nil }
+    guard path.utf8.count <= maxPath else { return nil }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

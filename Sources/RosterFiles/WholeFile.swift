@@ -10,7 +10,7 @@ package struct FileError: Error, Equatable {
   package var error: SystemError
 
   /// The error of the call that just failed.
-  static func last(_ step: String, _ path: String) -> Self { Self(step: step, path: path, error: .last) }
+  static func last(_ step: String, path: String) -> Self { Self(step: step, path: path, error: .last) }
 }
 
 /// The user and the group that a file belongs to.
@@ -50,8 +50,8 @@ package struct WholeFile: Sendable {
   /// Replaces the file. If `durably`, it returns only when the new file would survive a power cut.
   package func replace(with bytes: [UInt8], durably: Bool = true) throws(FileError) {
     do throws(FileError) {
-      try writeTemporary(bytes, durably)
-      guard rename(temporaryPath, path) == 0 else { throw .last("replace", path) }
+      try writeTemporary(bytes, isDurable: durably)
+      guard rename(temporaryPath, path) == 0 else { throw .last("replace", path: path) }
     } catch {
       unlink(temporaryPath)
       throw error
@@ -62,22 +62,22 @@ package struct WholeFile: Sendable {
   /// Removes the file if it exists.
   package func remove() { unlink(path) }
 
-  private func writeTemporary(_ bytes: [UInt8], _ durably: Bool) throws(FileError) {
+  private func writeTemporary(_ bytes: [UInt8], isDurable: Bool) throws(FileError) {
     // An earlier crash may have left the temporary file.
     unlink(temporaryPath)
     let file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
-    guard file >= 0 else { throw .last("create", temporaryPath) }
+    guard file >= 0 else { throw .last("create", path: temporaryPath) }
     defer { close(file) }
     if let owner {
-      guard fchown(file, owner.user, owner.group) == 0 else { throw .last("set the owner of", temporaryPath) }
+      guard fchown(file, owner.user, owner.group) == 0 else { throw .last("set the owner of", path: temporaryPath) }
     } else {
       giveToFolderOwner(file, at: path)
     }
     // The umask may have removed even the owner's bits.
-    guard fchmod(file, mode) == 0 else { throw .last("set the mode of", temporaryPath) }
+    guard fchmod(file, mode) == 0 else { throw .last("set the mode of", path: temporaryPath) }
     do throws(SystemError) { try write(bytes, to: file) } catch {
       throw FileError(step: "write", path: temporaryPath, error: error)
     }
-    guard !durably || fsync(file) == 0 else { throw .last("flush", temporaryPath) }
+    guard !isDurable || fsync(file) == 0 else { throw .last("flush", path: temporaryPath) }
   }
 }

@@ -24,7 +24,7 @@ struct AnswerFacts {
 
   init(_ body: JSONValue) {
     var found: [Fact] = []
-    Self.collect(body, JSONPointer(), into: &found)
+    Self.collect(body, at: JSONPointer(), into: &found)
     facts = found.enumerated().sorted { one, other in
       let (mine, theirs) = (one.element.at.segments.count, other.element.at.segments.count)
       return mine == theirs ? one.offset < other.offset : mine < theirs
@@ -34,17 +34,17 @@ struct AnswerFacts {
   /// The depth of facts about a list in known APIs: `data.viewer.issues.pageInfo.endCursor`.
   private static let maxDepth = 5
 
-  private static func collect(_ value: JSONValue, _ at: JSONPointer, into found: inout [Fact]) {
+  private static func collect(_ value: JSONValue, at: JSONPointer, into found: inout [Fact]) {
     guard at.segments.count <= maxDepth else { return }
     switch value {
     case .object(let members):
-      for member in members { collect(member.value, at.appending(member.name), into: &found) }
+      for member in members { collect(member.value, at: at.appending(member.name), into: &found) }
     case .list(let elements):
       // World Bank's answers are a list of an object with such facts and of the list of records.
       guard at.isWhole, elements.count == 2, elements.last?.isList == true, let first = elements.first,
         first.isObject
       else { return }
-      collect(first, at.appending("0"), into: &found)
+      collect(first, at: at.appending("0"), into: &found)
     case .null, .boolean, .number, .text: found.append(Fact(at: at, value: value))
     }
   }

@@ -58,7 +58,7 @@ private struct DefinitionText {
   mutating func table(_ name: String) { lines += ["", "[\(name)]"] }
 
   /// - Parameter line: nil if there are only comments.
-  mutating func line(_ line: String?, _ notes: [Note] = []) {
+  mutating func line(_ line: String?, notes: [Note] = []) {
     let plain = notes.filter(\.lines.isEmpty)
     if let line, plain.count == 1, let behind = plain.first.map({ "\(line)  # \($0.comment)" }),
       behind.count <= Self.width
@@ -94,13 +94,13 @@ private struct DefinitionText {
   mutating func upstream(_ findings: [InferredDefinition]) {
     guard let first = findings.first else { return }
     table("upstream")
-    line("base_url = \(first.baseURL.tomlString)", findings.notes(.baseURL))
-    line(findings.contains(where: \.isRebased) ? "links = \"rebase\"" : nil, findings.notes(.links))
+    line("base_url = \(first.baseURL.tomlString)", notes: findings.notes(.baseURL))
+    line(findings.contains(where: \.isRebased) ? "links = \"rebase\"" : nil, notes: findings.notes(.links))
     let headers = first.headers.map { "\($0.name.tomlKey) = \($0.value.tomlString)" }.joined(separator: ", ")
-    line(headers.isEmpty ? nil : "headers = { \(headers) }", findings.notes(.headers))
+    line(headers.isEmpty ? nil : "headers = { \(headers) }", notes: findings.notes(.headers))
     let auth = findings.notes(.auth)
     if !auth.isEmpty { lines.append("") }
-    line(nil, auth)
+    line(nil, notes: auth)
   }
 
   /// The lines of `upstream` other than base_url, as comments.
@@ -117,55 +117,56 @@ private struct DefinitionText {
     resource(finding)
     pages(finding)
     columns(finding)
-    for list in finding.resource.lists { self.list(list, finding) }
+    for list in finding.resource.lists { self.list(list, finding: finding) }
   }
 
   mutating func resource(_ finding: InferredDefinition) {
     let resource = finding.resource
     table("resource.\(resource.name)")
-    line("path = \(resource.path.tomlString)", finding.notes(.path))
+    line("path = \(resource.path.tomlString)", notes: finding.notes(.path))
     let query = resource.query.map { "\($0.name.tomlKey) = \($0.value.toml)" }.joined(separator: ", ")
-    line(query.isEmpty ? nil : "query = { \(query) }", finding.notes(.query))
-    line(nil, finding.notes(.method))
+    line(query.isEmpty ? nil : "query = { \(query) }", notes: finding.notes(.query))
+    line(nil, notes: finding.notes(.method))
     line(
-      "records = \(resource.records.toml)", finding.notes(.records) + (resource.records.isWhole ? [.wholeAnswer] : []))
+      "records = \(resource.records.toml)",
+      notes: finding.notes(.records) + (resource.records.isWhole ? [.wholeAnswer] : []))
     line(resource.shape == .objects ? nil : "shape = \(resource.shape.rawValue.tomlString)")
     line(resource.rowNames.isWhole ? nil : "row_names = \(resource.rowNames.toml)")
-    line("key = \(resource.key.toml)", finding.notes(.key))
-    line(resource.table == resource.name ? nil : "table = \(resource.table.tomlString)", finding.notes(.table))
-    for place in [Note.Place.condition, .search, .byKey, .since] { line(nil, finding.notes(place)) }
+    line("key = \(resource.key.toml)", notes: finding.notes(.key))
+    line(resource.table == resource.name ? nil : "table = \(resource.table.tomlString)", notes: finding.notes(.table))
+    for place in [Note.Place.condition, .search, .byKey, .since] { line(nil, notes: finding.notes(place)) }
   }
 
   mutating func pages(_ finding: InferredDefinition) {
     let pages = finding.resource.pages
     table("resource.\(finding.resource.name).pages")
-    line("style = \(pages.style.name.tomlString)", finding.notes(.style))
+    line("style = \(pages.style.name.tomlString)", notes: finding.notes(.style))
     for (place, key, value) in pages.style.keys(besides: finding.resource.key) {
-      line("\(key) = \(value)", finding.notes(place))
+      line("\(key) = \(value)", notes: finding.notes(place))
     }
     if let size = pages.size {
-      line("size = \(size.records)", finding.notes(.size))
+      line("size = \(size.records)", notes: finding.notes(.size))
       if let param = size.param { line("size_param = \(param.description.tomlString)") }
     } else {
-      line(nil, finding.notes(.size))
+      line(nil, notes: finding.notes(.size))
     }
-    line(pages.more.map { "more = \($0.description.tomlString)" }, finding.notes(.more))
-    line(pages.count.map { "count = \($0.description.tomlString)" }, finding.notes(.count))
-    line(nil, finding.notes(.beyond))
+    line(pages.more.map { "more = \($0.description.tomlString)" }, notes: finding.notes(.more))
+    line(pages.count.map { "count = \($0.description.tomlString)" }, notes: finding.notes(.count))
+    line(nil, notes: finding.notes(.beyond))
   }
 
   mutating func columns(_ finding: InferredDefinition) {
     table("resource.\(finding.resource.name).columns")
-    line(nil, finding.notes(.columns))
+    line(nil, notes: finding.notes(.columns))
     for column in finding.resource.columns {
-      line("\(column.name) = \(column.toml)", finding.notes(.column(column.name)))
+      line("\(column.name) = \(column.toml)", notes: finding.notes(.column(column.name)))
     }
   }
 
-  mutating func list(_ list: Resource.List, _ finding: InferredDefinition) {
+  mutating func list(_ list: Resource.List, finding: InferredDefinition) {
     let name = "resource.\(finding.resource.name).lists.\(list.table)"
     table(name)
-    line("at = \(list.at.toml)", finding.notes(.list(list.table)))
+    line("at = \(list.at.toml)", notes: finding.notes(.list(list.table)))
     let columns = list.columns.map { "\($0.name) = \($0.toml)" }
     let inline = "columns = { \(columns.joined(separator: ", ")) }"
     if inline.count <= Self.width {
@@ -183,7 +184,7 @@ extension Note {
     isUnseen ? "not seen: \(text.printable)" : text.printable
   }
 
-  fileprivate static var wholeAnswer: Note { .remark(.records, "the answer itself is the list") }
+  fileprivate static var wholeAnswer: Note { .remark(.records, text: "the answer itself is the list") }
 }
 
 extension Resource.Style {

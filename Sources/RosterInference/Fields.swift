@@ -62,9 +62,9 @@ struct Fields {
 
   private mutating func addScalar(_ shape: InferredType, at: JSONPointer, name: String) {
     let unique = names.take(name)
-    let column = Resource.Column(unique, at: at, shape, of: records)
+    let column = Resource.Column(unique, at: at, shape: shape, of: records)
     columns.append(column)
-    if shape.isMixed { remarks.append(.remark(.column(unique), shape.whyJSON)) }
+    if shape.isMixed { remarks.append(.remark(.column(unique), text: shape.whyJSON)) }
     if shape.isCautious(named: at.segments.last?.identifier ?? name) { cautious.append(at) }
   }
 
@@ -93,7 +93,7 @@ struct Fields {
   private mutating func addWhole(at: JSONPointer, name: String, because reason: String? = nil) {
     let unique = names.take(name)
     columns.append(Resource.Column(unique, at: at, .json))
-    if let reason { remarks.append(.remark(.column(unique), reason)) }
+    if let reason { remarks.append(.remark(.column(unique), text: reason)) }
   }
 
   // MARK: Lists
@@ -109,7 +109,9 @@ struct Fields {
     let plural = Noun.plural(field)
     let table = tables.take(plural.hasPrefix("\(resource)_") ? plural : "\(resource)_\(plural)")
     lists.append(Resource.List(table: table, at: at, columns: row.columns))
-    if row.isCut { remarks.append(.remark(.list(table), "the elements' other fields are kept in its column `extra`")) }
+    if row.isCut {
+      remarks.append(.remark(.list(table), text: "the elements' other fields are kept in its column `extra`"))
+    }
   }
 
   // MARK: Comments
@@ -121,17 +123,19 @@ struct Fields {
     if !whole.isEmpty {
       let places = Self.some(whole.map(\.description))
       notes.append(
-        .remark(.columns, "whole numbers in this answer, `real` in case other records have fractions: \(places)"))
+        .remark(.columns, text: "whole numbers in this answer, `real` in case other records have fractions: \(places)"))
     }
     if !nulls.isEmpty {
       let places = Self.some(nulls.map(\.description))
-      notes.append(.unseen(.columns, "the types of these fields, which are null in all records: \(places)"))
+      notes.append(.unseen(.columns, text: "the types of these fields, which are null in all records: \(places)"))
     }
     if !emptyLists.isEmpty {
       let places = Self.some(emptyLists.map(\.description))
-      notes.append(.unseen(.columns, "the elements of these lists, which are empty in all records: \(places)"))
+      notes.append(.unseen(.columns, text: "the elements of these lists, which are empty in all records: \(places)"))
     }
-    if !kept.isEmpty { notes.append(.remark(.columns, "without a column, so kept in `extra`: \(Self.some(kept))")) }
+    if !kept.isEmpty {
+      notes.append(.remark(.columns, text: "without a column, so kept in `extra`: \(Self.some(kept))"))
+    }
     return notes
   }
 

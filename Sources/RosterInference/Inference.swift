@@ -28,12 +28,13 @@ package enum Inference {
       name: name.resource, path: address?.path ?? Placeholder.path, query: query.stays, records: list.at,
       shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(), key: columns[keyColumn].at,
       table: name.table, pages: pages, columns: columns, lists: fields.lists)
-    let request = RequestNotes(answer.asked, query, pages.style, evidence)
+    let request = RequestNotes(answer.asked, query: query, style: pages.style, evidence: evidence)
     return InferredDefinition(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
       headers: request.headers, isRebased: request.isRebased, resource: resource,
-      notes: request.notes + query.notes + list.notes + key.notes + suggestions(resource, fields, of: list.records)
-        + SinceChoice.notes(resource, answer.body, of: list.records) + paging.notes
+      notes: request.notes + query.notes + list.notes + key.notes
+        + suggestions(resource, fields: fields, of: list.records)
+        + SinceChoice.notes(resource, body: answer.body, of: list.records) + paging.notes
         + fields.notes(besides: columns[keyColumn].at) + (hadNUL ? [.nul] : []))
   }
 
@@ -60,25 +61,26 @@ package enum Inference {
   }
 
   /// Suggestions for further keys of the definition.
-  private static func suggestions(_ resource: Resource, _ fields: Fields, of records: [JSONValue]) -> [Note] {
+  private static func suggestions(_ resource: Resource, fields: Fields, of records: [JSONValue]) -> [Note] {
     var notes: [Note] = []
     if let (at, count) = fields.rare.first {
       notes.append(
         .remark(
-          .condition, "\(count) of \(records.count) records have \(at); this skips them, if they are of another kind",
+          .condition,
+          text: "\(count) of \(records.count) records have \(at); this skips them, if they are of another kind",
           lines: "where = { \(at.description.tomlString) = \"absent\" }"))
     }
-    if let hidden = hiddenStatus(resource, records) { notes.append(hidden) }
+    if let hidden = hiddenStatus(resource, records: records) { notes.append(hidden) }
     let texts = resource.columns.filter { $0.type == .text && Vocabulary.searched.contains($0.ownField?.word ?? "") }
     if !texts.isEmpty {
       let names = texts.prefix(8).map(\.name.tomlString).joined(separator: ", ")
-      notes.append(.remark(.search, "full-text search", lines: "search = [\(names)]"))
+      notes.append(.remark(.search, text: "full-text search", lines: "search = [\(names)]"))
     }
     return notes + [byKey(resource)]
   }
 
   /// A status that some records have and that means that they are no longer there.
-  private static func hiddenStatus(_ resource: Resource, _ records: [JSONValue]) -> Note? {
+  private static func hiddenStatus(_ resource: Resource, records: [JSONValue]) -> Note? {
     for column in resource.columns where ["status", "state"].contains(column.ownField?.word ?? "") {
       let values = Set(records.compactMap { $0[column.at]?.text })
       let gone = values.filter { Vocabulary.goneStatuses.contains($0.word) }.sorted()
@@ -86,7 +88,7 @@ package enum Inference {
       let texts = gone.map(\.tomlString).joined(separator: ", ")
       let list = gone.count == 1 ? texts : "[\(texts)]"
       return .remark(
-        .condition, "this skips records that upstream keeps although they are gone",
+        .condition, text: "this skips records that upstream keeps although they are gone",
         lines: "where = { \(column.at.description.tomlString) = { not = \(list) } }")
     }
     return nil
@@ -99,12 +101,12 @@ package enum Inference {
     guard resource.path != Placeholder.path, !isAddress, let last = segments.last,
       ResourceName.noun(ofPath: resource.path) == String(last.prefix { $0 != "." })
     else {
-      return .unseen(.byKey, "the address of one record; with `by_key`, a sync confirms removals at once")
+      return .unseen(.byKey, text: "the address of one record; with `by_key`, a sync confirms removals at once")
     }
     let slash = resource.path.hasSuffix("/") ? "/" : ""
     let parts = segments.dropLast() + [last.prefix { $0 != "." }, "{key}\(last.drop { $0 != "." })\(slash)"]
     return .unseen(
-      .byKey, "whether this address returns one record; with `by_key`, a sync confirms removals at once",
+      .byKey, text: "whether this address returns one record; with `by_key`, a sync confirms removals at once",
       lines: "by_key = \(parts.map { "/\($0)" }.joined().tomlString)")
   }
 
@@ -117,7 +119,7 @@ package enum Inference {
 
 extension Note {
   fileprivate static let nul = Note.remark(
-    .columns, "fields with NUL in their names are kept in `extra`, because TOML cannot contain such names")
+    .columns, text: "fields with NUL in their names are kept in `extra`, because TOML cannot contain such names")
 }
 
 extension ListAnswer {

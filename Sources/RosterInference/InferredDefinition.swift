@@ -49,11 +49,11 @@ package struct Note: Sendable, Equatable {
   package var text: String
 
   /// A note about a fact that the answer does not show.
-  static func unseen(_ place: Place, _ text: String, lines: String...) -> Note {
+  static func unseen(_ place: Place, text: String, lines: String...) -> Note {
     Note(place: place, isUnseen: true, lines: lines, text: text)
   }
 
-  static func remark(_ place: Place, _ text: String, lines: String...) -> Note {
+  static func remark(_ place: Place, text: String, lines: String...) -> Note {
     Note(place: place, isUnseen: false, lines: lines, text: text)
   }
 }

@@ -13,7 +13,7 @@ struct KeyChoice {
     let tried = columns.indices.filter { $0 < Fields.maxColumns || ranks[$0] < Candidate.unnamed }
     var best: Candidate?
     for column in tried.sorted(by: { (ranks[$0], $0) < (ranks[$1], $1) }) {
-      guard let candidate = Candidate(column, columns[column], of: records) else { continue }
+      guard let candidate = Candidate(column, definition: columns[column], of: records) else { continue }
       if best?.isWorse(than: candidate) ?? true { best = candidate }
       if candidate.isKey(of: records) { break }
     }
@@ -31,7 +31,7 @@ private struct Candidate {
   private let isUnique: Bool
 
   /// nil if no record has a valid key in that column, or a number there has a fraction.
-  init?(_ column: Int, _ definition: Resource.Column, of records: [JSONValue]) {
+  init?(_ column: Int, definition: Resource.Column, of records: [JSONValue]) {
     guard [.integer, .real, .text].contains(definition.type) else { return nil }
     let values = records.compactMap { $0[definition.at] }
     guard definition.type != .real || values.allSatisfy({ $0.number == nil || $0.integer != nil }) else { return nil }
@@ -67,15 +67,16 @@ private struct Candidate {
   func note(of records: Int) -> Note {
     if !isUnique {
       return .unseen(
-        .key, "a unique field: several records have the same value here, and a sync keeps only the last of them")
+        .key, text: "a unique field: several records have the same value here, and a sync keeps only the last of them")
     }
     if storable < records {
       return .unseen(
         .key,
-        "a field that every record has: \(records - storable) of \(records) lack this one, and a sync rejects them")
+        text:
+          "a field that every record has: \(records - storable) of \(records) lack this one, and a sync rejects them")
     }
-    if records == 1 { return .unseen(.key, "whether this field is unique: the answer has only one record") }
-    return .unseen(.key, "whether this field is unique beyond these \(records) records")
+    if records == 1 { return .unseen(.key, text: "whether this field is unique: the answer has only one record") }
+    return .unseen(.key, text: "whether this field is unique beyond these \(records) records")
   }
 }
 

@@ -33,7 +33,8 @@ package struct ListAnswer: Sendable {
     self.headers = headers
     let text = body.withoutByteOrderMark
     do throws(Malformed) { self.body = try JSONValue(json: text) } catch {
-      throw Self.failure(asked, "the answer is \(Self.look(of: text) ?? "not JSON: \(error)")", hint: Self.useTheAPI)
+      throw Self.failure(
+        asked, cause: "the answer is \(Self.look(of: text) ?? "not JSON: \(error)")", hint: Self.useTheAPI)
     }
   }
 
@@ -60,9 +61,9 @@ package struct ListAnswer: Sendable {
 
   /// A `Failure` (65) of this answer.
   /// - Parameter cause: a clause without values of the answer.
-  func failure(_ cause: String, hint: String) -> Failure { Self.failure(asked, cause, hint: hint) }
+  func failure(_ cause: String, hint: String) -> Failure { Self.failure(asked, cause: cause, hint: hint) }
 
-  private static func failure(_ asked: Asked?, _ cause: String, hint: String) -> Failure {
+  private static func failure(_ asked: Asked?, cause: String, hint: String) -> Failure {
     Failure(
       .badAnswer, step: "infer a definition", subject: asked?.address.shown ?? "standard input", cause: cause,
       hint: hint)

@@ -41,7 +41,7 @@ struct ListRow {
 
   private mutating func add(_ shape: InferredType, at: JSONPointer, name: String, of count: Int) {
     guard hasRoom() else { return }
-    columns.append(Resource.Column(names.take(name), at: at, shape, of: count))
+    columns.append(Resource.Column(names.take(name), at: at, shape: shape, of: count))
   }
 
   private mutating func addWhole(at: JSONPointer, name: String) {

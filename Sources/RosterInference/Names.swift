@@ -16,11 +16,11 @@ extension String {
     let name = parts.joined(separator: "_")
     guard let first = name.unicodeScalars.first else { return "field" }
     let plain = first.isDigit ? "field_\(name)" : name
-    return String(plain.prefix(Self.longestIdentifier))
+    return String(plain.prefix(Self.maxIdentifier))
   }
 
   /// A length that people can still read; SQLite has no limit.
-  private static let longestIdentifier = 60
+  private static let maxIdentifier = 60
 
   /// Splits at capital letters: `htmlURL` into html and URL, `HTMLText` into HTML and Text.
   private static func humps(of piece: [Unicode.Scalar]) -> [String] {
@@ -68,11 +68,11 @@ struct UniqueNames {
 /// Singular and plural of English nouns, as far as APIs use them for lists.
 enum Noun {
   /// The singular of an identifier, whose last word decides.
-  static func singular(_ name: String) -> String { changing(name, singularWord) }
+  static func singular(_ name: String) -> String { changing(name, change: singularWord) }
 
-  static func plural(_ name: String) -> String { changing(name, pluralWord) }
+  static func plural(_ name: String) -> String { changing(name, change: pluralWord) }
 
-  private static func changing(_ name: String, _ change: (String) -> String) -> String {
+  private static func changing(_ name: String, change: (String) -> String) -> String {
     guard let mark = name.lastIndex(of: "_") else { return change(name) }
     return name[...mark] + change(String(name[name.index(after: mark)...]))
   }

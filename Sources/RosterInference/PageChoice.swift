@@ -30,7 +30,7 @@ struct PageChoice {
   private mutating func announced() -> Bool {
     guard let last = evidence.last else { return false }
     pages = Resource.Pages(.number(param: numberParam(), first: firstNumber, last: last.at))
-    notes.append(.remark(.last, "\(last.value) in this answer"))
+    notes.append(.remark(.last, text: "\(last.value) in this answer"))
     return true
   }
 
@@ -38,9 +38,9 @@ struct PageChoice {
     guard evidence.link != nil || evidence.isLinkedElsewhere else { return false }
     pages = Resource.Pages(.link)
     if evidence.link != nil {
-      notes.append(.remark(.style, "the answer has a Link header with rel=\"next\""))
+      notes.append(.remark(.style, text: "the answer has a Link header with rel=\"next\""))
     } else {
-      notes.append(.unseen(.style, "a second page; this API announces one in a Link header with rel=\"next\""))
+      notes.append(.unseen(.style, text: "a second page; this API announces one in a Link header with rel=\"next\""))
     }
     return true
   }
@@ -49,9 +49,9 @@ struct PageChoice {
     guard evidence.continuation != nil || evidence.isBatchComplete else { return false }
     let at = evidence.continuation ?? JSONPointer(segments: ["continue"])
     pages = Resource.Pages(.cursor(param: .everyMember, at: .body(at)))
-    notes.append(.remark(.param, "every member of \(at) becomes a parameter of the next request"))
+    notes.append(.remark(.param, text: "every member of \(at) becomes a parameter of the next request"))
     if evidence.continuation == nil {
-      notes.append(.unseen(.style, "a second page; MediaWiki announces one by an object at \(at)"))
+      notes.append(.unseen(.style, text: "a second page; MediaWiki announces one by an object at \(at)"))
     }
     return true
   }
@@ -63,9 +63,9 @@ struct PageChoice {
     let param = seen ?? guess(of: cursor)
     let start = evidence.asked.start.flatMap { $0.name == param ? $0.value : nil }
     pages = Resource.Pages(.cursor(param: .query(param), start: start, at: .body(cursor.at)), more: more())
-    if seen == nil { notes.append(.unseen(.param, "the parameter's name; this one is a guess")) }
+    if seen == nil { notes.append(.unseen(.param, text: "the parameter's name; this one is a guess")) }
     leaveOutCursor()
-    if cursor.value == .null { notes.append(.remark(.at, "null in this answer, which was the last page")) }
+    if cursor.value == .null { notes.append(.remark(.at, text: "null in this answer, which was the last page")) }
     return true
   }
 
@@ -73,7 +73,8 @@ struct PageChoice {
   private mutating func leaveOutCursor() {
     guard evidence.asked.start == nil, let cursor = evidence.asked.cursor else { return }
     notes.append(
-      .remark(.param, "the value of \(cursor.name) in the given address is left out: a pull starts at the first page"))
+      .remark(
+        .param, text: "the value of \(cursor.name) in the given address is left out: a pull starts at the first page"))
   }
 
   /// The first request of a style that follows addresses has the cursor's start value in its query.
@@ -103,7 +104,7 @@ struct PageChoice {
       return true
     }
     pages = Resource.Pages(.next(at: next.at), more: more())
-    if next.text == nil { notes.append(.remark(.at, "null in this answer, which was the last page")) }
+    if next.text == nil { notes.append(.remark(.at, text: "null in this answer, which was the last page")) }
     return true
   }
 
@@ -137,7 +138,7 @@ struct PageChoice {
     pages = Resource.Pages(.offset(param: .query(name), first: isOneBased ? 1 : 0))
     if evidence.count == nil { pages.more = more() }
     if evidence.asked.offset == nil, next == nil {
-      notes.append(.unseen(.param, "the parameter's name; the answer has a field of this name"))
+      notes.append(.unseen(.param, text: "the parameter's name; the answer has a field of this name"))
     }
     return true
   }
@@ -155,7 +156,8 @@ struct PageChoice {
     guard pages.more == nil, evidence.count == nil else { return }
     notes.append(
       .remark(
-        .beyond, "if a page after the last one is answered with 404 instead of an empty list", lines: "beyond = [404]"))
+        .beyond, text: "if a page after the last one is answered with 404 instead of an empty list",
+        lines: "beyond = [404]"))
   }
 
   /// The answer says that there are more records, but only the last record can lead to them.
@@ -168,7 +170,7 @@ struct PageChoice {
     let seen = evidence.asked.cursor?.name
     let param = seen ?? "starting_after"
     pages = Resource.Pages(.after(param: .query(param), at: JSONPointer(segments: ["id"])), more: more())
-    if seen == nil { notes.append(.unseen(.param, "the parameter's name; this is Stripe's")) }
+    if seen == nil { notes.append(.unseen(.param, text: "the parameter's name; this is Stripe's")) }
     leaveOutCursor()
     return true
   }
@@ -178,13 +180,14 @@ struct PageChoice {
     let size = evidence.asked.size?.name ?? evidence.size?.at.segments.last ?? ""
     if let offset = Vocabulary.offsetsBySize[size] {
       pages = Resource.Pages(.offset(param: .query(offset)))
-      notes.append(.unseen(.style, "the parameter that leads to the next page; \(offset) is a guess from \(size)"))
+      notes.append(
+        .unseen(.style, text: "the parameter that leads to the next page; \(offset) is a guess from \(size)"))
     } else if count.at.isContentRange {
       pages = Resource.Pages(.offset(param: .query("offset")))
-      notes.append(.unseen(.style, "the parameter that leads to the next page; offset is PostgREST's"))
+      notes.append(.unseen(.style, text: "the parameter that leads to the next page; offset is PostgREST's"))
     } else {
       byNumber()
-      notes.append(.unseen(.style, "how the next page is requested; a page number is a guess"))
+      notes.append(.unseen(.style, text: "how the next page is requested; a page number is a guess"))
     }
     return true
   }
@@ -195,7 +198,7 @@ struct PageChoice {
     let isFull =
       [10, 20, 25, 30, 50, 100, 200, 250, 500, 1000].contains(records) || records == evidence.asked.size?.value
     let doubt = isFull ? ", although \(records) records may be a full page" : ""
-    notes.append(.unseen(.style, "a sign of further pages\(doubt); if there are any, set `style` and its keys"))
+    notes.append(.unseen(.style, text: "a sign of further pages\(doubt); if there are any, set `style` and its keys"))
     guard let size = evidence.asked.size else { return }
     taken = [size.name]
     pages.size = Resource.Size(size.value, param: .query(size.name))
@@ -205,7 +208,7 @@ struct PageChoice {
 
   private mutating func numberParam() -> Resource.RequestPlace {
     if let name = evidence.asked.page?.name ?? PageParameters(evidence.leads).page?.name { return .query(name) }
-    notes.append(.unseen(.param, "the parameter's name; this one is a guess"))
+    notes.append(.unseen(.param, text: "the parameter's name; this one is a guess"))
     return .query(evidence.asked.size.flatMap { Vocabulary.numbersBySize[$0.name] } ?? "page")
   }
 
@@ -225,15 +228,15 @@ struct PageChoice {
     }
     let records = evidence.records
     if let seen = PageParameters(evidence.leads).size {
-      suggestSize(seen.name, "requests larger pages, if upstream allows them")
+      suggestSize(seen.name, text: "requests larger pages, if upstream allows them")
     } else if let told = evidence.size?.at.segments.last {
-      suggestSize(told, "requests larger pages, if upstream allows them; the parameter's name is a guess")
+      suggestSize(told, text: "requests larger pages, if upstream allows them; the parameter's name is a guess")
     } else {
-      notes.append(.unseen(.size, "how to request pages of more than \(records) records (`size`, `size_param`)"))
+      notes.append(.unseen(.size, text: "how to request pages of more than \(records) records (`size`, `size_param`)"))
     }
   }
 
-  private mutating func suggestSize(_ name: String, _ text: String) {
+  private mutating func suggestSize(_ name: String, text: String) {
     let lines = ["size = 100", "size_param = \(name.tomlString)"]
     notes.append(Note(place: .size, isUnseen: false, lines: lines, text: text))
   }
@@ -241,14 +244,14 @@ struct PageChoice {
   private mutating func proof() {
     if let count = evidence.count {
       pages.count = count.at
-      notes.append(.remark(.count, "\(count.value) in this answer"))
+      notes.append(.remark(.count, text: "\(count.value) in this answer"))
       return
     }
     let totals = proposedTotals
     notes += totals.isEmpty ? [withoutTotal] : totals
     if let isLast = evidence.isLast, pages.more == nil {
       notes.append(
-        .remark(.more, "true on the last page", lines: "done = \(isLast.at.description.tomlString)"))
+        .remark(.more, text: "true on the last page", lines: "done = \(isLast.at.description.tomlString)"))
     }
   }
 
@@ -259,13 +262,13 @@ struct PageChoice {
     if let doubtful = evidence.doubtfulCount {
       notes.append(
         .unseen(
-          .count, "whether \(doubtful) is the number of all records or of those on this page",
+          .count, text: "whether \(doubtful) is the number of all records or of those on this page",
           lines: "count = \(doubtful.description.tomlString)"))
     }
     for total in evidence.possibleTotals.prefix(Self.maxProposed) {
       notes.append(
         .unseen(
-          .count, "whether \(total.at) (\(total.value) in this answer) is the number of all records",
+          .count, text: "whether \(total.at) (\(total.value) in this answer) is the number of all records",
           lines: "count = \(total.at.description.tomlString)"))
     }
     return notes
@@ -274,9 +277,9 @@ struct PageChoice {
   private var withoutTotal: Note {
     switch pages.style {
     case .number, .offset:
-      .unseen(.count, "the number of all records; without `count` nothing proves that a pull is complete")
+      .unseen(.count, text: "the number of all records; without `count` nothing proves that a pull is complete")
     case .cursor, .next, .link, .after, .one, .record:
-      .unseen(.count, "the number of all records; the end of the list proves that a pull is complete")
+      .unseen(.count, text: "the number of all records; the end of the list proves that a pull is complete")
     }
   }
 }

@@ -82,7 +82,7 @@ struct PageEvidence {
     self.records = records
     let facts = AnswerFacts(answer.body)
     asked = PageParameters(answer.asked?.address.parameters ?? [])
-    let address = Self.next(facts, answer.headers)
+    let address = Self.next(facts, headers: answer.headers)
     let isFollowed = address?.text.flatMap { answer.asked?.address.isFollowed(by: $0) } ?? true
     next = isFollowed ? address : nil
     continuation = facts.object(Vocabulary.continuations, in: answer.body)
@@ -101,7 +101,7 @@ struct PageEvidence {
     page = facts.integer(Vocabulary.page, atLeast: 0)
     offset = facts.integer(Vocabulary.offset, atLeast: 0)
     size = facts.integer(Vocabulary.size, atLeast: 1)
-    let nextNumber = Self.integer(Vocabulary.nextHeaders, answer.headers)
+    let nextNumber = Self.integer(Vocabulary.nextHeaders, headers: answer.headers)
     tellsNextPage =
       facts.integer(["nextpage", "next"], atLeast: 1) != nil || nextNumber != nil
       || answer.headers.contains { Vocabulary.nextHeaders.contains($0.name.word) && $0.value.isEmpty }
@@ -110,18 +110,19 @@ struct PageEvidence {
       link != nil || address?.text != nil || continuation != nil || more?.value == .boolean(true) || nextNumber != nil
     let isLinked = link != nil || isLinkedElsewhere
     let totals = Vocabulary.totalHeaders.union(isLinked ? [] : Vocabulary.unlinkedTotalHeaders)
-    let counted = Self.count(facts, Self.integer(totals, answer.headers), records, goesOn: goesOn)
+    let counted = Self.count(
+      facts, header: Self.integer(totals, headers: answer.headers), records: records, goesOn: goesOn)
     count = counted.certain
     doubtfulCount = counted.doubtful
-    possibleTotals = Self.possibleTotals(facts, answer.headers, above: records)
+    possibleTotals = Self.possibleTotals(facts, headers: answer.headers, above: records)
     let lasts = Vocabulary.lastHeaders.union(isLinked ? [] : Vocabulary.unlinkedLastHeaders)
-    last = Self.last(facts, Self.integer(lasts, answer.headers)).flatMap { last in
+    last = Self.last(facts, header: Self.integer(lasts, headers: answer.headers)).flatMap { last in
       // A number of pages is at most the number of records.
       last.value > max(1, counted.certain?.value ?? .max) ? nil : last
     }
   }
 
-  private static func next(_ facts: AnswerFacts, _ headers: [Request.Header]) -> NextAddress? {
+  private static func next(_ facts: AnswerFacts, headers: [Request.Header]) -> NextAddress? {
     if let address = facts.first(Vocabulary.next, where: \.isAddress) {
       return NextAddress(at: .body(address.at), text: address.value.text)
     }
@@ -134,7 +135,7 @@ struct PageEvidence {
   }
 
   private static func possibleTotals(
-    _ facts: AnswerFacts, _ headers: [Request.Header], above least: Int
+    _ facts: AnswerFacts, headers: [Request.Header], above least: Int
   ) -> [(at: Resource.AnswerPlace, value: Int)] {
     let inHeaders = headers.compactMap { header -> (at: Resource.AnswerPlace, value: Int)? in
       guard let value = Int(header.value), value > least, Vocabulary.isTotalHeader(header.name) else { return nil }
@@ -154,13 +155,13 @@ struct PageEvidence {
   }
 
   private static func last(
-    _ facts: AnswerFacts, _ header: (at: Resource.AnswerPlace, value: Int)?
+    _ facts: AnswerFacts, header: (at: Resource.AnswerPlace, value: Int)?
   ) -> (at: Resource.AnswerPlace, value: Int)? {
     header ?? facts.integer(Vocabulary.last, atLeast: 1).map { (.body($0.at), $0.value) }
   }
 
   private static func integer(
-    _ names: Set<String>, _ headers: [Request.Header]
+    _ names: Set<String>, headers: [Request.Header]
   ) -> (at: Resource.AnswerPlace, value: Int)? {
     for header in headers where names.contains(header.name.word) {
       let place = Resource.AnswerPlace.header(header.name)
@@ -171,7 +172,7 @@ struct PageEvidence {
 
   /// A total is at least the number of records on the page, and larger if the list continues.
   private static func count(
-    _ facts: AnswerFacts, _ header: (at: Resource.AnswerPlace, value: Int)?, _ records: Int, goesOn: Bool
+    _ facts: AnswerFacts, header: (at: Resource.AnswerPlace, value: Int)?, records: Int, goesOn: Bool
   ) -> (certain: (at: Resource.AnswerPlace, value: Int)?, doubtful: JSONPointer?) {
     let least = goesOn ? records + 1 : records
     if let header, header.value >= least { return (header, nil) }

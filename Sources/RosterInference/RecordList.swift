@@ -114,11 +114,12 @@ extension RecordList {
     if strangers > 0 {
       notes.append(
         .remark(
-          .records, "\(strangers) of the \(strangers + records.count) elements are not objects; a sync rejects them"))
+          .records,
+          text: "\(strangers) of the \(strangers + records.count) elements are not objects; a sync rejects them"))
     }
     if !others.isEmpty {
       let places = others.prefix(4).map(\.description).joined(separator: ", ")
-      notes.append(.remark(.records, "other lists of objects in the answer: \(places)"))
+      notes.append(.remark(.records, text: "other lists of objects in the answer: \(places)"))
     }
     return notes
   }

@@ -15,7 +15,8 @@ struct Query {
         secrets.append(parameter.name)
       } else if stays.contains(where: { $0.name == parameter.name }) {
         notes.append(
-          .remark(.query, "\(parameter.name.tomlString) occurs twice in the address; a definition can contain it once"))
+          .remark(
+            .query, text: "\(parameter.name.tomlString) occurs twice in the address; a definition can contain it once"))
       } else {
         stays.append(Resource.Parameter(parameter.name, Resource.Scalar(parameter.value)))
       }
@@ -45,30 +46,31 @@ struct RequestNotes {
   /// True if the next page's address is on another origin.
   private(set) var isRebased = false
 
-  init(_ asked: ListAnswer.Asked?, _ query: Query, _ style: Resource.Style, _ evidence: PageEvidence) {
+  init(_ asked: ListAnswer.Asked?, query: Query, style: Resource.Style, evidence: PageEvidence) {
     guard let asked else {
       notes = [
-        .unseen(.baseURL, "the API's address; this one is a placeholder"),
-        .unseen(.path, "the list's path below base_url; this one is a placeholder"),
+        .unseen(.baseURL, text: "the API's address; this one is a placeholder"),
+        .unseen(.path, text: "the list's path below base_url; this one is a placeholder"),
         .unseen(
-          .method, "the request; a search endpoint may need",
+          .method, text: "the request; a search endpoint may need",
           lines: "method = \"POST\"", "body = {}"),
       ]
       return
     }
     if let given = asked.redirected {
       let name = given.baseURL == asked.address.baseURL ? given.path : given.shown
-      notes.append(.remark(.path, "\(name) redirects here"))
+      notes.append(.remark(.path, text: "\(name) redirects here"))
     }
     headers = asked.headers.filter(Secrets.isHarmless).sorted { $0.name < $1.name }
-    credentials(asked.headers.filter { !Secrets.isHarmless($0) }, query.secrets)
+    credentials(asked.headers.filter { !Secrets.isHarmless($0) }, parameters: query.secrets)
     if style.followsAddresses, let next = evidence.link ?? evidence.next?.text, asked.address.isElsewhere(next) {
       isRebased = true
-      notes.append(.remark(.links, "the next page's address is on another origin; its path is requested from base_url"))
+      notes.append(
+        .remark(.links, text: "the next page's address is on another origin; its path is requested from base_url"))
     }
   }
 
-  private mutating func credentials(_ secret: [Request.Header], _ parameters: [String]) {
+  private mutating func credentials(_ secret: [Request.Header], parameters: [String]) {
     let sends =
       secret.map(Self.send) + parameters.map { ["flow = \"static\"", "send = \("?\($0)={access_token}".tomlString)"] }
     guard let first = sends.first else { return }
@@ -79,7 +81,7 @@ struct RequestNotes {
         text: "\(names[0]) is not shown here. \(Self.advice(first))"))
     for name in names.dropFirst() {
       notes.append(
-        .remark(.headers, "\(name) is not shown here; if the API needs it, set it in upstream.headers or query"))
+        .remark(.headers, text: "\(name) is not shown here; if the API needs it, set it in upstream.headers or query"))
     }
   }
 

@@ -4,7 +4,7 @@ import RosterModel
 
 extension Resource.Column {
   /// - Parameter count: number of rows; a text column with fewer values is nullable.
-  init(_ name: String, at: JSONPointer, _ shape: InferredType, of count: Int) {
+  init(_ name: String, at: JSONPointer, shape: InferredType, of count: Int) {
     let type = shape.columnType(named: at.segments.last?.identifier ?? name)
     self.init(name, at: at, type, isNullable: type == .text && shape.present < count)
   }
@@ -42,13 +42,13 @@ extension InferredType {
     let scalars = members.filter(\.shape.isScalar)
     if scalars.count <= 3 { return scalars }
     let plain = scalars.filter { !$0.shape.isAddress }
-    if plain.count <= Self.mostTelling { return plain.isEmpty ? Array(scalars.prefix(1)) : plain }
+    if plain.count <= Self.maxTelling { return plain.isEmpty ? Array(scalars.prefix(1)) : plain }
     let naming = plain.filter { Vocabulary.naming.contains($0.name.word) }
     return naming.isEmpty ? [] : Array(naming.prefix(3))
   }
 
   /// A postal address has about as many parts.
-  private static var mostTelling: Int { 7 }
+  private static var maxTelling: Int { 7 }
 
   /// True if the names of an object's members are data, not fields.
   func isMap(named word: String) -> Bool {

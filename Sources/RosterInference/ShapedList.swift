@@ -77,11 +77,12 @@ struct ShapedList {
   var note: Note {
     .unseen(
       .records,
-      "whether the records are at \(at.named): it has \(contents) (shape = \(shape.rawValue.tomlString) reads them)")
+      text:
+        "whether the records are at \(at.named): it has \(contents) (shape = \(shape.rawValue.tomlString) reads them)")
   }
 
   /// A comment about the list that was taken.
-  var choice: Note { .remark(.records, "\(at.named) has \(contents)") }
+  var choice: Note { .remark(.records, text: "\(at.named) has \(contents)") }
 }
 
 extension JSONPointer {

@@ -2,9 +2,9 @@ import RosterModel
 
 /// Proposals for `since`: an answer shows what a list could start from, but not how upstream is asked for it (L6.1).
 enum SinceChoice {
-  /// At most one note.
-  static func notes(_ resource: Resource, _ body: JSONValue, of records: [JSONValue]) -> [Note] {
-    (token(in: body) ?? time(resource, records)).map { [$0] } ?? []
+  /// Returns at most one note.
+  static func notes(_ resource: Resource, body: JSONValue, of records: [JSONValue]) -> [Note] {
+    (token(in: body) ?? time(resource, records: records)).map { [$0] } ?? []
   }
 
   /// A delta token beside the records.
@@ -13,23 +13,23 @@ enum SinceChoice {
     for member in members where Vocabulary.deltaTokens.contains(member.name.word) {
       let at = JSONPointer(segments: [member.name]).description.tomlString
       if member.value.text?.contains("://") == true {
-        return .remark(.since, "each sync then asks for changed records only", lines: "since = { token = \(at) }")
+        return .remark(.since, text: "each sync then asks for changed records only", lines: "since = { token = \(at) }")
       }
       return .unseen(
-        .since, "the parameter that carries the token; each sync then asks for changed records only",
+        .since, text: "the parameter that carries the token; each sync then asks for changed records only",
         lines: "since = { token = \(at), param = \"\(Vocabulary.tokenParam(member.name))\" }")
     }
     return nil
   }
 
   /// A time of the last change that each record has.
-  private static func time(_ resource: Resource, _ records: [JSONValue]) -> Note? {
+  private static func time(_ resource: Resource, records: [JSONValue]) -> Note? {
     for column in resource.columns where Vocabulary.changeTimes.contains(column.ownField?.word ?? "") {
       let values = records.map { $0[column.at] }
       guard let form = form(of: values) else { continue }
       let suffix = form == .rfc3339 ? "" : ", form = \(form.rawValue.tomlString)"
       return .unseen(
-        .since, "whether a parameter lists the records changed since a time; each sync then asks for those only",
+        .since, text: "whether a parameter lists the records changed since a time; each sync then asks for those only",
         lines: "since = { at = \(column.at.description.tomlString), param = \"updated_since\"\(suffix) }")
     }
     return nil
@@ -38,7 +38,7 @@ enum SinceChoice {
   private static func form(of values: [JSONValue?]) -> Since.Form? {
     let texts = values.compactMap { $0?.text }
     if !texts.isEmpty, texts.count == values.count {
-      return texts.allSatisfy { Mark($0, .rfc3339) != nil } ? .rfc3339 : nil
+      return texts.allSatisfy { Mark($0, form: .rfc3339) != nil } ? .rfc3339 : nil
     }
     let numbers = values.compactMap { $0?.integer }
     guard !numbers.isEmpty, numbers.count == values.count else { return nil }

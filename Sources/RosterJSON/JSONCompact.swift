@@ -3,7 +3,7 @@ package enum JSONCompact {
   /// Writes a value that a scanner has accepted, without white space between its tokens. Returns the number of bytes
   /// written.
   package static func write(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, into text: UnsafeMutableBufferPointer<UInt8>
+    _ bytes: UnsafeBufferPointer<UInt8>, range: Range<Int>, into text: UnsafeMutableBufferPointer<UInt8>
   ) -> Int {
     var (quoted, escaped, count) = (false, false, 0)
     for index in range {

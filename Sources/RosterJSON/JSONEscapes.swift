@@ -14,7 +14,7 @@ package enum JSONEscapes {
   }
 
   /// The number in `\uXXXX` at this position; nil if it is invalid.
-  static func unit(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int) -> UInt16? {
+  static func unit(_ bytes: UnsafeBufferPointer<UInt8>, at: Int) -> UInt16? {
     guard at + 6 <= bytes.count else { return nil }
     var value: UInt16 = 0
     for byte in bytes[at + 2..<at + 6] {
@@ -31,9 +31,9 @@ package enum JSONEscapes {
   /// Writes the unescaped text between the quotes. Returns the number of bytes written, which is at most that of
   /// `content`.
   package static func unescape(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ content: Range<Int>, into text: UnsafeMutableBufferPointer<UInt8>
+    _ bytes: UnsafeBufferPointer<UInt8>, content: Range<Int>, into text: UnsafeMutableBufferPointer<UInt8>
   ) -> Int {
-    var rest = UnescapedBytes(bytes, content)
+    var rest = UnescapedBytes(bytes, content: content)
     var count = 0
     while let byte = rest.next() {
       text[count] = byte
@@ -46,7 +46,7 @@ package enum JSONEscapes {
   package static func text(_ bytes: UnsafeBufferPointer<UInt8>, _ string: JSONSlice) -> String {
     let content = string.content
     guard string.kind == .escapedString else { return String(decoding: bytes[content], as: UTF8.self) }
-    return String(unsafeUninitializedCapacity: content.count) { unescape(bytes, content, into: $0) }
+    return String(unsafeUninitializedCapacity: content.count) { unescape(bytes, content: content, into: $0) }
   }
 }
 
@@ -61,7 +61,7 @@ package struct UnescapedBytes {
   private var pendingCount = 0
 
   /// - Parameter content: the text between the quotes, which a scanner has accepted.
-  package init(_ bytes: UnsafeBufferPointer<UInt8>, _ content: Range<Int>) {
+  package init(_ bytes: UnsafeBufferPointer<UInt8>, content: Range<Int>) {
     self.bytes = bytes
     at = content.lowerBound
     end = content.upperBound
@@ -102,11 +102,11 @@ package struct UnescapedBytes {
   }
 
   private mutating func scalar() -> Unicode.Scalar {
-    let first = JSONEscapes.unit(bytes, at) ?? 0xD800
+    let first = JSONEscapes.unit(bytes, at: at) ?? 0xD800
     at += 6
     if let scalar = Unicode.Scalar(first) { return scalar }
     if UTF16.isLeadSurrogate(first), at + 6 <= end, bytes[at] == UInt8(ascii: "\\"), bytes[at + 1] == UInt8(ascii: "u"),
-      let second = JSONEscapes.unit(bytes, at), UTF16.isTrailSurrogate(second)
+      let second = JSONEscapes.unit(bytes, at: at), UTF16.isTrailSurrogate(second)
     {
       at += 6
       return UTF16.decode(UTF16.EncodedScalar([first, second]))

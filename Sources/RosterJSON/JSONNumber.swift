@@ -1,7 +1,7 @@
 /// Converts numbers that a scanner has accepted.
 package enum JSONNumber {
   /// The value of digits with an optional minus; nil if it does not fit into 64 bits.
-  package static func integer(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Int64? {
+  package static func integer(_ bytes: UnsafeBufferPointer<UInt8>, range: Range<Int>) -> Int64? {
     let negative = bytes[range.lowerBound] == UInt8(ascii: "-")
     // Accumulated as a negative number, because the negative range has one number more.
     var value: Int64 = 0
@@ -16,15 +16,15 @@ package enum JSONNumber {
   }
 
   /// The nearest Double; nil if the number is too large for one.
-  package static func double(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Double? {
-    if let exact = short(bytes, range) { return exact }
+  package static func double(_ bytes: UnsafeBufferPointer<UInt8>, range: Range<Int>) -> Double? {
+    if let exact = short(bytes, range: range) { return exact }
     guard let value = Double(String(decoding: bytes[range], as: UTF8.self)), value.isFinite else { return nil }
     return value
   }
 
   /// A fast path for up to 15 digits and 22 decimal places. Both factors are exact Doubles, and their quotient is
   /// rounded correctly (Clinger 1990). Nearly all numbers of an API are of this kind.
-  private static func short(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Double? {
+  private static func short(_ bytes: UnsafeBufferPointer<UInt8>, range: Range<Int>) -> Double? {
     guard range.count <= 15 else { return nil }
     var (digits, places, isFraction): (Int64, Int, Bool) = (0, 0, false)
     let negative = bytes[range.lowerBound] == UInt8(ascii: "-")

@@ -96,7 +96,7 @@ package struct JSONScanner {
     guard peek() == UInt8(ascii: "\"") else { throw malformed("a name in quotes") }
     let start = at
     let escaped = try string()
-    let name = JSONSlice(start, at, escaped ? .escapedString : .string)
+    let name = JSONSlice(start, end: at, kind: escaped ? .escapedString : .string)
     guard take(UInt8(ascii: ":")) else { throw malformed("':'") }
     return name
   }
@@ -108,14 +108,14 @@ package struct JSONScanner {
     let start = at
     if byte == UInt8(ascii: "\"") {
       let escaped = try string()
-      return JSONSlice(start, at, escaped ? .escapedString : .string)
+      return JSONSlice(start, end: at, kind: escaped ? .escapedString : .string)
     }
     if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
       let before = spaces
       try compound()
-      return JSONSlice(start, at, byte == UInt8(ascii: "{") ? .object : .list, hasSpace: spaces != before)
+      return JSONSlice(start, end: at, kind: byte == UInt8(ascii: "{") ? .object : .list, hasSpace: spaces != before)
     }
     let kind = try word(byte)
-    return JSONSlice(start, at, kind)
+    return JSONSlice(start, end: at, kind: kind)
   }
 }

@@ -3,14 +3,14 @@ extension JSONScanner {
   @usableFromInline
   package mutating func word(_ first: UInt8) throws(Malformed) -> JSONKind {
     switch first {
-    case UInt8(ascii: "t"): try literal("true", .true)
-    case UInt8(ascii: "f"): try literal("false", .false)
-    case UInt8(ascii: "n"): try literal("null", .null)
+    case UInt8(ascii: "t"): try literal("true", kind: .true)
+    case UInt8(ascii: "f"): try literal("false", kind: .false)
+    case UInt8(ascii: "n"): try literal("null", kind: .null)
     default: try number()
     }
   }
 
-  private mutating func literal(_ word: StaticString, _ kind: JSONKind) throws(Malformed) -> JSONKind {
+  private mutating func literal(_ word: StaticString, kind: JSONKind) throws(Malformed) -> JSONKind {
     for index in 0..<word.utf8CodeUnitCount {
       guard at < bytes.count, bytes[at] == word.utf8Start[index] else { throw malformed("'\(word)'") }
       at += 1
@@ -73,7 +73,7 @@ extension JSONScanner {
   private mutating func escape() throws(Malformed) {
     let letter = at + 1 < bytes.count ? bytes[at + 1] : 0
     if letter == UInt8(ascii: "u") {
-      guard JSONEscapes.unit(bytes, at) != nil else { throw malformed("four hexadecimal digits") }
+      guard JSONEscapes.unit(bytes, at: at) != nil else { throw malformed("four hexadecimal digits") }
       at += 6
     } else {
       guard JSONEscapes.byte(letter) != nil else { throw malformed("a known escape") }

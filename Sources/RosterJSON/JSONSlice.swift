@@ -41,7 +41,7 @@ package struct JSONSlice {
 
   /// Makes a slice from `start` up to, but not including, `end`.
   @inlinable
-  package init(_ start: Int, _ end: Int, _ kind: JSONKind, hasSpace: Bool = false) {
+  package init(_ start: Int, end: Int, kind: JSONKind, hasSpace: Bool = false) {
     self.start = UInt32(truncatingIfNeeded: start)
     self.end = UInt32(truncatingIfNeeded: end)
     self.kind = kind
@@ -50,7 +50,7 @@ package struct JSONSlice {
 
   /// The slice of a missing value.
   @inlinable
-  package static var absent: JSONSlice { JSONSlice(0, 0, .absent) }
+  package static var absent: JSONSlice { JSONSlice(0, end: 0, kind: .absent) }
 
   /// The bytes of the value.
   @inlinable

@@ -21,11 +21,11 @@ extension JSONValue {
     switch scanner.peek() {
     case UInt8(ascii: "{"): return .object(try members(&scanner))
     case UInt8(ascii: "["): return .list(try elements(&scanner))
-    default: return scalar(try scanner.value(), scanner.bytes)
+    default: return scalar(try scanner.value(), bytes: scanner.bytes)
     }
   }
 
-  private static func scalar(_ slice: JSONSlice, _ bytes: UnsafeBufferPointer<UInt8>) -> JSONValue {
+  private static func scalar(_ slice: JSONSlice, bytes: UnsafeBufferPointer<UInt8>) -> JSONValue {
     switch slice.kind {
     case .string, .escapedString: .text(JSONEscapes.text(bytes, slice))
     case .integer, .fraction: .number(String(decoding: bytes[slice.range], as: UTF8.self))

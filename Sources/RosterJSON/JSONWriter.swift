@@ -27,16 +27,16 @@ package struct JSONWriter: Sendable {
 
   /// Writes an object. The closure writes names and values alternately.
   package mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
-    try compound(UInt8(ascii: "{"), UInt8(ascii: "}"), members)
+    try compound(UInt8(ascii: "{"), close: UInt8(ascii: "}"), content: members)
   }
 
   /// Writes a list. The closure writes its elements.
   package mutating func list(_ elements: (inout JSONWriter) throws -> Void) rethrows {
-    try compound(UInt8(ascii: "["), UInt8(ascii: "]"), elements)
+    try compound(UInt8(ascii: "["), close: UInt8(ascii: "]"), content: elements)
   }
 
   private mutating func compound(
-    _ open: UInt8, _ close: UInt8, _ content: (inout JSONWriter) throws -> Void
+    _ open: UInt8, close: UInt8, content: (inout JSONWriter) throws -> Void
   ) rethrows {
     begin()
     bytes.append(open)

@@ -29,14 +29,14 @@ package struct AffectedItem: Codable, Sendable, Equatable {
     return concern
   }
 
-  private init(_ kind: Kind, _ name: String) {
+  private init(_ kind: Kind, name: String) {
     self.kind = kind
     self.name = name
   }
 
   /// A page of a list, by its address; token parameters are no part of it.
-  package static func page(_ number: Int, of resource: String, _ url: String, keyless: String? = nil) -> AffectedItem {
-    var page = AffectedItem(.page, url)
+  package static func page(_ number: Int, of resource: String, url: String, keyless: String? = nil) -> AffectedItem {
+    var page = AffectedItem(.page, name: url)
     page.resource = resource
     page.page = number
     page.keyless = keyless
@@ -47,7 +47,7 @@ package struct AffectedItem: Codable, Sendable, Equatable {
   package static func record(
     _ key: String?, of resource: String, page: Int? = nil, position: Int? = nil, reason: String? = nil
   ) -> AffectedItem {
-    var record = AffectedItem(.record, key ?? "")
+    var record = AffectedItem(.record, name: key ?? "")
     record.resource = resource
     record.page = page
     record.position = position
@@ -56,27 +56,27 @@ package struct AffectedItem: Codable, Sendable, Equatable {
   }
 
   /// A resource with its name in `[resource.NAME]`.
-  package static func resource(_ name: String) -> AffectedItem { AffectedItem(.resource, name) }
+  package static func resource(_ name: String) -> AffectedItem { AffectedItem(.resource, name: name) }
   /// An address of something other than a page.
   package static func address(_ url: String, keyless: String? = nil) -> AffectedItem {
-    var address = AffectedItem(.address, url)
+    var address = AffectedItem(.address, name: url)
     address.keyless = keyless
     return address
   }
 
   /// A file with its path.
-  package static func file(_ path: String) -> AffectedItem { AffectedItem(.file, path) }
+  package static func file(_ path: String) -> AffectedItem { AffectedItem(.file, name: path) }
   /// A header of an answer.
-  package static func header(_ name: String) -> AffectedItem { AffectedItem(.header, name) }
+  package static func header(_ name: String) -> AffectedItem { AffectedItem(.header, name: name) }
   /// A key of the configuration.
-  package static func setting(_ key: String) -> AffectedItem { AffectedItem(.setting, key) }
+  package static func setting(_ key: String) -> AffectedItem { AffectedItem(.setting, name: key) }
 
   /// The URL or path that a failure names as its subject; nil if the subject is neither.
   init?(subject: String) {
     if subject.hasPrefix("/") {
-      self.init(.file, subject)
+      self.init(.file, name: subject)
     } else if subject.contains("://") {
-      self.init(.address, subject)
+      self.init(.address, name: subject)
     } else {
       return nil
     }

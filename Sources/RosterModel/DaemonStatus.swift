@@ -183,16 +183,24 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     @OrNull package var pagesTotal: Int?
     /// Number of records on those pages.
     package var records = 0
+    /// Number of lists that were pulled, failed or need no request; null unless each parent has a list.
+    @OrNull package var listsDone: Int?
+    /// Number of lists that this sync requests; null unless each parent has a list.
+    @OrNull package var listsTotal: Int?
 
     /// Makes the progress of a pull that has not begun.
     package init(name: String, _ kind: Kind = .whole) {
       self.name = name
       self.kind = kind
       _pagesTotal = OrNull(wrappedValue: nil)
+      _listsDone = OrNull(wrappedValue: nil)
+      _listsTotal = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
       case name, kind, records
+      case listsDone = "lists_done"
+      case listsTotal = "lists_total"
       case pagesDone = "pages_done"
       case pagesTotal = "pages_total"
     }

@@ -12,7 +12,9 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, validators
     case absent
     // Incremental pulls.
-    case missed, postponed, ignoredSince
+    case missed, postponed, ignoredSince, listReset
+    // Lists of children.
+    case failedLists, vanishedLists
     // Credentials, tokens and sessions.
     case noCredential, credential, outlived, session, incomplete, tokenMalformed, tokenStatus, freshRefused, loggedOut
     case tokenUnreachable, missingCredential
@@ -53,9 +55,22 @@ extension Diagnosis {
       .ignoredSince, "upstream lists records of \(resource) from long before the time that it was asked for",
       [.resource(resource)])
   }
+
+  /// An incremental pull could not continue, and the same sync pulled the list whole (I7.2, I8.1).
+  package static func listReset(_ resource: String, isTokenForgotten: Bool, status: Int) -> Diagnosis {
+    Diagnosis(
+      .listReset,
+      isTokenForgotten
+        ? "upstream has forgotten the delta token of \(resource) (\(status))"
+        : "upstream refused to continue an incremental pull of \(resource) (\(status))",
+      [.resource(resource)])
+  }
 }
 
 extension Diagnosis.Kind {
+  /// True if the data are right, so that the kind is only a note.
+  package var isNote: Bool { self == .ignoredSince || self == .listReset }
+
   /// One outage shows in several ways and still counts as one. The first kind of each group represents it.
   package var family: Diagnosis.Kind {
     switch self {

@@ -3,7 +3,7 @@ package struct Each: Sendable, Equatable {
   /// How often each list is pulled whole.
   package enum Whole: Sendable, Equatable {
     case inEachSync
-    /// At an age between half of this time and all of it (E3.4).
+    /// Again at an age between half of this time and all of it (E3.4).
     case every(Duration)
     case never
   }
@@ -50,6 +50,24 @@ package struct Each: Sendable, Equatable {
     changed.isEmpty ? .inEachSync : .every(.seconds(7 * 86_400))
   }
 
+  /// Age at which a list is pulled whole again: between half of the period and all of it (E3.4).
+  /// - Parameter spread: any number of the list.
+  package func dueAge(_ period: Duration, spread: UInt64) -> Double {
+    period.seconds * (0.5 + Double(spread % 1024) / 2048)
+  }
+
+  /// True if a time among the parent's `changed` columns is so young that the parent may change again within the same
+  /// time stamp (E3.3).
+  /// - Parameters:
+  ///   - asked: JSON list of the columns.
+  ///   - answered: `Date` of the last answer, in seconds since 1970.
+  package static func isYoung(_ asked: String, answered: Double) -> Bool {
+    asked.matches(of: /"(\d{4}-\d\d-\d\d[Tt ][^"]*)"/).contains { match in
+      guard let time = Mark(String(match.1), form: .rfc3339, zone: 0) else { return false }
+      return answered - Double(time.value) / Double(Timestamp.second) < 300
+    }
+  }
+
   /// Largest number of steps between a resource and its outermost ancestor.
   package static let maxSteps = 3
 }
@@ -85,7 +103,7 @@ package struct ParentColumn: Sendable, Hashable {
     self.init(String(match.1), String(match.2))
   }
 
-  private static var pattern: Regex<(Substring, Substring, Substring)> {
+  static var pattern: Regex<(Substring, Substring, Substring)> {
     /\{([a-z][a-z0-9_]{0,39})\.([A-Za-z_][A-Za-z0-9_]*)\}/
   }
 }
@@ -142,4 +160,9 @@ extension JSONValue {
     case .null, .boolean, .number: []
     }
   }
+}
+
+extension Resource {
+  /// The column with the record id of the parent; nil without a parent.
+  package var parentColumn: String? { each.map { "\($0.parent)_id" } }
 }

@@ -17,6 +17,8 @@ package struct Event: Sendable, Equatable {
     case syncCancelled = "sync.cancelled"
     case validatorsDistrusted = "validators.distrusted"
     case listReset = "list.reset"
+    case listFailed = "list.failed"
+    case listVanished = "list.vanished"
     case configReloaded = "config.reloaded"
     case configRefused = "config.refused"
     case daemonStopping = "daemon.stopping"
@@ -37,6 +39,8 @@ package struct Event: Sendable, Equatable {
   package var pagesTotal: Int?
   /// Number of the failed attempt, counted from 1.
   package var attempt: Int?
+  /// JSON list of the keys of a list's ancestors.
+  package var of: String?
   /// One word of section 6: `timeout`, `status_503`, `late` and so on.
   package var reason: String?
   /// Delay until the next attempt.

@@ -45,12 +45,7 @@ extension Failure.Reason {
     case .tooLarge: .tooLarge
     case .clientCertificate: .clientCertificate
     case .rateLimit: .rateLimit
-    case .status(403): .forbidden
-    case .status(404), .status(410): .notFound
-    case .status(406): .notAcceptable
-    case .status(408), .status(500...599): .serverError
-    case .status(400...499): .badRequest
-    case .status: .otherStatus
+    case .status(let status): StatusRule(status).trouble
     }
   }
 }

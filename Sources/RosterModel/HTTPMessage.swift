@@ -74,7 +74,7 @@ package struct Request: Sendable, Hashable {
 
   /// The same for page `number` of `resource`.
   package func concern(asPage number: Int, of resource: String) -> AffectedItem {
-    .page(number, of: resource, ownURL, keyless: keylessURL.map { _ in shownURL })
+    .page(number, of: resource, url: ownURL, keyless: keylessURL.map { _ in shownURL })
   }
 }
 
@@ -127,14 +127,23 @@ package typealias Send = @Sendable (Request) async throws -> Response
 
 extension String {
   /// True for a token in the sense of RFC 9110 §5.6.2: the name of a header or a method.
-  package var isHTTPToken: Bool { !isEmpty && utf8.allSatisfy(Self.isTokenByte) }
+  package var isHTTPToken: Bool { !isEmpty && hasOnly(Self.isTokenByte) }
+
+  /// True if each byte is allowed. Iterating over `utf8` takes four times as long.
+  package func hasOnly(_ isAllowed: (UInt8) -> Bool) -> Bool {
+    utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isAllowed) } ?? utf8.allSatisfy(isAllowed)
+  }
 
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):
       true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    case UInt8(ascii: "-"), UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"),
+      UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"),
+      UInt8(ascii: "~"):
+      true
+    default: false
     }
   }
 }

@@ -10,16 +10,16 @@ package struct Mark: Sendable, Equatable {
   package let hasZone: Bool
 
   /// Reads a value in that form. nil if it is not one.
-  package init?(_ text: String, _ form: Since.Form, zone: Int? = nil) {
+  package init?(_ text: String, form: Since.Form, zone: Int? = nil) {
     var copy = text
-    guard let found = copy.withUTF8({ Timestamp($0, form, zone: zone) }) else { return nil }
+    guard let found = copy.withUTF8({ Timestamp($0, form: form, zone: zone) }) else { return nil }
     self.init(value: found.value, text: text, hasZone: found.hasZone)
   }
 
   /// A value in the notation of another text of the same form: zone, separator and number of digits. Rounds down.
-  package init(_ value: Int64, like text: String, _ form: Since.Form, zone: Int? = nil) {
+  package init(_ value: Int64, like text: String, form: Since.Form, zone: Int? = nil) {
     var copy = text
-    let notation = copy.withUTF8 { Timestamp($0, form, zone: zone) }
+    let notation = copy.withUTF8 { Timestamp($0, form: form, zone: zone) }
     let written = notation?.written(value, like: text) ?? Timestamp.text(of: value, form)
     self.init(value: value, text: written, hasZone: notation?.hasZone ?? true)
   }
@@ -49,11 +49,11 @@ package struct Timestamp: Sendable, Equatable {
 
   /// nil if the bytes are not a value of that form.
   /// - Parameter zone: Seconds east of Greenwich for a time without a zone; nil if unknown; 0 is used then.
-  package init?(_ bytes: UnsafeBufferPointer<UInt8>, _ form: Since.Form, zone: Int?) {
+  package init?(_ bytes: UnsafeBufferPointer<UInt8>, form: Since.Form, zone: Int?) {
     self.form = form
     let isRead =
       switch form {
-      case .rfc3339: readTime(bytes, zone)
+      case .rfc3339: readTime(bytes, zone: zone)
       case .unix: readNumber(bytes, unit: Self.second)
       case .unixMS: readNumber(bytes, unit: 1_000_000)
       case .number: readNumber(bytes, unit: 1)
@@ -80,7 +80,7 @@ package struct Timestamp: Sendable, Equatable {
     guard !isOver else { return false }
     value = scaled
     if at < bytes.count {
-      guard unit > 1, let (part, end) = fraction(bytes, at, of: unit), end == bytes.count else { return false }
+      guard unit > 1, let (part, end) = fraction(bytes, start: at, of: unit), end == bytes.count else { return false }
       value += part
     }
     if isNegative { value = -value }
@@ -88,7 +88,7 @@ package struct Timestamp: Sendable, Equatable {
   }
 
   /// A fraction of a unit, and where it ends.
-  private mutating func fraction(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, of unit: Int64) -> (Int64, Int)? {
+  private mutating func fraction(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, of unit: Int64) -> (Int64, Int)? {
     guard bytes[start] == UInt8(ascii: ".") || bytes[start] == UInt8(ascii: ",") else { return nil }
     var (at, part, rest) = (start + 1, Int64(0), unit)
     while at < bytes.count, let digit = Self.digit(bytes[at]) {
@@ -107,7 +107,7 @@ package struct Timestamp: Sendable, Equatable {
   // MARK: Times
 
   /// RFC 3339 §5.6, also without a zone, seconds or time, with a space for T, and with an offset without a colon.
-  private mutating func readTime(_ bytes: UnsafeBufferPointer<UInt8>, _ zone: Int?) -> Bool {
+  private mutating func readTime(_ bytes: UnsafeBufferPointer<UInt8>, zone: Int?) -> Bool {
     func number(_ range: Range<Int>) -> Int64? {
       guard range.upperBound <= bytes.count else { return nil }
       return range.reduce(Int64?(0)) { sum, at in sum.flatMap { sum in Self.digit(bytes[at]).map { sum * 10 + $0 } } }
@@ -116,9 +116,9 @@ package struct Timestamp: Sendable, Equatable {
       place < bytes.count && bytes[place] == UInt8(ascii: byte)
     }
     guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), has("-", at: 4),
-      has("-", at: 7), Self.isDate(year, month, day), (1678...2261).contains(year)
+      has("-", at: 7), Self.isDate(year, month: month, day: day), (1678...2261).contains(year)
     else { return false }
-    var seconds = Self.days(year, month, day) * 86_400
+    var seconds = Self.days(year, month: month, day: day) * 86_400
     var at = 10
     whole = at
     var part: Int64 = 0
@@ -134,14 +134,14 @@ package struct Timestamp: Sendable, Equatable {
         at = 19
       }
       whole = at
-      if at < bytes.count, let found = fraction(bytes, at, of: Self.second) { (part, at) = found }
+      if at < bytes.count, let found = fraction(bytes, start: at, of: Self.second) { (part, at) = found }
     }
-    guard readZone(bytes, at, zone) else { return false }
+    guard readZone(bytes, start: at, zone: zone) else { return false }
     value = (seconds - Int64(offset)) * Self.second + part
     return true
   }
 
-  private mutating func readZone(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ zone: Int?) -> Bool {
+  private mutating func readZone(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, zone: Int?) -> Bool {
     let text = bytes[start...]
     guard let sign = text.first else {
       offset = zone ?? 0
@@ -162,13 +162,14 @@ package struct Timestamp: Sendable, Equatable {
     return true
   }
 
-  private static func isDate(_ year: Int64, _ month: Int64, _ day: Int64) -> Bool {
+  private static func isDate(_ year: Int64, month: Int64, day: Int64) -> Bool {
     guard (1...12).contains(month), day >= 1 else { return false }
-    return days(month == 12 ? year + 1 : year, month == 12 ? 1 : month + 1, 1) - days(year, month, 1) >= day
+    return days(month == 12 ? year + 1 : year, month: month == 12 ? 1 : month + 1, day: 1)
+      - days(year, month: month, day: 1) >= day
   }
 
   /// Days since 1970-01-01 in the Gregorian calendar.
-  private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+  private static func days(_ year: Int64, month: Int64, day: Int64) -> Int64 {
     let years = month > 2 ? year : year - 1
     let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
     return years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear - 719_468
@@ -180,19 +181,20 @@ package struct Timestamp: Sendable, Equatable {
   fileprivate func written(_ value: Int64, like text: String) -> String {
     switch form {
     case .number: return "\(value)"
-    case .unix: return Self.decimal(value, unit: Self.second, digits)
-    case .unixMS: return Self.decimal(value, unit: 1_000_000, digits)
+    case .unix: return Self.decimal(value, unit: Self.second, digits: digits)
+    case .unixMS: return Self.decimal(value, unit: 1_000_000, digits: digits)
     case .rfc3339: break
     }
     let pattern = Array(text.utf8)
     let local = value + Int64(offset) * Self.second
-    let all = Self.dateAndTime(Self.floor(local, Self.second))
+    let all = Self.dateAndTime(Self.floor(local, unit: Self.second))
     var bytes = Array(all.utf8.prefix(whole))
     if whole > 10 { bytes[10] = pattern[10] }
     var end = whole
     if digits > 0 {
       bytes +=
-        [pattern[whole]] + Array(Self.fraction(local - Self.floor(local, Self.second) * Self.second, digits).utf8)
+        [pattern[whole]]
+        + Array(Self.fraction(local - Self.floor(local, unit: Self.second) * Self.second, digits: digits).utf8)
       end += digits + 1
     }
     return String(decoding: bytes + pattern[end...], as: UTF8.self)
@@ -201,28 +203,28 @@ package struct Timestamp: Sendable, Equatable {
   /// A value without a notation of upstream to follow: whole seconds.
   static func text(of value: Int64, _ form: Since.Form) -> String {
     switch form {
-    case .rfc3339: dateAndTime(floor(value, second)) + "Z"
-    case .unix: "\(floor(value, second))"
-    case .unixMS: "\(floor(value, 1_000_000))"
+    case .rfc3339: dateAndTime(floor(value, unit: second)) + "Z"
+    case .unix: "\(floor(value, unit: second))"
+    case .unixMS: "\(floor(value, unit: 1_000_000))"
     case .number: "\(value)"
     }
   }
 
   /// `2026-11-23` in UTC.
-  static func day(of value: Int64) -> String { String(dateAndTime(floor(value, second)).prefix(10)) }
+  static func day(of value: Int64) -> String { String(dateAndTime(floor(value, unit: second)).prefix(10)) }
 
-  static func floor(_ value: Int64, _ unit: Int64) -> Int64 {
+  static func floor(_ value: Int64, unit: Int64) -> Int64 {
     value / unit - (value % unit < 0 ? 1 : 0)
   }
 
-  private static func decimal(_ value: Int64, unit: Int64, _ digits: Int) -> String {
-    guard digits > 0 else { return "\(floor(value, unit))" }
-    let whole = floor(value, unit)
-    return "\(whole).\(fraction((value - whole * unit) * (second / unit), digits))"
+  private static func decimal(_ value: Int64, unit: Int64, digits: Int) -> String {
+    guard digits > 0 else { return "\(floor(value, unit: unit))" }
+    let whole = floor(value, unit: unit)
+    return "\(whole).\(fraction((value - whole * unit) * (second / unit), digits: digits))"
   }
 
   /// Nanoseconds as that many digits.
-  private static func fraction(_ nanoseconds: Int64, _ digits: Int) -> String {
+  private static func fraction(_ nanoseconds: Int64, digits: Int) -> String {
     let text = String(nanoseconds)
     let all = String(repeating: "0", count: 9 - text.count) + text
     return String((all + String(repeating: "0", count: max(0, digits - 9))).prefix(digits))

@@ -24,7 +24,7 @@ package struct PageDigest: Sendable, Equatable {
 
   /// Returns the digest of the bytes.
   package func callAsFunction(_ bytes: UnsafeRawBufferPointer) -> Int64 {
-    var state = SipState(first, second)
+    var state = SipState(first, second: second)
     let whole = bytes.count & ~7
     for at in stride(from: 0, to: whole, by: 8) {
       state.take(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)))
@@ -43,7 +43,7 @@ private struct SipState {
   private var v2: UInt64
   private var v3: UInt64
 
-  init(_ first: UInt64, _ second: UInt64) {
+  init(_ first: UInt64, second: UInt64) {
     v0 = first ^ 0x736f_6d65_7073_6575
     v1 = second ^ 0x646f_7261_6e64_6f6d
     v2 = first ^ 0x6c79_6765_6e65_7261
@@ -66,17 +66,17 @@ private struct SipState {
   @inline(__always)
   private mutating func round() {
     v0 &+= v1
-    v1 = Self.rotated(v1, 13) ^ v0
-    v0 = Self.rotated(v0, 32)
+    v1 = Self.rotated(v1, bits: 13) ^ v0
+    v0 = Self.rotated(v0, bits: 32)
     v2 &+= v3
-    v3 = Self.rotated(v3, 16) ^ v2
+    v3 = Self.rotated(v3, bits: 16) ^ v2
     v0 &+= v3
-    v3 = Self.rotated(v3, 21) ^ v0
+    v3 = Self.rotated(v3, bits: 21) ^ v0
     v2 &+= v1
-    v1 = Self.rotated(v1, 17) ^ v2
-    v2 = Self.rotated(v2, 32)
+    v1 = Self.rotated(v1, bits: 17) ^ v2
+    v2 = Self.rotated(v2, bits: 32)
   }
 
   @inline(__always)
-  private static func rotated(_ word: UInt64, _ bits: UInt64) -> UInt64 { word << bits | word >> (64 - bits) }
+  private static func rotated(_ word: UInt64, bits: UInt64) -> UInt64 { word << bits | word >> (64 - bits) }
 }

@@ -1,14 +1,14 @@
 /// `limit.budget`: a maximum number of requests in any window of this length (P1).
 package struct RequestBudget: Sendable, Equatable {
-  /// Number of requests, 1 to `mostRequests`.
+  /// Number of requests, 1 to `maxRequests`.
   package var limit: Int
-  /// Length of the window, at least `leastWindow`.
+  /// Length of the window, at least `minWindow`.
   package var window: Duration
 
   /// More than one program sends in a month, and far from any overflow.
-  package static let mostRequests = 1_000_000_000
+  package static let maxRequests = 1_000_000_000
   /// Equal to the minimum of `sync.interval`; for shorter times there is `limit.rate`.
-  package static let leastWindow = Duration.milliseconds(100)
+  package static let minWindow = Duration.milliseconds(100)
 
   /// - Parameters must be within their ranges.
   package init(limit: Int, window: Duration) {
@@ -20,8 +20,8 @@ package struct RequestBudget: Sendable, Equatable {
   package init?(text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].utf8.allSatisfy(\.isDigit),
-      let limit = Int(parts[0]), (1...Self.mostRequests).contains(limit),
-      let window = Duration(text: parts[1]), window >= Self.leastWindow
+      let limit = Int(parts[0]), (1...Self.maxRequests).contains(limit),
+      let window = Duration(text: parts[1]), window >= Self.minWindow
     else { return nil }
     self.init(limit: limit, window: window)
   }

@@ -3,7 +3,7 @@
 package struct Resource: Sendable, Equatable {
   /// The name, which matches `[a-z][a-z0-9_]{0,39}`.
   package var name: String
-  /// Where its records are listed, and how its pages are read.
+  /// The lists of its records, and the way in which their pages are read.
   package var listing: Listing
   /// How the records that changed are asked for; nil if every pull is whole.
   package var since: Since?

@@ -14,7 +14,7 @@ extension Response {
     if let asked = retryAfter(now: now) { return (asked, "Retry-After") }
     guard isRateLimit else { return nil }
     // If there are several limits, the one that ends last applies.
-    let waits = rateLimits("reset").map { $0 < Self.leastMoment ? $0 : $0 - sentAt(now).timeIntervalSince1970 }
+    let waits = rateLimits("reset").map { $0 < Self.minMoment ? $0 : $0 - sentAt(now).timeIntervalSince1970 }
     return waits.max().map { (Self.atMostADay($0), "ratelimit-reset") }
   }
 
@@ -54,5 +54,5 @@ extension Response {
   private static let longest = Int(RetryAfterHold.longest.seconds)
   /// A reset value from this size on is a time in seconds since 1970 (2001-09-09); a smaller one is a number of seconds
   /// from now.
-  private static let leastMoment = 1e9
+  private static let minMoment = 1e9
 }

@@ -5,31 +5,31 @@ extension Resource {
     "character", table: "characters", search: ["name", "species", "type", "origin_name", "location_name"],
     columns: [
       id, text("name"), text("status"), text("species"), text("type"), text("gender"),
-      text("origin_name", "origin", "name"), text("origin_url", "origin", "url"),
-      text("location_name", "location", "name"), text("location_url", "location", "url"),
+      text("origin_name", segments: "origin", "name"), text("origin_url", segments: "origin", "url"),
+      text("location_name", segments: "location", "name"), text("location_url", segments: "location", "url"),
       text("image"), text("url"), text("created"),
     ],
-    list: addresses("character_episodes", "episode"))
+    list: addresses("character_episodes", field: "episode"))
 
   /// Only for configurations that define it, such as those of the demo and the tests.
   package static let location = rickAndMorty(
     "location", table: "locations", search: ["name", "type", "dimension"],
     columns: [id, text("name"), text("type"), text("dimension"), text("url"), text("created")],
-    list: addresses("location_residents", "residents"))
+    list: addresses("location_residents", field: "residents"))
 
   /// The same applies to this one.
   package static let episode = rickAndMorty(
     "episode", table: "episodes", search: ["name", "episode"],
     columns: [id, text("name"), text("air_date"), text("episode"), text("url"), text("created")],
-    list: addresses("episode_characters", "characters"))
+    list: addresses("episode_characters", field: "characters"))
 
   private static let id = Column("id", at: JSONPointer(segments: ["id"]), .integer)
 
-  private static func text(_ name: String, _ segments: String...) -> Column {
+  private static func text(_ name: String, segments: String...) -> Column {
     Column(name, at: JSONPointer(segments: segments.isEmpty ? [name] : segments))
   }
 
-  private static func addresses(_ table: String, _ field: String) -> List {
+  private static func addresses(_ table: String, field: String) -> List {
     List(table: table, at: JSONPointer(segments: [field]), columns: [Column("url", at: JSONPointer())])
   }
 

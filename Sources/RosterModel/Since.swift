@@ -66,7 +66,7 @@ package struct Since: Sendable, Equatable {
   package static let usualWhole = Duration.seconds(86_400)
 
   /// A value at `at`; nil if it has another form.
-  package func mark(_ text: String) -> Mark? { Mark(text, form, zone: zone) }
+  package func mark(_ text: String) -> Mark? { Mark(text, form: form, zone: zone) }
 
   /// The value at which an incremental pull starts (I3.1).
   package func start(of mark: Mark) -> Int64 {
@@ -131,12 +131,12 @@ extension Since {
     let answered = pull.oldest.map { Int64(($0.timeIntervalSince1970).rounded(.down)) * Timestamp.second }
     guard let highest = pull.highest else {
       guard isWhole, path != listing.path, form != .number, let answered else { return .unreadable }
-      return .moves(Mark(answered, like: mark?.text ?? "", form, zone: zone))
+      return .moves(Mark(answered, like: mark?.text ?? "", form: form, zone: zone))
     }
     var next = highest
     if form != .number, let answered {
       let bound = highest.hasZone || zone != nil ? answered : answered - Self.unknownZone
-      if highest.value > bound { next = Mark(bound, like: highest.text, form, zone: zone) }
+      if highest.value > bound { next = Mark(bound, like: highest.text, form: form, zone: zone) }
     }
     if !isWhole, let mark, next.value <= mark.value { return .stays }
     return next == mark ? .stays : .moves(next)
@@ -221,7 +221,7 @@ extension Resource {
   package var askedWhole: Resource {
     guard let since, let from = since.from, let param = since.param else { return self }
     var asked = self
-    asked.listing.set(param, .text(from))
+    asked.listing.set(param, value: .text(from))
     return asked
   }
 
@@ -234,8 +234,8 @@ extension Resource {
     switch start {
     case .mark(let mark):
       guard let value = since.rendered(from: mark) else { return nil }
-      asked.listing.set(param, value)
-    case .token(let token): asked.listing.set(param, .text(since.rendered(token)))
+      asked.listing.set(param, value: value)
+    case .token(let token): asked.listing.set(param, value: .text(since.rendered(token)))
     }
     return asked
   }
@@ -266,7 +266,7 @@ extension Since {
     let isKnown = mark.hasZone || zone != nil
     let text: String
     switch form {
-    case nil: text = Mark(start, like: mark.text, self.form, zone: zone).text
+    case nil: text = Mark(start, like: mark.text, form: self.form, zone: zone).text
     case "date": text = Timestamp.day(of: start)
     case .some(let form):
       guard isKnown, let form = Form(rawValue: String(form)) else { return nil }
@@ -291,7 +291,7 @@ extension String {
 
 extension Listing {
   /// Sets a parameter: another one of that name is replaced.
-  mutating func set(_ place: Resource.RequestPlace, _ value: JSONValue) {
+  mutating func set(_ place: Resource.RequestPlace, value: JSONValue) {
     switch place {
     case .query(let name):
       query.removeAll { $0.name == name }

@@ -34,7 +34,7 @@ extension SyncRecord {
 
 extension DaemonStatus.Current {
   /// The status of the running sync with the current counters.
-  package init(_ record: SyncRecord, _ counts: Tally.Counts, _ phase: Phase) {
+  package init(_ record: SyncRecord, counts: Tally.Counts, phase: Phase) {
     self.init(id: record.id, startedAt: record.startedAt, phase: phase)
     take(counts)
     pagesDone = counts.pagesDone

@@ -39,6 +39,10 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   package var refreshes = 0
   /// Number of body bytes as received.
   package var bytes = 0
+  /// Number of requested lists of children. It is not in the JSON.
+  package var lists = 0
+  /// Number of them that failed or vanished. It is not in the JSON.
+  package var listsFailed = 0
   /// Exit code that `rosterd sync` would have had.
   @OrNull package var exit: Int32?
   /// Reason for the failure, or for an incomplete result; null if all is well.

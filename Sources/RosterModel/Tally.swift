@@ -52,6 +52,20 @@ package final class Tally: Sendable {
       resources[index].records += records
     }
 
+    /// Counts a list of a child as done.
+    package mutating func ended(_ resource: String, hasFailed: Bool) {
+      guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
+      resources[index].listsDone = (resources[index].listsDone ?? 0) + 1
+    }
+
+    /// Begins the lists of a child.
+    package mutating func beginLists(_ resource: String, _ number: Int) {
+      guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
+      resources[index].kind = .each
+      resources[index].listsDone = 0
+      resources[index].listsTotal = number
+    }
+
     /// Resets a resource that is pulled again from its first page.
     package mutating func restart(_ resource: String, _ kind: DaemonStatus.PulledResource.Kind = .whole) {
       guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }

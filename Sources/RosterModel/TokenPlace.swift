@@ -35,7 +35,7 @@ package struct TokenPlace: Sendable, Hashable {
   }
 
   /// The token alone is the value by default.
-  package init(_ carrier: Carrier, _ name: String, before: String = "", after: String = "") {
+  package init(_ carrier: Carrier, name: String, before: String = "", after: String = "") {
     self.carrier = carrier
     self.name = name
     self.before = before
@@ -58,9 +58,9 @@ package struct TokenPlace: Sendable, Hashable {
   package static let placeholder = "{access_token}"
 
   /// The Bearer scheme (RFC 6750 §2.1).
-  package static let bearer = TokenPlace(.header, "Authorization", before: "Bearer ")
+  package static let bearer = TokenPlace(.header, name: "Authorization", before: "Bearer ")
   /// The Basic scheme (RFC 7617): the token is the encoded user and password.
-  package static let basic = TokenPlace(.header, "Authorization", before: "Basic ")
+  package static let basic = TokenPlace(.header, name: "Authorization", before: "Basic ")
 
   private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 }

@@ -37,7 +37,7 @@ package struct CopyText {
     case .boolean(let flag): bytes.append(UInt8(ascii: flag ? "t" : "f"))
     case .text(let text): if escape(text, isKey: isKey) { replaced += 1 }
     case .json(let json):
-      var scan = JSONText(json)
+      var scan = JSONBText(json)
       let isReplaced = scan.sanitise()
       let isBroken = scan.sanitised.withUnsafeBufferPointer { escape($0, isKey: false) }
       if isReplaced || isBroken { replaced += 1 }
@@ -57,14 +57,14 @@ package struct CopyText {
       while index < text.count, Self.isPlain(text[index]) { index += 1 }
       if index > start { bytes.append(contentsOf: text[start..<index]) }
       guard index < text.count else { break }
-      index += special(text, index, isKey: isKey, &isReplaced)
+      index += special(text, index: index, isKey: isKey, isReplaced: &isReplaced)
     }
     return isReplaced
   }
 
   /// Writes the escape of the character at `index`, and returns the character's length.
   private mutating func special(
-    _ text: UnsafeBufferPointer<UInt8>, _ index: Int, isKey: Bool, _ isReplaced: inout Bool
+    _ text: UnsafeBufferPointer<UInt8>, index: Int, isKey: Bool, isReplaced: inout Bool
   ) -> Int {
     switch text[index] {
     case Self.backslash: bytes += [Self.backslash, Self.backslash]

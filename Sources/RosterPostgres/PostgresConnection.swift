@@ -67,7 +67,7 @@ package final class PostgresConnection {
   }
 
   /// Runs COPY … FROM STDIN with the bytes that `write` hands over.
-  package func copy(_ sql: String, _ write: (@escaping ([UInt8]) throws -> Void) throws -> Void) throws {
+  package func copy(_ sql: String, write: (@escaping ([UInt8]) throws -> Void) throws -> Void) throws {
     guard PQsendQuery(handle, sql) == 1 else { throw lost() }
     _ = try results()
     do { try write(put) } catch {
@@ -152,7 +152,7 @@ package final class PostgresConnection {
       switch PQresultStatus(result) {
       case PGRES_TUPLES_OK: rows = Self.rows(result)
       case PGRES_COPY_IN: return []
-      case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE: failure = failure ?? PostgresFailure(result, server)
+      case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE: failure = failure ?? PostgresFailure(result, server: server)
       default: break
       }
     }
@@ -200,7 +200,7 @@ package final class PostgresConnection {
 
   private var message: String { PQerrorMessage(handle).map { String(cString: $0) } ?? "" }
 
-  private func lost() -> Failure { PostgresFailure.lost(message, server) }
+  private func lost() -> Failure { PostgresFailure.lost(message, server: server) }
 
   private static func rows(_ result: OpaquePointer) -> [[String?]] {
     (0..<PQntuples(result)).map { row in
@@ -232,13 +232,13 @@ package struct PostgresTarget: Sendable, Equatable {
   /// - Throws: `Failure` (78) without any part of the text, since each may be a part of the password (D7.5).
   package init(_ text: String, from source: String = "--to") throws(Failure) {
     guard !Self.endsUserEarly(text) else {
-      throw Self.unreadable(source, "the user or the password has a character that must be escaped")
+      throw Self.unreadable(source, cause: "the user or the password has a character that must be escaped")
     }
     var message: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(text, &message) else {
       let cause = message.map { String(cString: $0) } ?? "out of memory"
       PQfreemem(message)
-      throw Self.unreadable(source, Self.unquoted(cause))
+      throw Self.unreadable(source, cause: Self.unquoted(cause))
     }
     defer { PQconninfoFree(options) }
     var known: [String: String] = [:]
@@ -248,7 +248,7 @@ package struct PostgresTarget: Sendable, Equatable {
       next += 1
     }
     guard known["port"]?.utf8.allSatisfy(Self.isOfPorts) != false else {
-      throw Self.unreadable(source, "the port is not a number")
+      throw Self.unreadable(source, cause: "the port is not a number")
     }
     words = known.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.word($0.value))" }.joined(separator: " ")
     hasPassword = known["password"] != nil || known["sslpassword"] != nil
@@ -276,7 +276,7 @@ package struct PostgresTarget: Sendable, Equatable {
     return line.contains("\"") ? line.prefix { $0 != "\"" } + "…" : line
   }
 
-  private static func unreadable(_ source: String, _ cause: String) -> Failure {
+  private static func unreadable(_ source: String, cause: String) -> Failure {
     Failure(
       .configuration, step: "read the connection URL", subject: source, cause: cause,
       hint: "write postgresql://USER@HOST/DATABASE, with %25 for %, %40 for @, %2F for / in its parts")

@@ -10,7 +10,7 @@ package struct PostgresFailure: Error, Sendable, Equatable {
   /// The server without user and password.
   let server: String
 
-  init(_ result: OpaquePointer, _ server: String) {
+  init(_ result: OpaquePointer, server: String) {
     func field(_ code: Character) -> String? {
       code.asciiValue.flatMap { PQresultErrorField(result, Int32($0)) }.map { String(cString: $0) }
     }
@@ -62,7 +62,7 @@ package struct PostgresFailure: Error, Sendable, Equatable {
         : "see that the server runs and accepts connections from this machine (pg_hba.conf)")
   }
 
-  static func lost(_ message: String, _ server: String) -> Failure {
+  static func lost(_ message: String, server: String) -> Failure {
     Failure(
       .unreachable, step: "write to PostgreSQL", subject: server,
       cause: message.isEmpty ? "the connection was lost" : oneLine(message),

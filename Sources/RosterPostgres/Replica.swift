@@ -144,7 +144,7 @@ package final class Replica {
   }
 
   /// Makes what the server reports a `Failure`.
-  func failing<Result>(_ step: String, _ body: () throws -> Result) throws -> Result {
+  func failing<Result>(_ step: String, body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as PostgresFailure { throw error.failure(step) }
   }
 }

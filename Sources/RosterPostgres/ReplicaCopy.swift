@@ -30,7 +30,7 @@ extension Replica {
   ///   - rows: Hands over the rows of a table, within the scope.
   ///   - ids: Hands over the ids of the changed records of a resource.
   package func stage(
-    _ batch: Batch, _ scope: Scope, isRemade: Bool,
+    _ batch: Batch, scope: Scope, isRemade: Bool,
     rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void,
     ids: (String, (Int64) throws -> Void) throws -> Void
   ) throws -> Staged {
@@ -38,10 +38,10 @@ extension Replica {
     if known == nil { try makeSchema() }
     var staged = Staged(batch: batch, scope: scope, isNew: isRemade || known?.fits(batch) != true, replaced: 0)
     if staged.isNew {
-      staged.replaced = try fill(batch, rows)
+      staged.replaced = try fill(batch, rows: rows)
     } else {
-      staged.replaced = try stageRows(batch, scope, rows) + (scope == .whole ? 0 : known?.replaced ?? 0)
-      staged.scopes = try stageIDs(scope, ids)
+      staged.replaced = try stageRows(batch, scope: scope, rows: rows) + (scope == .whole ? 0 : known?.replaced ?? 0)
+      staged.scopes = try stageIDs(scope, ids: ids)
     }
     return staged
   }
@@ -79,12 +79,12 @@ extension Replica {
   // MARK: Into the tables that are there
 
   private func stageRows(
-    _ batch: Batch, _ scope: Scope, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
+    _ batch: Batch, scope: Scope, rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
   ) throws -> Int {
     var replaced = 0
-    for (index, table) in batch.tables.enumerated() where isConcerned(table, scope) {
+    for (index, table) in batch.tables.enumerated() where isConcerned(table, scope: scope) {
       try connection.run(sql.stage(table, as: staged(index)))
-      replaced += try copy(table, into: quoted(staged(index)), rows)
+      replaced += try copy(table, into: quoted(staged(index)), rows: rows)
       // Without statistics the server expects thousands of rows, and reads the whole table for one.
       try connection.run("ANALYZE \(quoted(staged(index)))")
     }
@@ -93,12 +93,12 @@ extension Replica {
 
   /// The tables stay: grants, views, indexes and foreign keys of users are not touched.
   private func merge(_ all: Staged) throws {
-    let tables = all.batch.tables.enumerated().filter { isConcerned($0.element, all.scope) }
-    for (index, table) in tables.reversed() { try remove(table, index, all) }
+    let tables = all.batch.tables.enumerated().filter { isConcerned($0.element, scope: all.scope) }
+    for (index, table) in tables.reversed() { try remove(table, index: index, all: all) }
     for (index, table) in tables { try connection.run(sql.upsert(table, staged: staged(index))) }
   }
 
-  private func isConcerned(_ table: ReplicaTable, _ scope: Scope) -> Bool {
+  private func isConcerned(_ table: ReplicaTable, scope: Scope) -> Bool {
     guard case .changed(let resources) = scope else { return true }
     return switch table.role {
     case .records(let resource), .elements(let resource, _, _): resources.contains(resource)
@@ -109,7 +109,7 @@ extension Replica {
   private func staged(_ index: Int) -> String { "staged_\(index)" }
 
   /// Temporary tables with the ids of the changed records, by resource.
-  private func stageIDs(_ scope: Scope, _ ids: (String, (Int64) throws -> Void) throws -> Void) throws -> [String:
+  private func stageIDs(_ scope: Scope, ids: (String, (Int64) throws -> Void) throws -> Void) throws -> [String:
     String]
   {
     guard case .changed(let resources) = scope else { return [:] }
@@ -121,9 +121,9 @@ extension Replica {
       try connection.copy("COPY \(name) FROM STDIN") { put in
         try ids(resource) { id in
           text.append([.integer(id)])
-          if text.bytes.count >= Self.portion { try Self.flush(&text, put) }
+          if text.bytes.count >= Self.portion { try Self.flush(&text, put: put) }
         }
-        try Self.flush(&text, put)
+        try Self.flush(&text, put: put)
       }
       try connection.run("ANALYZE \(name)")
       names[resource] = name
@@ -131,30 +131,30 @@ extension Replica {
     return names
   }
 
-  private func remove(_ table: ReplicaTable, _ index: Int, _ all: Staged) throws {
+  private func remove(_ table: ReplicaTable, index: Int, all: Staged) throws {
     switch table.role {
     case .appended where all.scope != .whole:
       let oldest = table.name == "changes" ? all.batch.oldest.change : all.batch.oldest.sync
       try connection.run("DELETE FROM \(sql.name(table.name)) \(oldest.map { "WHERE id < \($0)" } ?? "")")
     case .records(let resource), .elements(let resource, _, _):
-      try delete(table, index, ids: all.scopes[resource])
-    case .whole, .appended: try delete(table, index, ids: nil)
+      try delete(table, index: index, ids: all.scopes[resource])
+    case .whole, .appended: try delete(table, index: index, ids: nil)
     }
   }
 
-  private func delete(_ table: ReplicaTable, _ index: Int, ids: String?) throws {
+  private func delete(_ table: ReplicaTable, index: Int, ids: String?) throws {
     for statement in sql.delete(table, staged: staged(index), ids: ids) { try connection.run(statement) }
   }
 
   // MARK: Into new tables
 
-  private func fill(_ batch: Batch, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws
+  private func fill(_ batch: Batch, rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws
     -> Int
   {
     var replaced = 0
     for (index, table) in batch.tables.enumerated() {
       try connection.run(sql.create(table, as: made(index)))
-      replaced += try copy(table, into: sql.name(made(index)), rows)
+      replaced += try copy(table, into: sql.name(made(index)), rows: rows)
     }
     return replaced
   }
@@ -187,20 +187,20 @@ extension Replica {
   private static let portion = 1 << 18
 
   private func copy(
-    _ table: ReplicaTable, into name: String, _ rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
+    _ table: ReplicaTable, into name: String, rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
   ) throws -> Int {
     var text = CopyText(table)
     try connection.copy("COPY \(name) (\(sql.list(table.columns.map(\.name)))) FROM STDIN") { put in
       try rows(table) { row in
         text.append(row)
-        if text.bytes.count >= Self.portion { try Self.flush(&text, put) }
+        if text.bytes.count >= Self.portion { try Self.flush(&text, put: put) }
       }
-      try Self.flush(&text, put)
+      try Self.flush(&text, put: put)
     }
     return text.replaced
   }
 
-  private static func flush(_ text: inout CopyText, _ put: ([UInt8]) throws -> Void) throws {
+  private static func flush(_ text: inout CopyText, put: ([UInt8]) throws -> Void) throws {
     guard !text.bytes.isEmpty else { return }
     try put(text.bytes)
     text.removeRows()

@@ -18,7 +18,7 @@ struct TableSwap {
     try connection.run("SET LOCAL lock_timeout = '2s'; SAVEPOINT swap")
     for attempt in 1... {
       do {
-        try exchange(tables, old, views)
+        try exchange(tables, old: old, views: views)
         break
       } catch let error as PostgresFailure where error.isLocked && attempt < Self.attempts {
         try connection.run("ROLLBACK TO swap")
@@ -31,7 +31,7 @@ struct TableSwap {
 
   private func exchange(
     _ tables: [(made: String, table: ReplicaTable, constraints: [(name: String, definition: String)])],
-    _ old: [String], _ views: [View]
+    old: [String], views: [View]
   ) throws {
     for view in views.reversed() { try connection.run(view.drop) }
     if !old.isEmpty { try connection.run("DROP TABLE \(old.map(sql.name).joined(separator: ", "))") }

@@ -67,7 +67,7 @@ final class Backend: Sendable {
   }
 
   /// Keeps the rest of a stalled answer until it is released.
-  func stall(_ id: Int, _ seen: Seen, resume: @escaping Resume) {
+  func stall(_ id: Int, seen: Seen, resume: @escaping Resume) {
     update { state in
       if state.active[id] != nil { state.held[id] = Held(seen: seen, resume: resume) }
     }

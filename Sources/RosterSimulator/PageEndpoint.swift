@@ -16,8 +16,8 @@ enum PageEndpoint {
   static let noID = #"{"error":"Hey! you must provide an id"}"#
 
   /// The page with this number, from 1; 404 after the last one.
-  static func page(_ page: Int, of characters: [Character], _ distortion: Distortion = Distortion()) -> Response {
-    list("character", page, count: characters.count, distortion) { json, index in
+  static func page(_ page: Int, of characters: [Character], distortion: Distortion = Distortion()) -> Response {
+    list("character", page: page, count: characters.count, distortion: distortion) { json, index in
       if let record = distortion.records[index % pageSize] {
         json.raw(record.utf8)
       } else {
@@ -28,7 +28,7 @@ enum PageEndpoint {
 
   /// A page of any kind of record; `write` writes the record at an index.
   static func list(
-    _ name: String, _ page: Int, count: Int, _ distortion: Distortion = Distortion(),
+    _ name: String, page: Int, count: Int, distortion: Distortion = Distortion(),
     writing write: (inout JSONWriter, Int) -> Void
   ) -> Response {
     let pages = distortion.pages ?? pageCount(count)
@@ -40,8 +40,8 @@ enum PageEndpoint {
       json.object { json in
         json.member("count", distortion.count ?? count)
         json.member("pages", pages)
-        json.member("next", link(name, page + 1, of: pages))
-        json.member("prev", link(name, page - 1, of: pages))
+        json.member("next", link(name, page: page + 1, of: pages))
+        json.member("prev", link(name, page: page - 1, of: pages))
       }
       json.name("results")
       json.list { json in for index in start..<min(start + pageSize, count) { write(&json, index) } }
@@ -76,7 +76,7 @@ enum PageEndpoint {
 
   static func pageCount(_ characters: Int) -> Int { (characters + pageSize - 1) / pageSize }
 
-  private static func link(_ name: String, _ page: Int, of pages: Int) -> String? {
+  private static func link(_ name: String, page: Int, of pages: Int) -> String? {
     (1...max(pages, 1)).contains(page) ? "\(Characters.publicURL)/\(name)?page=\(page)" : nil
   }
 }

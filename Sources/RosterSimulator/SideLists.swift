@@ -36,8 +36,8 @@ package struct SideLists: Sendable {
       // The real API answers page 1 if the page is not a number.
       let page = found.2.flatMap { Form(Array($0.utf8))["page"] }.flatMap { Int($0) } ?? 1
       return found.1 == "location"
-        ? PageEndpoint.list("location", max(page, 1), count: Self.locationCount, writing: writeLocation)
-        : PageEndpoint.list("episode", max(page, 1), count: Self.episodeCount, writing: writeEpisode)
+        ? PageEndpoint.list("location", page: max(page, 1), count: Self.locationCount, writing: writeLocation)
+        : PageEndpoint.list("episode", page: max(page, 1), count: Self.episodeCount, writing: writeEpisode)
     }
     guard let found = request.url.wholeMatch(of: /\/api\/(location|episode)\/(.+)/) else { return nil }
     return found.1 == "location"
@@ -52,7 +52,7 @@ package struct SideLists: Sendable {
 
   // MARK: What they are
 
-  private func writeLocation(_ json: inout JSONWriter, _ index: Int) {
+  private func writeLocation(_ json: inout JSONWriter, index: Int) {
     let location = locations[index]
     let url = "\(Characters.publicURL)/location/\(index + 1)"
     json.object { json in
@@ -60,13 +60,13 @@ package struct SideLists: Sendable {
       json.member("name", location.name)
       json.member("type", location.kind)
       json.member("dimension", location.dimension)
-      write(inhabitants[url] ?? [], as: "residents", &json)
+      write(inhabitants[url] ?? [], as: "residents", json: &json)
       json.member("url", url)
       json.member("created", Self.created)
     }
   }
 
-  private func writeEpisode(_ json: inout JSONWriter, _ index: Int) {
+  private func writeEpisode(_ json: inout JSONWriter, index: Int) {
     let url = "\(Characters.publicURL)/episode/\(index + 1)"
     let (season, number) = (index / Self.perSeason + 1, index % Self.perSeason + 1)
     json.object { json in
@@ -74,13 +74,13 @@ package struct SideLists: Sendable {
       json.member("name", "The \(Self.occasions[index % Self.occasions.count]) of \(locations[index].name)")
       json.member("air_date", "\(Self.months[number - 1]) \(season * number % 28 + 1), \(2013 + season)")
       json.member("episode", "S\(season < 10 ? "0" : "")\(season)E\(number < 10 ? "0" : "")\(number)")
-      write(inhabitants[url] ?? [], as: "characters", &json)
+      write(inhabitants[url] ?? [], as: "characters", json: &json)
       json.member("url", url)
       json.member("created", Self.created)
     }
   }
 
-  private func write(_ addresses: [String], as name: String, _ json: inout JSONWriter) {
+  private func write(_ addresses: [String], as name: String, json: inout JSONWriter) {
     json.name(name)
     json.list { json in for address in addresses { json.value(address) } }
   }

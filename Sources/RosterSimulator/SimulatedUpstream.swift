@@ -39,7 +39,8 @@ struct SimulatedUpstream {
     if let instead = faults.answer {
       response = instead
     } else if !faults.drop {
-      response = target == .token ? grant(request, now: now) : answer(seen, request, faults.page, now: now)
+      response =
+        target == .token ? grant(request, now: now) : answer(seen, request: request, distortion: faults.page, now: now)
     }
     seen.status = faults.drop ? nil : response.status
     counts.note(seen)
@@ -68,7 +69,7 @@ struct SimulatedUpstream {
   }
 
   private mutating func answer(
-    _ seen: Seen, _ request: Request, _ distortion: PageEndpoint.Distortion, now: Date
+    _ seen: Seen, request: Request, distortion: PageEndpoint.Distortion, now: Date
   ) -> Response {
     guard tokens.admit(request, now: now) else {
       let challenge = Request.Header("WWW-Authenticate", #"Bearer error="invalid_token""#)
@@ -76,7 +77,7 @@ struct SimulatedUpstream {
     }
     switch seen.target {
     case .page(let page):
-      return validated(PageEndpoint.page(page, of: scenario.characters, distortion), for: seen)
+      return validated(PageEndpoint.page(page, of: scenario.characters, distortion: distortion), for: seen)
     case .characters(let ids): return PageEndpoint.characters(ids, of: scenario.characters)
     default: return scenario.beside(request) ?? Response(status: 404, body: Array(PageEndpoint.nothingHere.utf8))
     }

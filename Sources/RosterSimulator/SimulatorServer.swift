@@ -130,7 +130,7 @@ private struct Delivery: Sendable {
     switch plan.cut?.ending {
     case .reset: reset()
     case .stall:
-      backend.stall(id, plan.seen) {
+      backend.stall(id, seen: plan.seen) {
         channel.eventLoop.execute {
           if cut == .nothing { sendHead() }
           sendBody(plan.response.body[(cut == .half ? half : 0)...])

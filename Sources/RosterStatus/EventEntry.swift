@@ -57,6 +57,10 @@ package final class EventEntry: Sendable {
       if let total = event.pagesTotal { json.member("pages_total", total) }
       if let attempt = event.attempt { json.member("attempt", attempt) }
       if let isFresh = event.isFresh { json.member("fresh", isFresh) }
+      if let of = event.of {
+        json.name("of")
+        json.raw(of.utf8)
+      }
       if let reason = event.reason { json.member("reason", reason) }
       if let delay = event.delaySeconds { json.member("delay_seconds", delay) }
       if let report = event.report {

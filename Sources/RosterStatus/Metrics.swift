@@ -78,21 +78,23 @@ package final class Metrics: Sendable {
   func text(_ gauges: Gauges) -> String {
     let counts = counts.withLock { $0 }
     var text = PrometheusText()
-    text.counters("rosterd_syncs_total", "Syncs that ended, by outcome.", by: "outcome", counts.syncs)
+    text.counters("rosterd_syncs_total", help: "Syncs that ended, by outcome.", by: "outcome", values: counts.syncs)
     text.counters(
-      "rosterd_requests_total", "Requests for pages and records by status code; error: no answer.", by: "code",
-      counts.requests)
-    text.counters("rosterd_retries_total", "Requests sent again, by reason.", by: "reason", counts.retries)
+      "rosterd_requests_total", help: "Requests for pages and records by status code; error: no answer.", by: "code",
+      values: counts.requests)
     text.counters(
-      "rosterd_token_refreshes_total", "Token requests: refreshed, or the reason of the failure.", by: "outcome",
-      counts.refreshes)
+      "rosterd_retries_total", help: "Requests sent again, by reason.", by: "reason", values: counts.retries)
     text.counters(
-      "rosterd_missed_total", "Records that incremental pulls had missed and a whole pull found.", by: "resource",
-      counts.missed)
-    text.metric("rosterd_received_bytes_total", .counter, "Body bytes received from upstream.")
-    text.sample("rosterd_received_bytes_total", [], Double(counts.received))
-    text.histogram("rosterd_sync_duration_seconds", "How long syncs took.", counts.syncSeconds)
-    text.histogram("rosterd_request_duration_seconds", "How long single requests took.", counts.requestSeconds)
+      "rosterd_token_refreshes_total", help: "Token requests: refreshed, or the reason of the failure.", by: "outcome",
+      values: counts.refreshes)
+    text.counters(
+      "rosterd_missed_total", help: "Records that incremental pulls had missed and a whole pull found.", by: "resource",
+      values: counts.missed)
+    text.metric("rosterd_received_bytes_total", kind: .counter, help: "Body bytes received from upstream.")
+    text.sample("rosterd_received_bytes_total", labels: [], value: Double(counts.received))
+    text.histogram("rosterd_sync_duration_seconds", help: "How long syncs took.", histogram: counts.syncSeconds)
+    text.histogram(
+      "rosterd_request_duration_seconds", help: "How long single requests took.", histogram: counts.requestSeconds)
     text.gauges(gauges)
     text.process(.now, start: gauges.processStart)
     return text.text
@@ -116,57 +118,70 @@ extension Metrics.Counts {
 
 extension PrometheusText {
   fileprivate mutating func gauges(_ gauges: Metrics.Gauges) {
-    metric("rosterd_records", .gauge, "Records in the snapshot, by resource.")
-    for (resource, records) in gauges.records { sample("rosterd_records", [("resource", resource)], Double(records)) }
-    metric("rosterd_validators_trusted", .gauge, "1 if the validators of the resource are used, 0 if they lied.")
-    for (resource, isTrusted) in gauges.trusted {
-      sample("rosterd_validators_trusted", [("resource", resource)], isTrusted ? 1 : 0)
+    metric("rosterd_records", kind: .gauge, help: "Records in the snapshot, by resource.")
+    for (resource, records) in gauges.records {
+      sample("rosterd_records", labels: [("resource", resource)], value: Double(records))
     }
     metric(
-      "rosterd_whole_timestamp_seconds", .gauge,
-      "When a whole pull was last published or verified, by resource; only those with since.")
-    for (resource, time) in gauges.whole { sample("rosterd_whole_timestamp_seconds", [("resource", resource)], time) }
-    gauge("rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0: never.", gauges.snapshot)
-    gauge("rosterd_verified_timestamp_seconds", "When the last good sync ended; 0: none did.", gauges.verified)
+      "rosterd_validators_trusted", kind: .gauge, help: "1 if the validators of the resource are used, 0 if they lied.")
+    for (resource, isTrusted) in gauges.trusted {
+      sample("rosterd_validators_trusted", labels: [("resource", resource)], value: isTrusted ? 1 : 0)
+    }
+    metric(
+      "rosterd_whole_timestamp_seconds", kind: .gauge,
+      help: "When a whole pull was last published or verified, by resource; only those with since.")
+    for (resource, time) in gauges.whole {
+      sample("rosterd_whole_timestamp_seconds", labels: [("resource", resource)], value: time)
+    }
+    gauge(
+      "rosterd_snapshot_timestamp_seconds", help: "When the snapshot was published; 0: never.", value: gauges.snapshot)
+    gauge(
+      "rosterd_verified_timestamp_seconds", help: "When the last good sync ended; 0: none did.", value: gauges.verified)
     if let next = gauges.nextSync {
-      gauge("rosterd_next_sync_timestamp_seconds", "When the next sync starts; absent while one runs.", next)
+      gauge(
+        "rosterd_next_sync_timestamp_seconds", help: "When the next sync starts; absent while one runs.", value: next)
     }
     if let held = gauges.heldUntil {
       gauge(
-        "rosterd_held_until_timestamp_seconds", "Upstream wants no request before; absent while it takes them.", held)
+        "rosterd_held_until_timestamp_seconds", help: "Upstream wants no request before; absent while it takes them.",
+        value: held)
     }
     if let (used, limit) = gauges.budget {
-      gauge("rosterd_budget_used", "Requests of the last window of limit.budget.", Double(used))
-      gauge("rosterd_budget_limit", "Requests that limit.budget permits in its window.", Double(limit))
+      gauge("rosterd_budget_used", help: "Requests of the last window of limit.budget.", value: Double(used))
+      gauge("rosterd_budget_limit", help: "Requests that limit.budget permits in its window.", value: Double(limit))
     }
     if let expiry = gauges.tokenExpiry {
-      gauge("rosterd_token_expiry_timestamp_seconds", "When the access token expires; absent if not known.", expiry)
+      gauge(
+        "rosterd_token_expiry_timestamp_seconds", help: "When the access token expires; absent if not known.",
+        value: expiry)
     }
     if let end = gauges.certificateEnd {
       gauge(
         "rosterd_client_certificate_expiry_timestamp_seconds",
-        "When the client certificate expires; absent without one.", end)
+        help: "When the client certificate expires; absent without one.", value: end)
     }
-    metric("rosterd_state", .gauge, "1 for the current state, 0 for the others.")
+    metric("rosterd_state", kind: .gauge, help: "1 for the current state, 0 for the others.")
     for state in DaemonStatus.State.allCases {
-      sample("rosterd_state", [("state", state.rawValue)], state == gauges.state ? 1 : 0)
+      sample("rosterd_state", labels: [("state", state.rawValue)], value: state == gauges.state ? 1 : 0)
     }
-    gauge("rosterd_sync_pages_done", "Pages that the running sync has; 0 between syncs.", Double(gauges.pagesDone))
-    gauge("rosterd_sync_pages", "Pages of the running sync; 0 between syncs.", Double(gauges.pages))
-    metric("rosterd_build_info", .gauge, "The version, as a label.")
-    sample("rosterd_build_info", [("version", gauges.version)], 1)
+    gauge(
+      "rosterd_sync_pages_done", help: "Pages that the running sync has; 0 between syncs.",
+      value: Double(gauges.pagesDone))
+    gauge("rosterd_sync_pages", help: "Pages of the running sync; 0 between syncs.", value: Double(gauges.pages))
+    metric("rosterd_build_info", kind: .gauge, help: "The version, as a label.")
+    sample("rosterd_build_info", labels: [("version", gauges.version)], value: 1)
   }
 
   fileprivate mutating func process(_ facts: ProcessFacts, start: Double) {
-    gauge("process_resident_memory_bytes", "Resident memory.", Double(facts.residentBytes))
-    metric("process_cpu_seconds_total", .counter, "User and system CPU time.")
-    sample("process_cpu_seconds_total", [], facts.cpuSeconds)
-    gauge("process_start_time_seconds", "When the process started, since 1970.", start)
-    gauge("process_open_fds", "Open file descriptors.", Double(facts.openDescriptors))
+    gauge("process_resident_memory_bytes", help: "Resident memory.", value: Double(facts.residentBytes))
+    metric("process_cpu_seconds_total", kind: .counter, help: "User and system CPU time.")
+    sample("process_cpu_seconds_total", labels: [], value: facts.cpuSeconds)
+    gauge("process_start_time_seconds", help: "When the process started, since 1970.", value: start)
+    gauge("process_open_fds", help: "Open file descriptors.", value: Double(facts.openDescriptors))
   }
 
-  private mutating func gauge(_ name: String, _ help: String, _ value: Double) {
-    metric(name, .gauge, help)
-    sample(name, [], value)
+  private mutating func gauge(_ name: String, help: String, value: Double) {
+    metric(name, kind: .gauge, help: help)
+    sample(name, labels: [], value: value)
   }
 }

@@ -156,7 +156,7 @@ enum OpenAPI {
         "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
     },
     "/healthz": {
-      "get": {"operationId": "getHealth", "summary": "200 while the daemon's loop is alive and a sync that runs moves.",
+      "get": {"operationId": "getHealth", "summary": "200 while the daemon's loop is alive and a running sync makes progress.",
         "responses": {"200": {"$ref": "#/components/responses/OK"}, "default": {"$ref": "#/components/responses/Problem"},
           "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
           "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},

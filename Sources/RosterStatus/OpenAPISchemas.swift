@@ -83,7 +83,7 @@ enum OpenAPISchemas {
         "pages": {"$ref": "#/components/schemas/Count"},
         "proof": {"description": "What proves that its last pull was whole.", "enum": ["count", "end", "since", "weak", null]},
         "absent": {"$ref": "#/components/schemas/Count"},
-        "validators": {"description": "distrusted: one was given again for other records. trusted also if upstream sends none.", "enum": ["trusted", "distrusted"]},
+        "validators": {"description": "distrusted: upstream sent the same validator for different records. trusted also if upstream sends none.", "enum": ["trusted", "distrusted"]},
         "distrusted_since": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "whole_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "missed": {"type": ["integer", "null"]}}},

@@ -6,32 +6,34 @@ struct PrometheusText {
 
   private(set) var text = ""
 
-  mutating func metric(_ name: String, _ kind: Kind, _ help: String) {
+  mutating func metric(_ name: String, kind: Kind, help: String) {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
   }
 
-  mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Double) {
+  mutating func sample(_ name: String, labels: [(String, String)], value: Double) {
     let pairs = labels.map { "\($0)=\"\(Self.escape($1))\"" }.joined(separator: ",")
     text += labels.isEmpty ? name : "\(name){\(pairs)}"
     text += " \(Self.number(value))\n"
   }
 
   /// A counter with one label. The samples are ordered by the label's values.
-  mutating func counters(_ name: String, _ help: String, by label: String, _ values: [String: Int]) {
-    metric(name, .counter, help)
-    for (value, count) in values.sorted(by: { $0.key < $1.key }) { sample(name, [(label, value)], Double(count)) }
+  mutating func counters(_ name: String, help: String, by label: String, values: [String: Int]) {
+    metric(name, kind: .counter, help: help)
+    for (value, count) in values.sorted(by: { $0.key < $1.key }) {
+      sample(name, labels: [(label, value)], value: Double(count))
+    }
   }
 
-  mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram) {
-    metric(name, .histogram, help)
+  mutating func histogram(_ name: String, help: String, histogram: Histogram) {
+    metric(name, kind: .histogram, help: help)
     var total = 0
     for (bound, count) in zip(histogram.bounds, histogram.counts) {
       total += count
-      sample("\(name)_bucket", [("le", Self.number(bound))], Double(total))
+      sample("\(name)_bucket", labels: [("le", Self.number(bound))], value: Double(total))
     }
-    sample("\(name)_bucket", [("le", "+Inf")], Double(histogram.count))
-    sample("\(name)_sum", [], histogram.sum)
-    sample("\(name)_count", [], Double(histogram.count))
+    sample("\(name)_bucket", labels: [("le", "+Inf")], value: Double(histogram.count))
+    sample("\(name)_sum", labels: [], value: histogram.sum)
+    sample("\(name)_count", labels: [], value: Double(histogram.count))
   }
 
   /// Writes whole numbers without a fraction, like Prometheus' own clients.

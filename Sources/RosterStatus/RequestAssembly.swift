@@ -49,16 +49,17 @@ struct RequestAssembly {
   /// Call this when the parser has seen all bytes that have arrived.
   mutating func settled() -> Action {
     guard case .head(let count) = state, count > limits.head else { return .wait }
-    return refuse(431, tooLong)
+    return refuse(431, detail: tooLong)
   }
 
   /// `named` is true if the request has exactly one Host field, which HTTP/1.1 requires (RFC 9112 §3.2).
   mutating func head(_ request: StatusRequest, named: Bool) -> Action {
     guard case .head(let count) = state else { return .wait }
-    if count > limits.head { return refuse(431, tooLong) }
-    if !named { return refuse(400, "the request has not exactly one Host field (RFC 9112 section 3.2)") }
+    if count > limits.head { return refuse(431, detail: tooLong) }
+    if !named { return refuse(400, detail: "the request has not exactly one Host field (RFC 9112 section 3.2)") }
     if !request.isFramedWell {
-      return refuse(400, "the end of the body is not clear: only chunked, alone, is accepted (RFC 9112 section 6.3)")
+      return refuse(
+        400, detail: "the end of the body is not clear: only chunked, alone, is accepted (RFC 9112 section 6.3)")
     }
     if let length = request.header("content-length").flatMap({ Int($0) }), length > limits.body { return tooLarge() }
     state = .body(request)
@@ -82,16 +83,17 @@ struct RequestAssembly {
 
   /// Call this if the request is not complete in time.
   mutating func expired() -> Action {
-    refuse(408, "the request was not complete in time")
+    refuse(408, detail: "the request was not complete in time")
   }
 
   /// Call this if the input is not an HTTP/1.1 request.
   mutating func malformed(_ fault: Fault) -> Action {
     switch fault {
-    case .headTooLong: refuse(431, tooLong)
-    case .method: refuse(501, "the method is not one of HTTP's (RFC 9110 section 9; their names are case-sensitive)")
-    case .version: refuse(505, "only HTTP/1.1 and HTTP/1.0 are spoken here")
-    case .syntax: refuse(400, "this is not an HTTP/1.1 request (RFC 9112)")
+    case .headTooLong: refuse(431, detail: tooLong)
+    case .method:
+      refuse(501, detail: "the method is not one of HTTP's (RFC 9110 section 9; their names are case-sensitive)")
+    case .version: refuse(505, detail: "only HTTP/1.1 and HTTP/1.0 are spoken here")
+    case .syntax: refuse(400, detail: "this is not an HTTP/1.1 request (RFC 9112)")
     }
   }
 
@@ -102,13 +104,13 @@ struct RequestAssembly {
   }
 
   private mutating func tooLarge() -> Action {
-    refuse(413, "the body of the request is longer than \(limits.body) bytes")
+    refuse(413, detail: "the body of the request is longer than \(limits.body) bytes")
   }
 
-  private mutating func refuse(_ status: Int, _ detail: String) -> Action {
+  private mutating func refuse(_ status: Int, detail: String) -> Action {
     if case .refused = state { return .wait }
     state = .refused
-    return .refuse(.problem(status, detail))
+    return .refuse(.problem(status, detail: detail))
   }
 }
 

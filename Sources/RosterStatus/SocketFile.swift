@@ -12,14 +12,17 @@ struct SocketFile {
   /// Listens under a temporary name beside `path`, with the mode of the later socket. Creates a missing folder.
   init(path: String, mode: UInt16) throws(Failure) {
     let folder = parentFolder(of: path)
-    guard path.utf8.count <= UnixSocket.longestPath else {
-      throw Self.failure(path, "the path is too long for a socket", nil, hint: "choose a shorter status.socket")
+    guard path.utf8.count <= UnixSocket.maxPath else {
+      throw Self.failure(
+        path, cause: "the path is too long for a socket", code: nil, hint: "choose a shorter status.socket")
     }
-    if mkdir(folder, 0o755) != 0, errno != EEXIST { throw Self.failure(path, "cannot make the folder", errno) }
+    if mkdir(folder, 0o755) != 0, errno != EEXIST {
+      throw Self.failure(path, cause: "cannot make the folder", code: errno)
+    }
     try Self.checkFree(path)
     Self.clearLeftovers(in: folder)
     let descriptor = socket(AF_UNIX, UnixSocket.stream, 0)
-    if descriptor < 0 { throw Self.failure(path, "socket", errno) }
+    if descriptor < 0 { throw Self.failure(path, cause: "socket", code: errno) }
     self.descriptor = descriptor
     self.path = path
     let name = Self.temporaryPrefix + String(getpid(), radix: Self.pidRadix)
@@ -36,7 +39,7 @@ struct SocketFile {
   /// Gives the socket its name, and replaces a socket that a dead daemon left.
   func publish() throws(Failure) {
     try Self.checkFree(path)
-    if rename(temporary, path) != 0 { throw Self.failure(path, "rename", errno) }
+    if rename(temporary, path) != 0 { throw Self.failure(path, cause: "rename", code: errno) }
   }
 
   /// Removes the temporary name of a socket that was not published.
@@ -58,10 +61,10 @@ struct SocketFile {
 
   private func listen(mode: UInt16, in folder: String, as name: String) throws(Failure) {
     unlink(temporary)  // of an earlier process with this id
-    if bind(in: folder, as: name) != 0 { throw Self.failure(path, "bind", errno) }
-    if chmod(temporary, mode_t(mode)) != 0 { throw Self.failure(path, "chmod", errno) }
+    if bind(in: folder, as: name) != 0 { throw Self.failure(path, cause: "bind", code: errno) }
+    if chmod(temporary, mode_t(mode)) != 0 { throw Self.failure(path, cause: "chmod", code: errno) }
     giveToFolderOwner(temporary)
-    if Glibc.listen(descriptor, Self.waiting) != 0 { throw Self.failure(path, "listen", errno) }
+    if Glibc.listen(descriptor, Self.waiting) != 0 { throw Self.failure(path, cause: "listen", code: errno) }
   }
 
   /// Calls bind(2) with the temporary name. Uses the folder's descriptor if this path exceeds a socket's limit
@@ -94,13 +97,14 @@ struct SocketFile {
     var facts = stat()
     if lstat(path, &facts) != 0 { return }
     guard facts.st_mode & S_IFMT == S_IFSOCK else {
-      throw failure(path, "the file there is not a socket", nil, hint: "remove it or choose another status.socket")
+      throw failure(
+        path, cause: "the file there is not a socket", code: nil, hint: "remove it or choose another status.socket")
     }
     let probe = socket(AF_UNIX, UnixSocket.stream, 0)
     defer { close(probe) }
     let answer = UnixSocket.withAddress(of: path) { connect(probe, $0, $1) == 0 ? 0 : errno }
     if let obstacle = obstacle(answer) {
-      throw failure(path, obstacle, nil, hint: "stop it or choose another status.socket")
+      throw failure(path, cause: obstacle, code: nil, hint: "stop it or choose another status.socket")
     }
   }
 
@@ -113,7 +117,7 @@ struct SocketFile {
     }
   }
 
-  static func failure(_ path: String, _ cause: String, _ code: Int32?, hint: String? = nil) -> Failure {
+  static func failure(_ path: String, cause: String, code: Int32?, hint: String? = nil) -> Failure {
     let reason = code.map { ": " + SystemError(code: $0).text } ?? ""
     return Failure(.cannotWrite, step: "open the status socket", subject: path, cause: cause + reason, hint: hint)
   }

@@ -23,24 +23,24 @@ package struct Polled: Sendable {
 extension Response {
   static let jsonType = "application/json"
 
-  static func json(_ status: Int, _ value: some Encodable, type: String = jsonType) -> Response {
+  static func json(_ status: Int, value: some Encodable, type: String = jsonType) -> Response {
     guard let line = try? value.jsonLine() else {
-      return .text(500, "the answer cannot be written as JSON\n")
+      return .text(500, text: "the answer cannot be written as JSON\n")
     }
     return Response(status: status, headers: [Request.Header("Content-Type", type)], body: Array(line))
   }
 
-  static func text(_ status: Int, _ text: String, type: String = "text/plain; charset=utf-8") -> Response {
+  static func text(_ status: Int, text: String, type: String = "text/plain; charset=utf-8") -> Response {
     Response(status: status, headers: [Request.Header("Content-Type", type)], body: Array(text.utf8))
   }
 
   /// An error in the form of RFC 9457. `detail` is one sentence for the author of the request.
   /// - Parameter exit: the exit code of the command that sends the request, if only the daemon can determine it.
   static func problem(
-    _ status: Int, _ detail: String, type: String = Problem.noType, exit: Int32? = nil, headers: [Request.Header] = []
+    _ status: Int, detail: String, type: String = Problem.noType, exit: Int32? = nil, headers: [Request.Header] = []
   ) -> Response {
     let problem = Problem(type: type, title: title(of: status) ?? "Error", status: status, detail: detail, exit: exit)
-    var response = json(status, problem, type: "application/problem+json")
+    var response = json(status, value: problem, type: "application/problem+json")
     response.headers += headers
     return response
   }

@@ -169,13 +169,13 @@ package final class StatusBoard: Sendable {
       defer { state.cache = facts }
       return (facts.feed != state.cache.feed || facts.snapshot != state.cache.snapshot, state.cache.resources)
     }
-    countMissed(facts.resources, before)
+    countMissed(facts.resources, before: before)
     changed.yield()
     if isOther { snapshots.add() }
   }
 
   /// Counts what each whole pull since the last look has found (I10.2).
-  private func countMissed(_ resources: [DaemonStatus.CachedResource], _ before: [DaemonStatus.CachedResource]) {
+  private func countMissed(_ resources: [DaemonStatus.CachedResource], before: [DaemonStatus.CachedResource]) {
     for resource in resources where resource.wholeAt != nil {
       let last = before.first { $0.name == resource.name }
       let records = last?.wholeAt == resource.wholeAt ? 0 : resource.missed ?? 0
@@ -259,7 +259,7 @@ extension StatusBoard {
     let state = state.withLock { $0 }
     var cache = state.cache
     cache.last = status.sync.last
-    var situation = Situation(status.state, cache, path: cachePath)
+    var situation = Situation(status.state, cache: cache, path: cachePath)
     situation.current = status.sync.current
     situation.nextAt = status.sync.nextAt
     situation.isPostponed = state.isPostponed
@@ -329,7 +329,7 @@ extension StatusBoard.State {
   fileprivate var sync: DaemonStatus.Sync {
     DaemonStatus.Sync(
       current: current.map { current in
-        var document = DaemonStatus.Current(current.report, current.tally.now, current.phase)
+        var document = DaemonStatus.Current(current.report, counts: current.tally.now, phase: current.phase)
         document.fresh = isFresh
         return document
       }, last: last,

@@ -236,7 +236,7 @@ extension StatusConnection {
   private func write(_ response: Response, keepAlive: Bool, isHTTP11: Bool = true, bodyless: Bool = false) {
     guard let context else { return }
     work = nil
-    var head = responseHead(response.status, response.headers, keepAlive: keepAlive)
+    var head = responseHead(response.status, headers: response.headers, keepAlive: keepAlive)
     // HTTP/1.0 does not assume a persistent connection (RFC 9112 §C.2.2).
     if keepAlive, !isHTTP11 { head.headers.add(name: "Connection", value: "keep-alive") }
     let streamed = response.body.isEmpty && bodyless
@@ -285,7 +285,7 @@ extension StatusConnection {
   }
 
   private func responseHead(
-    _ status: Int, _ headers: [Request.Header], keepAlive: Bool
+    _ status: Int, headers: [Request.Header], keepAlive: Bool
   ) -> HTTPResponseHead {
     var fields = HTTPHeaders(headers.map { ($0.name, $0.value) })
     fields.add(name: "Date", value: routes.board.clock.now().httpDate)
@@ -312,7 +312,7 @@ extension StatusConnection {
     guard let context else { return }
     // A client of HTTP/1.0 does not understand chunks: its stream ends with the connection.
     let chunked = request.isHTTP11
-    var head = responseHead(200, Self.streamHeaders, keepAlive: chunked)
+    var head = responseHead(200, headers: Self.streamHeaders, keepAlive: chunked)
     if chunked { head.headers.add(name: "Transfer-Encoding", value: "chunked") }
     // The subscription precedes the head, because a reader of the head expects all later events.
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -339,13 +339,12 @@ extension StatusConnection {
       switch routes.board.events.take(reader, bytes: room) {
       case .nothing: return
       case .dropped: return close()
-      case .events(let entries, let cost): write(entries, cost: cost, to: reader, context)
+      case .events(let entries, let cost): write(entries, cost: cost, to: reader, context: context)
       }
     }
   }
 
-  private func write(_ entries: [EventEntry], cost: Int, to reader: EventLog.ReaderID, _ context: ChannelHandlerContext)
-  {
+  private func write(_ entries: [EventEntry], cost: Int, to reader: EventLog.ReaderID, context: ChannelHandlerContext) {
     var buffer = context.channel.allocator.buffer(capacity: Self.chunk)
     for entry in entries { buffer.writeBytes(entry.frame) }
     let log = routes.board.events

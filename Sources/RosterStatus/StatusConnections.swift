@@ -4,9 +4,9 @@ import NIOCore
 final class StatusConnections {
   /// Limit in bytes for unsent answers of all clients together. A few of the largest answers fit, so that clients that
   /// never read cost no more memory.
-  private static let mostUnsent = 12 << 20
+  private static let maxUnsent = 12 << 20
   /// Above this number of unsent bytes, no other answer is made. An answer may have 2 MiB, and the answers of active
-  /// readers must stay below `mostUnsent`.
+  /// readers must stay below `maxUnsent`.
   private static let crowded = 4 << 20
   /// Time that other clients wait for a client that does not read.
   private static let patience = TimeAmount.seconds(1)
@@ -73,7 +73,7 @@ final class StatusConnections {
   /// Counts an answer that is being sent. If too many bytes are unsent, closes the slowest other connections.
   func sending(_ bytes: Int, to connection: StatusConnection) {
     unsent += bytes
-    while unsent > Self.mostUnsent, let slowest, slowest !== connection { slowest.close() }
+    while unsent > Self.maxUnsent, let slowest, slowest !== connection { slowest.close() }
   }
 
   private var slowest: StatusConnection? {

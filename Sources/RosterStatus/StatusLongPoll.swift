@@ -31,13 +31,13 @@ extension StatusConnection {
     work = Task {
       let polled = await look()
       connection.eventLoop.execute {
-        connection.value.looked(polled, seen)
+        connection.value.looked(polled, seen: seen)
         connection.value.connections.workEnded()
       }
     }
   }
 
-  private func looked(_ polled: Polled, _ seen: Int) {
+  private func looked(_ polled: Polled, seen: Int) {
     guard let longPoll else { return }
     if polled.hasNews || longPoll.isOver || connections.isDraining { return answerLongPoll(polled.response) }
     if routes.board.snapshots.value != seen { return lookForNews() }

@@ -19,7 +19,7 @@ package struct StatusRequest: Sendable, Equatable {
 
   /// The default is a request in the form that curl sends.
   package init(
-    _ method: String, _ target: String, headers: [Request.Header] = [], body: [UInt8] = [], peer: UInt32? = nil,
+    _ method: String, target: String, headers: [Request.Header] = [], body: [UInt8] = [], peer: UInt32? = nil,
     keepAlive: Bool = true
   ) {
     self.method = method

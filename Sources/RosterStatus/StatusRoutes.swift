@@ -53,16 +53,17 @@ package struct StatusRoutes: Sendable {
   package func answer(_ request: StatusRequest) -> StatusAnswer {
     let path = request.path
     if let why = request.crossSiteRefusal(isMonitoring: Self.isMonitoring(path)) {
-      return .now(.problem(403, why))
+      return .now(.problem(403, detail: why))
     }
     if !offersRecords, !Self.isWithoutRecords(path) {
-      return .now(.problem(403, "\(path) is not offered here, since any local user may ask; use the status socket"))
+      return .now(
+        .problem(403, detail: "\(path) is not offered here, since any local user may ask; use the status socket"))
     }
     if let known = Self.parameters[path], let other = request.queryParameter(otherThan: known) {
       let takes = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
-      return .now(.problem(400, "\(path) has no parameter \(other); \(takes)"))
+      return .now(.problem(400, detail: "\(path) has no parameter \(other); \(takes)"))
     }
-    return route(request, path)
+    return route(request, path: path)
   }
 
   static func isMonitoring(_ path: String) -> Bool { ["/metrics", "/healthz", "/readyz"].contains(path) }
@@ -80,7 +81,7 @@ package struct StatusRoutes: Sendable {
     "/openapi.json": [],
   ]
 
-  private func route(_ request: StatusRequest, _ path: String) -> StatusAnswer {
+  private func route(_ request: StatusRequest, path: String) -> StatusAnswer {
     let reads = request.method == "GET" || request.method == "HEAD"
     switch path {
     case "/v1/sync":
@@ -88,25 +89,25 @@ package struct StatusRoutes: Sendable {
     case "/v1/cancel":
       return request.method == "POST" ? cancelSync(request) : .now(Self.notAllowed(path, allow: "POST"))
     case "/" where reads: return page()
-    case "/v1/status" where reads: return .now(.json(200, board.status()))
+    case "/v1/status" where reads: return .now(.json(200, value: board.status()))
     case "/v1/explain" where reads: return explanation()
     case "/v1/syncs" where reads: return syncs(request)
     case "/v1/changes" where reads: return changes(request)
     case "/v1/events" where reads: return events(request)
-    case "/metrics" where reads: return .now(.text(200, board.metricsText(), type: Self.metricsType))
+    case "/metrics" where reads: return .now(.text(200, text: board.metricsText(), type: Self.metricsType))
     case "/healthz" where reads: return .now(health())
     case "/readyz" where reads: return .now(readiness(request))
-    case "/openapi.json" where reads: return .now(.text(200, OpenAPI.document, type: Response.jsonType))
-    case _ where Self.parameters[path] == nil: return .now(.problem(404, "nothing is at \(path)"))
+    case "/openapi.json" where reads: return .now(.text(200, text: OpenAPI.document, type: Response.jsonType))
+    case _ where Self.parameters[path] == nil: return .now(.problem(404, detail: "nothing is at \(path)"))
     case _ where !reads: return .now(Self.notAllowed(path, allow: "GET, HEAD"))
-    default: return .now(Self.pageAsset(path) ?? .problem(404, "nothing is at \(path)"))
+    default: return .now(Self.pageAsset(path) ?? .problem(404, detail: "nothing is at \(path)"))
     }
   }
 
   private static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
   private static func notAllowed(_ path: String, allow: String) -> Response {
-    .problem(405, "\(path) takes \(allow)", headers: [Request.Header("Allow", allow)])
+    .problem(405, detail: "\(path) takes \(allow)", headers: [Request.Header("Allow", allow)])
   }
 }
 
@@ -115,22 +116,23 @@ package struct StatusRoutes: Sendable {
 extension StatusRoutes {
   private func health() -> Response {
     alive()
-      ? .text(200, "ok\n")
+      ? .text(200, text: "ok\n")
       : .problem(
-        503, "the daemon's loop does not answer, or its sync has not moved for too long; /v1/status has the message")
+        503,
+        detail: "the daemon's loop does not answer, or its sync has not moved for too long; /v1/status has the message")
   }
 
   /// Only rejected records need the database. If it cannot be read, the rest of the explanation is complete.
   private func explanation() -> StatusAnswer {
     let situation = board.situation()
     guard offersRecords else {
-      return .now(.json(200, Explanation(situation.withoutKeys)))
+      return .now(.json(200, value: Explanation(situation.withoutKeys)))
     }
-    guard situation.cache.last?.rejected ?? 0 > 0 else { return .now(.json(200, Explanation(situation))) }
+    guard situation.cache.last?.rejected ?? 0 > 0 else { return .now(.json(200, value: Explanation(situation))) }
     return .later {
       var situation = situation
       situation.rejected = (try? await rejected()) ?? []
-      return .json(200, Explanation(situation))
+      return .json(200, value: Explanation(situation))
     }
   }
 
@@ -138,13 +140,15 @@ extension StatusRoutes {
     var limit: Duration?
     if let text = request.query("max_age") {
       limit = Duration(text: text)
-      if limit == nil { return .problem(400, "max_age is \(text); it must be a duration such as 500ms, 15m or 2h") }
+      if limit == nil {
+        return .problem(400, detail: "max_age is \(text); it must be a duration such as 500ms, 15m or 2h")
+      }
     }
-    guard let age = board.status().cache.ageSeconds else { return .problem(503, "there is no snapshot yet") }
+    guard let age = board.status().cache.ageSeconds else { return .problem(503, detail: "there is no snapshot yet") }
     if let limit, age > limit.seconds {
-      return .problem(503, "the snapshot was last verified \(age) s ago, longer than \(limit.text)")
+      return .problem(503, detail: "the snapshot was last verified \(age) s ago, longer than \(limit.text)")
     }
-    return .text(200, "ok\n")
+    return .text(200, text: "ok\n")
   }
 
   private func events(_ request: StatusRequest) -> StatusAnswer {
@@ -165,14 +169,14 @@ extension StatusRoutes {
 
   private static func withResources(_ request: StatusRequest) throws(BadParameter) -> Bool {
     guard let text = request.query("resources") else { return false }
-    guard let value = Bool(text) else { throw BadParameter("resources", text, "true or false") }
+    guard let value = Bool(text) else { throw BadParameter("resources", text: text, allowed: "true or false") }
     return value
   }
 
   static func limit(_ request: StatusRequest, default usual: Int) -> Result<Int, BadParameter> {
     guard let text = request.query("limit") else { return .success(usual) }
     guard let limit = wholeNumber(text), limits.contains(Int(clamping: limit)) else {
-      return .failure(BadParameter("limit", text, "a whole number from 1 to 1000"))
+      return .failure(BadParameter("limit", text: text, allowed: "a whole number from 1 to 1000"))
     }
     return .success(Int(limit))
   }
@@ -184,15 +188,15 @@ extension StatusRoutes {
 
   private func startSync(_ request: StatusRequest) -> StatusAnswer {
     guard isOwn(request) else {
-      return .now(.problem(403, "only root and the daemon's own user may ask for a sync"))
+      return .now(.problem(403, detail: "only root and the daemon's own user may ask for a sync"))
     }
     guard let wanted = SyncRequest(body: request.body) else {
-      return .now(.problem(400, SyncRequest.refusal(of: request.body)))
+      return .now(.problem(400, detail: SyncRequest.refusal(of: request.body)))
     }
     return .later {
-      do { return .json(202, try await sync(wanted)) } catch is SyncRequest.Conflict {
+      do { return .json(202, value: try await sync(wanted)) } catch is SyncRequest.Conflict {
         return .problem(
-          409, "the running sync is not fresh; ask again after its end", exit: Failure.Kind.cancelled.exitCode)
+          409, detail: "the running sync is not fresh; ask again after its end", exit: Failure.Kind.cancelled.exitCode)
       } catch { return Self.problem(error) }
     }
   }
@@ -200,21 +204,21 @@ extension StatusRoutes {
   private func cancelSync(_ request: StatusRequest) -> StatusAnswer {
     struct Cancelled: Encodable { var sync: Int64 }
     guard isOwn(request) else {
-      return .now(.problem(403, "only root and the daemon's own user may cancel a sync"))
+      return .now(.problem(403, detail: "only root and the daemon's own user may cancel a sync"))
     }
     return .later {
       do {
-        if let sync = try await cancel() { return .json(202, Cancelled(sync: sync)) }
-        return .problem(409, "no sync runs", exit: Failure.Kind.cancelled.exitCode)
+        if let sync = try await cancel() { return .json(202, value: Cancelled(sync: sync)) }
+        return .problem(409, detail: "no sync runs", exit: Failure.Kind.cancelled.exitCode)
       } catch {
         return Self.problem(error)
       }
     }
   }
 
-  private static func result(_ status: Int, _ body: () async throws -> some Encodable) async -> Response {
+  private static func result(_ status: Int, body: () async throws -> some Encodable) async -> Response {
     do {
-      return .json(status, try await body())
+      return .json(status, value: try await body())
     } catch {
       return problem(error)
     }
@@ -222,7 +226,7 @@ extension StatusRoutes {
 
   static func problem(_ error: any Error) -> Response {
     let kind = (error as? Failure)?.kind
-    return .problem(kind == .defect ? 500 : 503, "\(error)", exit: kind?.exitCode)
+    return .problem(kind == .defect ? 500 : 503, detail: "\(error)", exit: kind?.exitCode)
   }
 }
 
@@ -230,8 +234,8 @@ extension StatusRoutes {
 struct BadParameter: Error {
   let response: Response
 
-  init(_ name: String, _ text: String, _ allowed: String) {
-    response = .problem(400, "\(name) is \(text); it must be \(allowed)")
+  init(_ name: String, text: String, allowed: String) {
+    response = .problem(400, detail: "\(name) is \(text); it must be \(allowed)")
   }
 }
 

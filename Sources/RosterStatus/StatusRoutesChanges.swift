@@ -4,7 +4,7 @@ internal import RosterModel
 extension StatusRoutes {
   private static let usualChanges = 100
   /// A client that needs to notice a dead daemon earlier asks for less.
-  private static let longestWait = Duration.seconds(60)
+  private static let maxWait = Duration.seconds(60)
 
   func changes(_ request: StatusRequest) -> StatusAnswer {
     do throws(BadParameter) {
@@ -20,7 +20,7 @@ extension StatusRoutes {
   private static func feedRequest(_ request: StatusRequest) throws(BadParameter) -> FeedRequest {
     let text = request.query("since")
     guard let since = text.flatMap(wholeNumber), since >= 0 else {
-      throw BadParameter("since", text ?? "missing", "the id of a change, or 0")
+      throw BadParameter("since", text: text ?? "missing", allowed: "the id of a change, or 0")
     }
     return FeedRequest(
       since: since, feed: request.query("feed"), resource: request.query("resource"),
@@ -29,8 +29,8 @@ extension StatusRoutes {
 
   private static func wait(_ request: StatusRequest) throws(BadParameter) -> Duration {
     guard let text = request.query("wait") else { return .zero }
-    guard let wait = Duration(text: text), wait <= longestWait else {
-      throw BadParameter("wait", text, "a duration from 0s to 60s")
+    guard let wait = Duration(text: text), wait <= maxWait else {
+      throw BadParameter("wait", text: text, allowed: "a duration from 0s to 60s")
     }
     return wait
   }
@@ -43,8 +43,8 @@ extension StatusRoutes {
         return Polled(response: Response(status: 200, headers: type, body: json), hasNews: !isEmpty)
       case .readAnew(let why):
         let detail = "cannot go on after change \(wanted.since): \(why); read everything again"
-        return Polled(response: .problem(410, detail, type: Problem.readAnew), hasNews: true)
-      case .noResource(let sentence): return Polled(response: .problem(400, sentence), hasNews: true)
+        return Polled(response: .problem(410, detail: detail, type: Problem.readAnew), hasNews: true)
+      case .noResource(let sentence): return Polled(response: .problem(400, detail: sentence), hasNews: true)
       }
     } catch {
       return Polled(response: Self.problem(error), hasNews: true)

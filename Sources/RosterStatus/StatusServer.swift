@@ -64,7 +64,7 @@ package final class StatusServer: Sendable {
     do {
       let connections = NIOLoopBoundBox.makeBoxSendingValue(
         StatusConnections(limits), eventLoop: group.next())
-      let listener = try await listen(descriptor, group, connections).get()
+      let listener = try await listen(descriptor, group: group, connections: connections).get()
       do {
         try file?.publish()
       } catch {
@@ -84,7 +84,7 @@ package final class StatusServer: Sendable {
     } catch {
       file?.abandon()
       await end(group)
-      throw (error as? Failure) ?? SocketFile.failure(pathName, "\(error)", nil)
+      throw (error as? Failure) ?? SocketFile.failure(pathName, cause: "\(error)", code: nil)
     }
   }
 
@@ -136,7 +136,7 @@ package final class StatusServer: Sendable {
       var (listens, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
       guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0, listens == 1 else {
         throw SocketFile.failure(
-          pathName, "the passed descriptor is not a listening socket", nil,
+          pathName, cause: "the passed descriptor is not a listening socket", code: nil,
           hint: "the socket unit needs ListenStream= and Accept=no")
       }
       return (descriptor, nil)
@@ -144,7 +144,7 @@ package final class StatusServer: Sendable {
   }
 
   private func listen(
-    _ descriptor: Int32, _ group: MultiThreadedEventLoopGroup, _ connections: NIOLoopBoundBox<StatusConnections>
+    _ descriptor: Int32, group: MultiThreadedEventLoopGroup, connections: NIOLoopBoundBox<StatusConnections>
   ) -> EventLoopFuture<any Channel> {
     let (routes, limits, noRoom) = (routes, limits, noRoom)
     return ServerBootstrap(group: group)
@@ -216,7 +216,7 @@ extension StatusServer {
     }
     do {
       let file = try SocketFile(path: path, mode: newMode.withLock { $0 } ?? mode)
-      return listen(file.descriptor, now.group, now.connections).flatMapThrowing { listener in
+      return listen(file.descriptor, group: now.group, connections: now.connections).flatMapThrowing { listener in
         do {
           try file.publish()
         } catch {
@@ -224,7 +224,7 @@ extension StatusServer {
           listener.close(promise: nil)
           throw error
         }
-        self.adopt(listener, file)
+        self.adopt(listener, file: file)
       }
     } catch {
       return loop.makeFailedFuture(error)
@@ -232,7 +232,7 @@ extension StatusServer {
   }
 
   /// Continues with a new listener, unless the server was stopped meanwhile.
-  private func adopt(_ listener: any Channel, _ file: SocketFile) {
+  private func adopt(_ listener: any Channel, file: SocketFile) {
     let replaced = running.withLock { running -> (any Channel)? in
       let replaced = running?.listener
       running?.listener = listener

@@ -107,7 +107,7 @@ package struct EventFollower: Sendable {
       if rest > .zero {
         try await Task.sleep(for: rest)
       } else {
-        _ = try await client.send("GET", "/healthz", within: pulse.limit)
+        _ = try await client.send("GET", target: "/healthz", within: pulse.limit)
         stream.sign(nil)
       }
     }

@@ -22,10 +22,10 @@ package struct StatusClient: Sendable {
   /// Sends one request and returns its complete answer, whatever its status. Throws `Failure`: 3 if no daemon answers
   /// within `limit`, 77 if this user may not use the socket; or CancellationError.
   package func send(
-    _ method: String, _ target: String, body: [UInt8] = [], within limit: Duration = .seconds(10)
+    _ method: String, target: String, body: [UInt8] = [], within limit: Duration = .seconds(10)
   ) async throws -> Response {
     try await withThrowingTaskGroup(of: Response.self) { group in
-      group.addTask { try await exchange(method, target, body) }
+      group.addTask { try await exchange(method, target: target, body: body) }
       group.addTask {
         try await Task.sleep(for: limit)
         throw socket.silent("nothing came within \(limit.text)")
@@ -45,7 +45,7 @@ package struct StatusClient: Sendable {
   ) async throws {
     let headers = last.map { [("Last-Event-ID", $0)] } ?? []
     try await connect { inbound, outbound in
-      try await write("GET", "/v1/events", headers, [], to: outbound)
+      try await write("GET", target: "/v1/events", headers: headers, body: [], to: outbound)
       var parser = EventStreamParser()
       var hasBegun = false
       do {
@@ -53,7 +53,7 @@ package struct StatusClient: Sendable {
           switch part {
           case .head(let head):
             guard head.status == .ok else {
-              throw socket.silent("what answers is no rosterd (it answered \(head.status.code) to /v1/events)")
+              throw socket.silent("another program answers (\(head.status.code) to /v1/events)")
             }
             hasBegun = true
             if try await !opened() { return }
@@ -73,9 +73,9 @@ package struct StatusClient: Sendable {
     error is IOError || error is ChannelError || error as? HTTPParserError == .invalidEOFState
   }
 
-  private func exchange(_ method: String, _ target: String, _ body: [UInt8]) async throws -> Response {
+  private func exchange(_ method: String, target: String, body: [UInt8]) async throws -> Response {
     try await connect { inbound, outbound in
-      try await write(method, target, [], body, to: outbound)
+      try await write(method, target: target, headers: [], body: body, to: outbound)
       var response: Response?
       for try await part in inbound {
         switch part {
@@ -92,7 +92,7 @@ package struct StatusClient: Sendable {
   }
 
   private func write(
-    _ method: String, _ target: String, _ headers: [(String, String)], _ body: [UInt8],
+    _ method: String, target: String, headers: [(String, String)], body: [UInt8],
     to outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>
   ) async throws {
     var fields = HTTPHeaders([("Host", "localhost")] + headers)

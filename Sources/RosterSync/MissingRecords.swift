@@ -11,6 +11,8 @@ struct MissingRecords: Sendable {
 
   let plan: RecordPlan
   let requests: KeyRequests
+  /// The list of a child; the only list of a resource by default.
+  var place = ListPlace()
   let cache: Cache
   let fetcher: PageFetcher
   let concurrency: Int
@@ -23,17 +25,19 @@ struct MissingRecords: Sendable {
 
   /// Keeps the records that upstream still has for the publication. Throws if a record could not be requested: after
   /// the other requests, or at once after many failures.
-  func ask() async throws -> KeyAnswers {
+  /// - Parameter controls: True to ask the control question if nothing else shows that `by_key` works (P16).
+  func ask(controls: Bool = true) async throws -> KeyAnswers {
     var last: Int64 = isIncremental ? .min : 0
     var asked = Asked()
-    while case let missing = try await cache.missing(plan.resource.name, after: last, limit: Self.window),
+    while case let missing = try await cache.missing(
+      plan.resource.name, list: place.number, after: last, limit: Self.window),
       let highest = missing.last
     {
       last = highest.id
       try await ask(requests.requests(for: missing.map(\.key.text)), &asked)
     }
     if let failure = asked.failure { throw failure }
-    if asked.answers.needsControl { asked.answers.failedControl = try await failedControl(asked.answers) }
+    if controls, asked.answers.needsControl { asked.answers.failedControl = try await failedControl(asked.answers) }
     return asked.answers
   }
 
@@ -44,7 +48,7 @@ struct MissingRecords: Sendable {
     let seen =
       isIncremental
       ? try await cache.latestKeys(name, limit: Self.seenKeys).map(\.text)
-      : try await cache.seenKeys(name, limit: Self.seenKeys).map(\.text)
+      : try await cache.seenKeys(name, list: place.number, limit: Self.seenKeys).map(\.text)
     guard let lookup = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
     guard try await controlKeys(lookup).isDisjoint(with: lookup.keys) else { return nil }
     return ControlQuestion(keys: lookup.keys, request: lookup.request)
@@ -52,7 +56,8 @@ struct MissingRecords: Sendable {
 
   /// The keys in the answer to a control question, as texts.
   private func controlKeys(_ lookup: KeyRequests.KeyLookup) async throws -> Set<String> {
-    let kept = try await cache.keptKeys(plan.resource.name, answer: lookup.request.url, receivedIn: recently)
+    let kept = try await cache.keptKeys(
+      plan.resource.name, list: place.number, answer: lookup.request.url, receivedIn: recently)
     if let kept { return Set(kept.map(\.text)) }
     let answer = try await fetcher.fetch(lookup, plan: plan, for: context)
     try await cache.keepControl(page(answer))
@@ -88,7 +93,8 @@ struct MissingRecords: Sendable {
   private func ask(_ lookups: [KeyRequests.KeyLookup], _ asked: inout Asked) async throws {
     var waiting: [KeyRequests.KeyLookup] = []
     for lookup in lookups {
-      let kept = try await cache.takeOver(plan.resource.name, answer: lookup.request.url, receivedIn: recently)
+      let kept = try await cache.takeOver(
+        plan.resource.name, list: place.number, answer: lookup.request.url, receivedIn: recently)
       if let kept { asked.answered(lookup, kept) } else { waiting.append(lookup) }
     }
     try await fetchAll(waiting, &asked)
@@ -144,7 +150,7 @@ struct MissingRecords: Sendable {
   private func page(_ answer: FetchedRecords) -> PageBody {
     PageBody(
       resource: plan.resource.name, number: 0, address: answer.url, receivedAt: clock.now(), body: answer.body,
-      digest: answer.digest, scan: answer.scan)
+      digest: answer.digest, scan: answer.scan, place: place)
   }
 }
 

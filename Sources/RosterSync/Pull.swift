@@ -21,16 +21,24 @@ struct Pull: Sendable {
   /// cancelled, the received pages are stored, and the failure is thrown.
   func run(_ wanted: [Int]) async throws -> [Int: PullOutcome] {
     let lists = try await audited(wanted.map { self.lists[$0] })
-    var work = PullState(
-      plan: PullPlan(lists.map(\.paging), maxPages: progress.host.settings.maxPages),
-      windows: lists.map(KnownWindow.init))
+    let work = try await finish(PullState(lists, maxPages: progress.host.settings.maxPages))
+    return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
+  }
+
+  /// Pulls the lists of children. One failed list does not end the others (E7).
+  func run(_ supply: ListSupply) async throws -> ChildOutcome {
+    try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
+  }
+
+  private func finish(_ start: PullState) async throws -> PullState {
+    var work = start
     try await withThrowingTaskGroup(of: PullStep.self) { group in
       while true {
-        await begin(lists, &work, in: &group)
+        await begin(&work, in: &group)
         write(&work, in: &group)
         if work.isOver { break }
         guard let step = try await group.next() else { break }
-        take(step, lists, &work)
+        take(step, &work)
         if work.failure != nil { group.cancelAll() }
       }
       group.cancelAll()
@@ -39,7 +47,7 @@ struct Pull: Sendable {
       if work.plan.isEndless { await drop() }
       throw failure
     }
-    return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
+    return work
   }
 
   /// The lists, with the pages whose validators will be audited (P15).
@@ -64,22 +72,47 @@ struct Pull: Sendable {
 
   /// Starts all requests that may start now.
   private func begin(
-    _ lists: [PulledList], _ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>
+    _ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>
   ) async {
-    while let job = work.plan.next(concurrency: progress.host.settings.concurrency) {
-      let list = lists[job.list]
-      do {
-        let known = try await work.windows[job.list].known(job, work.plan, in: cache)
-        if let known, canTakeOver(known[0], job, of: list, first: work.plan.first(of: job.list)) {
-          try confirm(job, list, known, Validator(), answered: nil, isTransferred: false, &work)
-          progress.resumed()
-        } else {
-          group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list, known) } }
+    repeat {
+      while let job = work.plan.next(concurrency: progress.host.settings.concurrency) {
+        guard let list = work.lists[job.list] else { continue }
+        do {
+          let known = try await work.windows[job.list]?.known(job, work.plan, in: cache)
+          if let known, canTakeOver(known[0], job, of: list, first: work.plan.first(of: job.list)) {
+            try confirm(job, list, known, Validator(), answered: nil, isTransferred: false, &work)
+            progress.resumed()
+            settle(job, list, &work)
+          } else {
+            group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list, known) } }
+          }
+        } catch {
+          work.plan.failed()
+          work.failed(error, whileWriting: false)
         }
-      } catch {
-        work.plan.failed()
-        work.failed(error, whileWriting: false)
       }
+    } while await openNext(&work)
+  }
+
+  /// Opens the next list of a child. Returns false if none can be opened now.
+  private func openNext(_ work: inout PullState) async -> Bool {
+    guard work.supply != nil, work.plan.canOpen(concurrency: progress.host.settings.concurrency) else { return false }
+    do {
+      let next = try await work.supply?.next(links())
+      for end in next?.ends ?? [] {
+        progress.ended(end)
+        work.queue.add(end)
+      }
+      guard let list = next?.list else {
+        if next?.isLast != false { work.supply = nil }
+        return work.supply != nil
+      }
+      work.open(list, maxPages: progress.host.settings.maxPages)
+      return true
+    } catch {
+      work.plan.stop()
+      work.failed(error, whileWriting: false)
+      return false
     }
   }
 
@@ -93,6 +126,7 @@ struct Pull: Sendable {
     else { return false }
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return false }
+    if list.plans[0].resource.inline != nil { return false }
     let isChain = list.paging.followsAnswers
     guard let first, job.page.number > 1 else { return isChain }
     return !ListFacts(known).contradicts(first, inChain: isChain)
@@ -108,6 +142,7 @@ struct Pull: Sendable {
       page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
       digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: job.isFromKept)
+    if let inline = list.plans[0].resource.inline { return try fetcher.read(inline, wanted, plan: list.plans[0]) }
     let answer = try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context)
     if case .page(let page) = answer, let known { try await expectHonest(page, job, list, known) }
     return answer
@@ -141,28 +176,82 @@ struct Pull: Sendable {
 
   private func keep(_ batch: StageQueue.Batch) async throws {
     try await cache.append(batch.received)
-    for (resource, pages) in batch.confirmed { try await cache.confirm(resource, pages) }
+    for (list, pages) in batch.confirmed { try await cache.confirm(list.resource, pages, in: list.place) }
+    try await cache.endLists(batch.ends)
   }
 }
 
 // MARK: Results
 
 extension Pull {
-  private func take(_ step: PullStep, _ lists: [PulledList], _ work: inout PullState) {
+  private func take(_ step: PullStep, _ work: inout PullState) {
     switch step {
     case .answered(let job, let known, let answer):
-      do { try take(answer, to: job, lists[job.list], known, &work) } catch {
-        work.failed(error, whileWriting: false)
+      guard let list = work.lists[job.list] else { return }
+      do { try take(answer, to: job, list, known, &work) } catch {
+        guard list.isChild, let failure = error as? Failure, failure.kind == .badAnswer else {
+          return work.failed(error, whileWriting: false)
+        }
+        // `came` has counted the page already.
+        note(failure, of: list, &work)
+        work.plan.ends(job.list, .failed("\(failure)"))
       }
-    case .lied(let job, let lie): work.plan.lied(job, lie)
+      settle(job, list, &work)
+    case .lied(let job, let lie):
+      work.plan.lied(job, lie)
+      if let list = work.lists[job.list] { settle(job, list, &work) }
     case .written(let batch):
       work.queue.written()
       work.plan.staged(batch.bytes)
     case .due: work.isTimed = false
-    case .failed(let error, let whileWriting):
-      if !whileWriting { work.plan.failed() }
-      work.failed(error, whileWriting: whileWriting)
+    case .failed(let error, let job?): failed(error, job, &work)
+    case .failed(let error, nil): work.failed(error, whileWriting: true)
     }
+  }
+
+  /// A failure ends the sync, or only the list of a child (E7).
+  private func failed(_ error: any Error, _ job: PullPlan.PageJob, _ work: inout PullState) {
+    guard let list = work.lists[job.list], list.isChild, let failure = error as? Failure, failure.endsOneList else {
+      work.plan.failed()
+      return work.failed(error, whileWriting: false)
+    }
+    note(failure, of: list, &work)
+    if failure.kind == .unreachable {
+      let resource = list.resources[0]
+      work.children.serverErrors[resource, default: 0] += 1
+      if work.children.serverErrors[resource, default: 0] >= ChildOutcome.maxServerErrors {
+        work.plan.failed()
+        return work.failed(error, whileWriting: false)
+      }
+    }
+    work.plan.ended(job, .failed("\(failure)"))
+    settle(job, list, &work)
+  }
+
+  private func note(_ failure: Failure, of list: PulledList, _ work: inout PullState) {
+    let resource = list.resources[0]
+    work.children.failures[resource] = work.children.failures[resource] ?? failure
+  }
+
+  /// Hands on the outcome of a child list that has ended.
+  private func settle(_ job: PullPlan.PageJob, _ list: PulledList, _ work: inout PullState) {
+    guard list.isChild, work.plan.isDone(job.list) else { return }
+    let outcome = work.plan.outcome(of: job.list)
+    work.close(job.list)
+    let resource = list.resources[0]
+    if let lie = outcome.lie {
+      work.children.lies[resource] = work.children.lies[resource] ?? lie
+      return
+    }
+    if let drift = outcome.drift, outcome.ending == nil {
+      work.children.drifts[resource, default: []].append(ListDrift(place: list.place, reason: drift))
+      return
+    }
+    let end = ListEnd(
+      resource, list.place, outcome.ending ?? .pulled, answered: outcome.answered, count: outcome.count)
+    if end.state == .pulled { work.children.serverErrors[resource] = 0 }
+    progress.ended(end)
+    work.queue.add(end)
   }
 
   private func take(
@@ -178,7 +267,21 @@ extension Pull {
     case .vanished, .forgotten: work.plan.isMissing(job)
     case .pastTheEnd: work.plan.wasPastTheEnd(job)
     case .refused(let status): work.plan.wasRefused(job, status: status)
+    case .declined(let status): decline(status, job, list, &work)
     }
+  }
+
+  /// The list is empty (E4.1), or its parent has disappeared (E7.3).
+  private func decline(_ status: Int, _ job: PullPlan.PageJob, _ list: PulledList, _ work: inout PullState) {
+    let each = list.plans[0].resource.each
+    if job.page.number == 1, each?.emptyStatuses.contains(status) == true { return work.plan.wasPastTheEnd(job) }
+    let failure = Failure(
+      .badAnswer, step: "pull page \(job.page.number) of \(list.resources[0])", subject: job.page.request.shownURL,
+      cause: "upstream answered \(status)", hint: "if that means an empty list, set none = [\(status)] in each",
+      reason: .status(status)
+    ).with(.vanishedLists, [.resource(list.resources[0])])
+    note(failure, of: list, &work)
+    work.plan.ended(job, .vanished("\(failure)"))
   }
 
   private func links() -> NextLinks { progress.host.settings.links }
@@ -202,7 +305,7 @@ extension Pull {
       PageBody(
         resource: resource, number: job.page.number, address: job.page.address, next: page.facts.continuation,
         validator: page.validator, receivedAt: page.receivedAt, body: page.body, digest: page.digest, scan: scan,
-        answered: page.facts.answered, token: page.facts.token)
+        answered: page.facts.answered, token: page.facts.token, place: list.place)
     }
   }
 
@@ -216,12 +319,23 @@ extension Pull {
     guard try work.plan.came(job, facts, isTransferred: false, links: links) else { return }
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
-        resource,
+        resource, list.place,
         ConfirmedPage(number: job.page.number, page: page, validator: validator, receivedAt: receivedAt),
         at: clock.uptime())
     }
     progress.done(
       job.page.number, of: list, storable: known.map(\.storable), pages: work.plan.pages(in: job.list))
+  }
+}
+
+extension Failure {
+  /// True if the failure of a request concerns the list of its page only (E7.1, E7.2).
+  fileprivate var endsOneList: Bool {
+    switch (kind, reason) {
+    case (.badAnswer, _): true
+    case (.unreachable, .status(let code)?): code >= 500
+    default: false
+    }
   }
 }
 

@@ -1,3 +1,5 @@
+import FoundationEssentials
+import RosterCache
 package import RosterFetch
 import RosterModel
 
@@ -54,9 +56,17 @@ package struct PullPlan: Sendable {
     var isTokenForgotten = false
     /// The last page so far, and its delta token.
     var end: (page: Int, token: String?) = (0, nil)
+    /// Number of its pages in flight.
+    var inFlight = 0
+    /// The `Date` of the last answer.
+    var answered: Date?
+    /// The reason why a child list has failed or vanished; nil if it has not.
+    var ending: ListEnd.State?
   }
 
-  private var lists: [List]
+  private var lists: [Int: List]
+  /// The numbers of the open lists, in the order in which they were opened.
+  private var order: [Int]
   private var inFlight = 0
   private var waitingBytes = 0
   private var isStopped = false
@@ -66,7 +76,38 @@ package struct PullPlan: Sendable {
   /// - maxPages: limit for the pages of one list. A longer list fails (65), because it cannot be distinguished from an
   ///   endless one.
   package init(_ lists: [Paging], maxPages: Int) {
-    self.lists = lists.map { List(paging: $0, maxPages: maxPages) }
+    self.lists = [:]
+    order = []
+    for (number, paging) in lists.enumerated() { open(number, paging, maxPages: maxPages) }
+  }
+
+  /// Adds a list.
+  mutating func open(_ number: Int, _ paging: Paging, maxPages: Int) {
+    lists[number] = List(paging: paging, maxPages: maxPages)
+    order.append(number)
+  }
+
+  /// Forgets a list, whose outcome is known.
+  mutating func close(_ number: Int) {
+    lists[number] = nil
+    order.removeAll { $0 == number }
+  }
+
+  /// True if no more pages of the list are requested or expected.
+  func isDone(_ number: Int) -> Bool {
+    guard let list = lists[number] else { return false }
+    if list.inFlight > 0 { return false }
+    switch list.way {
+    case .ended: return true
+    case .announced(let next, let last): return next > last
+    case .first, .following, .waiting: return false
+    }
+  }
+
+  /// True if another list may be opened, because the open ones have no request to start.
+  /// - Parameter concurrency: limit for the pages in flight.
+  func canOpen(concurrency: Int) -> Bool {
+    !isStopped && inFlight < concurrency && waitingBytes < Self.backlog
   }
 
   // MARK: What to ask for
@@ -76,23 +117,26 @@ package struct PullPlan: Sendable {
   /// - Parameter concurrency: limit for the pages in flight, over all lists (P1).
   package mutating func next(concurrency: Int) -> PageJob? {
     guard !isStopped, inFlight < concurrency, waitingBytes < Self.backlog else { return nil }
-    let following = lists.indices.first { lists[$0].isFollowing }
-    guard let list = following ?? lists.indices.first(where: { lists[$0].isOpen }),
-      let job = lists[list].ask(list)
+    let following = order.first { lists[$0]?.isFollowing == true }
+    guard let list = following ?? order.first(where: { lists[$0]?.isOpen == true }),
+      let job = lists[list]?.ask(list)
     else { return nil }
     inFlight += 1
+    lists[list]?.inFlight += 1
     return job
   }
 
   /// Number of all pages of the list; nil while no answer has it.
   package func pages(in list: Int) -> Int? {
-    if case .announced(_, let last) = lists[list].way { return last }
-    if case .ended = lists[list].way { return lists[list].pages }
-    return nil
+    switch lists[list]?.way {
+    case .announced(_, let last): last
+    case .ended: lists[list]?.pages
+    case .first, .following, .waiting, nil: nil
+    }
   }
 
   /// The facts of a list's first page; nil before its answer.
-  package func first(of list: Int) -> ListFacts? { lists[list].first }
+  package func first(of list: Int) -> ListFacts? { lists[list]?.first }
 
   /// True if no page is in flight.
   package var isIdle: Bool { inFlight == 0 }
@@ -110,39 +154,60 @@ package struct PullPlan: Sendable {
     _ job: PageJob, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
     records: @autoclosure () -> RepeatedPages.Page? = nil, links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
-    inFlight -= 1
-    let list = job.list
-    if let first = lists[list].first, isTransferred, facts.contradicts(first, inChain: lists[list].isChain) {
-      drift(list, "page \(job.page.number) reports \(facts.extent), page 1 reports \(first.extent)")
+    land(job)
+    // Taken out, because a copy of its sets would cost as much as the pages before this one.
+    guard var list = lists.removeValue(forKey: job.list) else { return false }
+    defer { lists[job.list] = list }
+    if let first = list.first, isTransferred, facts.contradicts(first, inChain: list.isChain) {
+      list.drifts("page \(job.page.number) reports \(facts.extent), page 1 reports \(first.extent)")
     }
-    if job.isAnnounced { lists[list].checkAnnounced(job.page.number, facts: facts, records: records) }
-    guard lists[list].drift == nil, lists[list].lie == nil else { return false }
-    if lists[list].first == nil { lists[list].first = facts }
-    if lists[list].paging.resource.since != nil {
-      lists[list].extent.add(
+    if job.isAnnounced { list.checkAnnounced(job.page.number, facts: facts, records: records) }
+    guard list.drift == nil, list.lie == nil, list.ending == nil else { return false }
+    if list.first == nil { list.first = facts }
+    if let answered = facts.answered { list.answered = max(list.answered ?? answered, answered) }
+    if list.paging.resource.since != nil {
+      list.extent.add(
         records: facts.records, highest: facts.highest, answered: facts.answered, lowest: facts.lowest,
         isTransferred: isTransferred)
-      if job.page.number >= lists[list].end.page { lists[list].end = (job.page.number, facts.token) }
+      if job.page.number >= list.end.page { list.end = (job.page.number, facts.token) }
     }
-    if !job.isAnnounced {
-      try lists[list].go(on: job.page, facts, isTransferred: isTransferred, records: records, links)
-    }
-    if lists[list].isFollowing { try lists[list].check(records(), of: job.page) }
-    lists[list].pages += 1
+    if !job.isAnnounced { try list.go(on: job.page, facts, isTransferred: isTransferred, records: records, links) }
+    if list.isFollowing { try list.check(records(), of: job.page) }
+    list.pages += 1
     waitingBytes += bytes
     return true
   }
 
+  /// The page is not in flight any more.
+  private mutating func land(_ job: PageJob) {
+    inFlight -= 1
+    lists[job.list]?.inFlight -= 1
+  }
+
+  /// A child list has failed or vanished: the other lists go on.
+  mutating func ended(_ job: PageJob, _ ending: ListEnd.State) {
+    land(job)
+    if lists[job.list]?.ending == nil { lists[job.list]?.ending = ending }
+    lists[job.list]?.way = .ended
+  }
+
+  /// A child list ends because of a fault that `came` has thrown.
+  mutating func ends(_ list: Int, _ ending: ListEnd.State) {
+    if lists[list]?.ending == nil { lists[list]?.ending = ending }
+    lists[list]?.way = .ended
+    lists[list]?.isEndless = false
+  }
+
   /// The page is past the end (`beyond`).
   package mutating func wasPastTheEnd(_ job: PageJob) {
-    inFlight -= 1
-    lists[job.list].way = .ended
+    land(job)
+    lists[job.list]?.way = .ended
   }
 
   /// Call this for an announced page that does not exist, or if upstream has forgotten its address: the list is pulled
   /// again.
   package mutating func isMissing(_ job: PageJob) {
-    inFlight -= 1
+    land(job)
     let page = job.page.number
     drift(
       job.list,
@@ -154,17 +219,17 @@ package struct PullPlan: Sendable {
   /// Upstream refuses to go on with an incremental pull (I8.1), or has forgotten the delta token (I7.2): the list is
   /// pulled whole.
   mutating func wasRefused(_ job: PageJob, status: Int) {
-    inFlight -= 1
-    lists[job.list].isTokenForgotten = job.page.number == 1
-    lists[job.list].refusal = status
-    lists[job.list].way = .ended
+    land(job)
+    lists[job.list]?.isTokenForgotten = job.page.number == 1
+    lists[job.list]?.refusal = status
+    lists[job.list]?.way = .ended
   }
 
   /// Call this if the validator of the page lied: the list is pulled again.
   mutating func lied(_ job: PageJob, _ lie: ValidatorLie) {
-    inFlight -= 1
-    lists[job.list].lie = lists[job.list].lie ?? lie
-    lists[job.list].way = .ended
+    land(job)
+    if lists[job.list]?.lie == nil { lists[job.list]?.lie = lie }
+    lists[job.list]?.way = .ended
   }
 
   /// Call this after a final failure: no more pages are requested.
@@ -180,20 +245,18 @@ package struct PullPlan: Sendable {
   package mutating func staged(_ bytes: Int) { waitingBytes -= bytes }
 
   /// True if a list has failed because it has no end: its pulled pages are of no use.
-  var isEndless: Bool { lists.contains(where: \.isEndless) }
+  var isEndless: Bool { lists.values.contains(where: \.isEndless) }
 
   /// The outcome of a list at the end of the pull.
   package func outcome(of list: Int) -> PullOutcome {
-    PullOutcome(
-      drift: lists[list].drift, isParameterIgnored: lists[list].isParameterIgnored, lie: lists[list].lie,
-      count: lists[list].first?.count, extent: lists[list].extent, refusal: lists[list].refusal,
-      isTokenForgotten: lists[list].isTokenForgotten, token: lists[list].end.token)
+    guard let list = lists[list] else { return PullOutcome() }
+    return PullOutcome(
+      drift: list.drift, isParameterIgnored: list.isParameterIgnored, lie: list.lie, count: list.first?.count,
+      extent: list.extent, refusal: list.refusal, isTokenForgotten: list.isTokenForgotten, token: list.end.token,
+      ending: list.ending, answered: list.answered)
   }
 
-  private mutating func drift(_ list: Int, _ why: String) {
-    lists[list].drift = lists[list].drift ?? why
-    lists[list].way = .ended
-  }
+  private mutating func drift(_ list: Int, _ why: String) { lists[list]?.drifts(why) }
 }
 
 /// The outcome of the pull of one list.
@@ -214,6 +277,10 @@ package struct PullOutcome: Sendable, Equatable {
   package var isTokenForgotten = false
   /// The delta token of the last page.
   var token: String?
+  /// The end of a child list that failed or vanished.
+  var ending: ListEnd.State?
+  /// `Date` of the last answer of a child list.
+  var answered: Date?
 }
 
 extension PullPlan.List {
@@ -230,6 +297,11 @@ extension PullPlan.List {
   }
 
   var isChain: Bool { paging.followsAnswers }
+
+  mutating func drifts(_ why: String) {
+    drift = drift ?? why
+    way = .ended
+  }
 
   mutating func ask(_ list: Int) -> PullPlan.PageJob? {
     switch way {

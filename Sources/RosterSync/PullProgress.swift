@@ -1,3 +1,4 @@
+import RosterCache
 import RosterFetch
 import RosterModel
 
@@ -22,12 +23,30 @@ struct PullProgress: Sendable {
     }
   }
 
+  /// Reports the end of a child list.
+  func ended(_ end: ListEnd) {
+    tally.update { $0.ended(end.resource, hasFailed: end.state != .pulled && end.state != .empty) }
+    switch end.state {
+    case .pulled, .empty: break
+    case .failed(let error): tell(.listFailed, end, error)
+    case .vanished(let error): tell(.listVanished, end, error)
+    }
+  }
+
+  private func tell(_ name: Event.Name, _ end: ListEnd, _ error: String) {
+    var event = Event(name, sync: context.sync, resource: end.resource, error: error)
+    event.of = end.place.path
+    host.tell(event)
+  }
+
   /// - Parameters:
   ///   - storable: records of the page, by resource.
   /// - pages: number of pages of the list; nil while it is not known.
   func done(_ page: Int, of list: PulledList, storable: [Int], pages: Int?) {
     let (done, total) = tally.update { counts in
-      for (resource, records) in zip(list.resources, storable) { counts.done(resource, records: records, pages: pages) }
+      for (resource, records) in zip(list.resources, storable) {
+        counts.done(resource, records: records, pages: list.isChild ? nil : pages)
+      }
       return (counts.pagesDone, counts.pagesTotal)
     }
     if page == 1 { host.entered(.pulling) }

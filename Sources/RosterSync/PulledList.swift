@@ -11,6 +11,10 @@ struct PulledList: Sendable {
   /// Plans in the order of `resources`. The first one's paging applies to all.
   private(set) var plans: [RecordPlan]
   let resources: [String]
+  /// The list of a child; the only list of a resource by default.
+  private(set) var place = ListPlace()
+  /// True for a list of a child.
+  var isChild: Bool { place.number != 0 }
   /// The mark or delta token that an incremental pull starts from; nil if the list is pulled whole.
   private(set) var start: SinceStart?
   /// Addresses of the pages that are transferred without their validators (P15).
@@ -31,6 +35,16 @@ struct PulledList: Sendable {
     self.baseURL = baseURL
     self.now = now
     resources = plans.map(\.resource.name)
+  }
+
+  /// The list of one parent.
+  /// - Parameters:
+  ///   - plan: reads its pages.
+  ///   - paging: with the values of the parent.
+  init(of place: ListPlace, _ plan: RecordPlan, _ paging: Paging, baseURL: String, at now: Date) {
+    self.init([plan], baseURL: baseURL, at: now)
+    self.place = place
+    self.paging = paging
   }
 
   /// The path of whole pulls.
@@ -71,7 +85,7 @@ struct PulledList: Sendable {
   /// - Parameter now: The start of the sync, for `{today}`.
   static func lists(of plans: [RecordPlan], baseURL: String, at now: Date) -> [PulledList] {
     var groups: [[RecordPlan]] = []
-    for plan in plans {
+    for plan in plans where plan.resource.each == nil {
       if let index = groups.firstIndex(where: { $0[0].resource.isListed(like: plan.resource) }) {
         groups[index].append(plan)
       } else {
@@ -86,7 +100,8 @@ extension Resource {
   /// True if both resources have the same pages at the same addresses. If the list has a single page, their records may
   /// be at different places of it: no value on it decides how the list continues.
   fileprivate func isListed(like other: Resource) -> Bool {
-    path == other.path && query == other.query && method == other.method && body == other.body
+    inline == nil && other.inline == nil && path == other.path && query == other.query && method == other.method
+      && body == other.body
       && pages == other.pages && since == other.since && shape == other.shape && rowNames == other.rowNames
       && (records == other.records || pages.style == .one)
   }
@@ -108,7 +123,7 @@ struct KnownWindow {
     if job.page.number >= end || !job.isAnnounced {
       let addresses = addresses(from: job, plan)
       pages = []
-      for resource in list.resources { pages.append(try await cache.known(resource, addresses: addresses)) }
+      for resource in list.resources { pages.append(try await cache.known(resource, list.place, addresses: addresses)) }
       end = job.page.number + addresses.count
     }
     let found = pages.compactMap { $0[job.page.address] }

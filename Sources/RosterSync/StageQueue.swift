@@ -13,15 +13,23 @@ struct StageQueue {
 
   struct Batch: Sendable {
     var received: [PageBody] = []
-    /// Confirmed pages by resource.
-    var confirmed: [String: [ConfirmedPage]] = [:]
+    /// Confirmed pages by list.
+    var confirmed: [StagedList: [ConfirmedPage]] = [:]
+    /// Child lists that end after these pages.
+    var ends: [ListEnd] = []
     var confirmedCount = 0
     /// Number of transferred pages, changed or unchanged.
     var transferred = 0
     /// Size of all bodies.
     var bytes = 0
 
-    var isEmpty: Bool { received.isEmpty && confirmedCount == 0 }
+    var isEmpty: Bool { received.isEmpty && confirmedCount == 0 && ends.isEmpty }
+  }
+
+  /// A list of a resource.
+  struct StagedList: Hashable, Sendable {
+    var resource: String
+    var place: ListPlace
   }
 
   /// True if no page waits or is being written.
@@ -41,17 +49,22 @@ struct StageQueue {
     waiting.transferred += 1
   }
 
-  mutating func add(_ resource: String, _ page: ConfirmedPage, at now: @autoclosure () -> Duration) {
+  mutating func add(
+    _ resource: String, _ place: ListPlace = ListPlace(), _ page: ConfirmedPage, at now: @autoclosure () -> Duration
+  ) {
     if page.receivedAt != nil { transferred(at: now()) }
-    waiting.confirmed[resource, default: []].append(page)
+    waiting.confirmed[StagedList(resource: resource, place: place), default: []].append(page)
     waiting.confirmedCount += 1
   }
+
+  /// Ends a child list after the pages that wait.
+  mutating func add(_ end: ListEnd) { waiting.ends.append(end) }
 
   /// The next batch; nil if none is due, or if one is being written.
   /// - Parameter isLast: true if no page is in flight.
   mutating func next(at now: @autoclosure () -> Duration, isLast: Bool) -> Batch? {
     guard !isWriting, !waiting.isEmpty else { return nil }
-    let isFull = waiting.transferred >= Self.batch || waiting.confirmedCount >= Self.mostConfirmed
+    let isFull = waiting.transferred >= Self.batch || waiting.confirmedCount + waiting.ends.count >= Self.mostConfirmed
     guard isLast || isFull || waiting.transferred > 0 && now() - since >= Self.longestWait else { return nil }
     isWriting = true
     defer { waiting = Batch() }

@@ -10,26 +10,28 @@ import Synchronization
 /// One sync, from its row in `syncs` to its end: pulls every page of every resource, compares, requests missing
 /// records, and publishes.
 package actor Sync {
-  private let plans: [RecordPlan]
-  private let baseURL: String
-  private let cache: Cache
+  let plans: [RecordPlan]
+  let baseURL: String
+  let cache: Cache
   private let tokens: TokenKeeper
   private let gate: RetryAfterGate
   private let send: Send
   private let retry: Retry
-  private let host: any SyncHost
-  private let clock: WallClock
+  let host: any SyncHost
+  let clock: WallClock
   private let logger: Logger
   private let request: Mutex<SyncRequest>
-  private let tally: Tally
+  let tally: Tally
   private var lists: [PulledList]
   /// The marks of resources with `since` when the sync began.
   private var marks: [String: Mark] = [:]
-  private var machine: SyncMachine
+  var machine: SyncMachine
   /// The first records that could not be stored, if the sync fails because of them.
   private var rejected: [RejectedRecord] = []
   /// The outcome of each list's last pull.
   private var pulled: [PullOutcome]
+  /// The first list whose incremental pull could not continue, for `explain`.
+  private var listReset: Diagnosis?
 
   /// - Parameters:
   /// - send: sends requests with the token, and counts into `tally`.
@@ -112,7 +114,8 @@ package actor Sync {
       host.entered(.verifying)
       wanted = try await verify()
     } while !wanted.isEmpty
-    try await askForMissing(record, by: fetcher)
+    try await askForMissing(plans.filter { $0.resource.each == nil }, record, by: fetcher)
+    try await pullChildren(record, by: fetcher)
     host.entered(.publishing)
     return try await conclude(record)
   }
@@ -185,6 +188,9 @@ package actor Sync {
     for resource in lists[list].resources { await cache.pullIncrementally(resource, start != nil) }
   }
 
+  /// True if the caller permits any number of removals.
+  var mayRemove: Bool { request.withLock { $0.allowRemoval } }
+
   private func takeRetry() -> Bool {
     request.withLock { request in
       defer { request.retrySession = false }
@@ -222,7 +228,7 @@ package actor Sync {
     let after = machine.compared(
       found, drifts: drifts, ignoring: Set(byResource { $0.isParameterIgnored ? true : nil }.keys),
       counts: byResource(\.count), marks: drifts.isEmpty ? try nextMarks() : [:], maxRemoval: host.settings.maxRemoval,
-      allowRemoval: request.withLock { $0.allowRemoval })
+      allowRemoval: mayRemove)
     switch after {
     case .publish, .ask:
       for found in found where !found.isIncremental && found.distinct + found.rejected == 0 && found.skipped > 0 {
@@ -254,9 +260,9 @@ package actor Sync {
     for index in refused {
       for resource in lists[index].resources {
         let isForgotten = pulled[index].isTokenForgotten
-        let what = isForgotten ? "upstream has forgotten the delta token" : "upstream refused an incremental pull"
-        logger.notice(
-          "\(what) (\(pulled[index].refusal ?? 0)): the list is pulled whole", metadata: ["resource": "\(resource)"])
+        listReset =
+          listReset
+          ?? .listReset(resource, isTokenForgotten: isForgotten, status: pulled[index].refusal ?? 0)
         host.tell(Event(.listReset, resource: resource, reason: isForgotten ? "token" : "refused"))
         try await cache.discard(resource, keepsPublished: true)
       }
@@ -331,18 +337,12 @@ package actor Sync {
 
   /// Requests the missing records (P8). If a request fails, no record of that resource is removed, and the sync
   /// continues.
-  private func askForMissing(_ record: SyncRecord, by fetcher: PageFetcher) async throws {
+  func askForMissing(_ plans: [RecordPlan], _ record: SyncRecord, by fetcher: PageFetcher) async throws {
     for plan in plans where machine.asks(for: plan.resource.name) {
-      guard let requests = KeyRequests(plan.resource, baseURL: baseURL) else { continue }
-      let missing = MissingRecords(
-        plan: plan, requests: requests, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency,
-        clock: clock, context: .init(sync: record.id, tally: tally),
-        isIncremental: incremental.contains(plan.resource.name),
-        notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: record.startedAt) })
       do {
         // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
         try expectOpenGate()
-        try machine.asked(plan.resource.name, .success(try await missing.ask()))
+        try machine.asked(plan.resource.name, .success(try await answers(plan, record, by: fetcher)))
       } catch var failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
         let missing = await missingRecords(of: plan.resource.name)
         failure.concerned += missing
@@ -352,12 +352,43 @@ package actor Sync {
     }
   }
 
+  /// Asks for the missing records of each list. At most one control question is asked (P16.3).
+  private func answers(_ plan: RecordPlan, _ record: SyncRecord, by fetcher: PageFetcher) async throws -> KeyAnswers {
+    guard plan.resource.each != nil else {
+      return try await missing(plan, plan.resource, ListPlace(), record, by: fetcher)?.ask() ?? KeyAnswers()
+    }
+    var all = KeyAnswers()
+    for list in try await cache.listsWithMissing(plan.resource.name) {
+      let filled = try plan.resource.filled(with: list.values)
+      guard let missing = try missing(plan, filled, list.place, record, by: fetcher) else { continue }
+      let answers = try await missing.ask(controls: all.found == 0)
+      all.rejected += answers.rejected
+      // A control question that found its key shows that by_key works.
+      all.found += answers.found + (answers.needsControl && answers.failedControl == nil ? 1 : 0)
+      all.notFound += answers.notFound
+      all.failedControl = answers.failedControl
+      if all.failedControl != nil { break }
+    }
+    return all
+  }
+
+  private func missing(
+    _ plan: RecordPlan, _ filled: Resource, _ place: ListPlace, _ record: SyncRecord, by fetcher: PageFetcher
+  ) throws -> MissingRecords? {
+    guard let requests = KeyRequests(filled, baseURL: baseURL, template: plan.resource) else { return nil }
+    return MissingRecords(
+      plan: filled.conditions == plan.resource.conditions ? plan : try RecordPlan(filled), requests: requests,
+      place: place, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency, clock: clock,
+      context: .init(sync: record.id, tally: tally), isIncremental: incremental.contains(plan.resource.name),
+      notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: record.startedAt) })
+  }
+
   /// The guard holds for records of an incremental pull that `by_key` did not find (I5.2).
   private func guardAsked(_ resource: String) async throws {
     guard incremental.contains(resource) else { return }
     try machine.guardAsked(
       resource, leaving: try await cache.unanswered(resource), maxRemoval: host.settings.maxRemoval,
-      allowRemoval: request.withLock { $0.allowRemoval })
+      allowRemoval: mayRemove)
   }
 
   /// Publishes, unless the sync is a dry run.
@@ -367,7 +398,8 @@ package actor Sync {
     var record = record.counting(tally.now)
     record.exit = 0
     record.error = machine.shortcoming
-    if let trouble = machine.trouble { record.trouble = trouble } else { record.trouble = try await ignoredSince() }
+    record.trouble = machine.trouble ?? listReset
+    if record.trouble == nil { record.trouble = try await ignoredSince() }
     let (clock, history) = (clock, host.settings.history)
     let requests = tally.now.requestsOf
     let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }

@@ -86,7 +86,7 @@ package struct SyncMachine: Sendable {
   ) -> AfterComparison {
     guard state == .comparing else { return .fail(defect("compared")) }
     var again = drifts
-    for found in found where again[found.resource] == nil {
+    for found in found where again[found.resource] == nil && resource(found)?.each == nil {
       again[found.resource] = resource(found)?.drift(found, count: counts[found.resource])
     }
     again = tolerating(again, of: Set(found.filter(\.isIncremental).map(\.resource)))
@@ -94,7 +94,7 @@ package struct SyncMachine: Sendable {
     for found in found {
       if let failure = allRejected(found) ?? guarded(found, maxRemoval, allowRemoval) { return .fail(failure) }
     }
-    rejected = found.reduce(0) { $0 + $1.rejected }
+    rejected += found.reduce(0) { $0 + $1.rejected }
     return decide(found, marks)
   }
 
@@ -128,6 +128,26 @@ package struct SyncMachine: Sendable {
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) { problems.append(.lie(resource, lie)) }
     state = .pulling
   }
+
+  /// Call this before the lists of children are pulled: the decisions about their parents were made. Throws (70) unless
+  /// that is so.
+  mutating func descends() throws(Failure) {
+    guard state == .asking || state == .publishing else { throw defect("descends") }
+    asking = []
+    state = .pulling
+  }
+
+  /// Call this if lists of a child failed or vanished, and the others are published (E7.6).
+  mutating func listsFailed(_ resource: String, _ counts: ListCounts, _ examples: [(parent: String, reason: String)]) {
+    let failed = counts.failed - counts.vanished
+    if failed > 0 { problems.append(.failedLists(resource, failed, of: counts.requested, examples)) }
+    if counts.vanished > 0 {
+      problems.append(.vanishedLists(resource, counts.vanished, of: counts.requested, examples))
+    }
+  }
+
+  /// The reason why the pages of one list of a child do not fit together (P7); nil if they fit.
+  func listDrift(_ found: ResourceComparison, count: Int?) -> String? { resource(found)?.drift(found, count: count) }
 
   /// True if the missing records of that resource must be requested.
   package func asks(for resource: String) -> Bool { asking.contains(resource) }
@@ -250,6 +270,8 @@ extension SyncMachine {
 
   private mutating func allRejected(_ found: ResourceComparison) -> Failure? {
     guard !found.isIncremental, found.distinct == 0, found.rejected > 0 else { return nil }
+    // Other lists of a child have good records.
+    if resource(found)?.each != nil, found.snapshot > 0 { return nil }
     state = .ended
     unstorable = found.resource
     let unknown = found.rejectedUnknown > 0 ? resource(found).map { ", \(found.rejectedUnknown) \($0.lackOfKey)" } : nil
@@ -269,7 +291,7 @@ extension SyncMachine {
       return nil
     }
     let leaving = resource.removal == .twice && !found.isIncremental ? found.leavingNow : found.missing
-    return guarded(found, leaving: leaving, resource.maxRemoval ?? maxRemoval)
+    return guarded(found, leaving: leaving + found.removedWithParents, resource.maxRemoval ?? maxRemoval)
   }
 
   private mutating func guarded(_ found: ResourceComparison, leaving: Int, _ limit: Int) -> Failure? {
@@ -303,6 +325,10 @@ extension ResourceComparison {
 extension RemovalDecision.Proof {
   /// The proof that P7 assigns to the definition.
   fileprivate init(of resource: Resource) {
+    if resource.inline != nil {
+      self = .count
+      return
+    }
     switch (resource.pages.count, resource.pages.style) {
     case (.some, _): self = .count
     case (nil, .number), (nil, .offset): self = .weak
@@ -367,6 +393,31 @@ private struct Shortcoming: Sendable {
       trouble: Diagnosis(
         .validators, what,
         [lie.request.concern(asPage: lie.page, of: resource), .header(lie.header.rawValue), .resource(resource)]))
+  }
+
+  static func failedLists(
+    _ resource: String, _ failed: Int, of requested: Int, _ examples: [(parent: String, reason: String)]
+  ) -> Shortcoming {
+    lists(.failedLists, resource, "\(failed) of \(requested.counted(as: "list")) of \(resource) failed", examples)
+  }
+
+  static func vanishedLists(
+    _ resource: String, _ vanished: Int, of requested: Int, _ examples: [(parent: String, reason: String)]
+  ) -> Shortcoming {
+    lists(
+      .vanishedLists, resource,
+      "the parents of \(vanished) of \(requested.counted(as: "list")) of \(resource) disappeared", examples)
+  }
+
+  private static func lists(
+    _ kind: Diagnosis.Kind, _ resource: String, _ what: String, _ examples: [(parent: String, reason: String)]
+  ) -> Shortcoming {
+    let first = examples.first.map { ": \($0.reason)" } ?? ""
+    return Shortcoming(
+      sentence: what + first,
+      trouble: Diagnosis(
+        kind, what,
+        [.resource(resource)] + examples.map { .record($0.parent, of: resource, reason: $0.reason) }))
   }
 
   static func postponed(_ resource: String) -> Shortcoming {

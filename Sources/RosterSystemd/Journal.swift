@@ -43,12 +43,12 @@ final class Journal: Sendable {
   /// Each field is on a line of its own, and no value has a line break. A field that is too long is cut at its end.
   private static func datagram(_ record: LogRecord) -> [UInt8] {
     fields(record).flatMap {
-      Array(String(decoding: $0.utf8.prefix(longestField), as: UTF8.self).utf8) + [UInt8(ascii: "\n")]
+      Array(String(decoding: $0.utf8.prefix(maxField), as: UTF8.self).utf8) + [UInt8(ascii: "\n")]
     }
   }
 
   /// In bytes: a datagram has room for a dozen such fields (212,992 bytes by default, net.core.wmem_default).
-  private static let longestField = 16 * 1024
+  private static let maxField = 16 * 1024
 }
 
 extension Journal {
@@ -71,7 +71,7 @@ extension Journal {
   static func fieldName(_ key: String) -> String {
     if let name = names[key] { return name }
     let letters = key.unicodeScalars.map { isLetterOrDigit($0) ? String($0).uppercased() : "_" }.joined()
-    let trimmed = String(letters.drop { !$0.isLetter }.prefix(longestName))
+    let trimmed = String(letters.drop { !$0.isLetter }.prefix(maxName))
     return trimmed.isEmpty || own.contains(trimmed) ? "METADATA_\(trimmed)" : trimmed
   }
 
@@ -94,5 +94,5 @@ extension Journal {
   private static let names = ["sync": "SYNC_ID", "page": "PAGE", "status": "STATUS_CODE", "attempt": "ATTEMPT"]
   private static let own: Set<String> = ["MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER"]
   /// The journal allows 64 characters; `METADATA_` may be added in front.
-  private static let longestName = 55
+  private static let maxName = 55
 }

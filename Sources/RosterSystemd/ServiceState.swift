@@ -58,16 +58,16 @@ private struct SystemBus {
 
   func number(_ property: String) -> Int32? {
     var number: Int32 = 0
-    return get(property, "i", &number) ? number : nil
+    return get(property, type: "i", value: &number) ? number : nil
   }
 
   /// Microseconds since 1970; nil if it has not happened.
   func time(_ property: String) -> UInt64? {
     var time: UInt64 = 0
-    return get(property, "t", &time) && time > 0 ? time : nil
+    return get(property, type: "t", value: &time) && time > 0 ? time : nil
   }
 
-  private func get(_ property: String, _ type: String, _ value: UnsafeMutableRawPointer) -> Bool {
+  private func get(_ property: String, type: String, value: UnsafeMutableRawPointer) -> Bool {
     guard let type = type.utf8.first.map({ CChar(bitPattern: $0) }) else { return false }
     return sd_bus_get_property_trivial(
       bus, Self.name, path, Interface.service.rawValue, property, nil, type, value) >= 0

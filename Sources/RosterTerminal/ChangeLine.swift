@@ -28,7 +28,7 @@ package struct ChangeLine: Sendable {
     let key = telling.first.flatMap { values[$0.name] } ?? String(record)
     title = telling.title(values)
     who = "\(resource) \(key)"
-    what = before.flatMap { before in after.map { Self.differences(before, $0) } } ?? ""
+    what = before.flatMap { before in after.map { Self.differences(before, after: $0) } } ?? ""
   }
 
   /// A line of at most `width` cells; nil to cut nothing, because the output is not a terminal.
@@ -41,10 +41,10 @@ package struct ChangeLine: Sendable {
     let name = title.oneLine.cut(to: isNarrow ? Self.shortTitle : Self.longTitle)
     let whose = name.isEmpty ? who : "\(who) \(name)"
     let rest = (gap + whose + (what.isEmpty ? "" : "  \(what)")).printable
-    guard let width else { return head.toned(.faint, colour) + kind.toned(tone, colour) + rest }
+    guard let width else { return head.toned(.faint, colour: colour) + kind.toned(tone, colour: colour) + rest }
     let room = width - head.cells - kind.cells
     if room < 1 { return (head + kind).cut(to: width) }
-    return head.toned(.faint, colour) + kind.toned(tone, colour) + rest.cut(to: room)
+    return head.toned(.faint, colour: colour) + kind.toned(tone, colour: colour) + rest.cut(to: room)
   }
 
   /// A terminal with fewer columns is narrow.
@@ -54,7 +54,7 @@ package struct ChangeLine: Sendable {
   /// Width of the word `changed`.
   private static let kinds = 7
   /// The differences as text: `status: Alive → Dead, episodes +1 −2`.
-  private static func differences(_ before: String, _ after: String) -> String {
+  private static func differences(_ before: String, after: String) -> String {
     let diff = RecordDiff(before: before, after: after)
     return (diff.fields.map(\.line) + diff.lists.map(\.sum)).joined(separator: ", ")
   }

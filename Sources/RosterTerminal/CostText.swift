@@ -31,12 +31,12 @@ package struct CostText: Sendable {
     let verdict = fit.map { fit in warning.map { "# warning: \($0)\n" } ?? "# \(fit.name) holds them\n" }
     self.warning = warning
     let each = resources.map { "# \($0.text(interval))\n" }.joined()
-    let hour = resources.isEmpty ? "" : Self.fullestHour(resources, interval, fit)
+    let hour = resources.isEmpty ? "" : Self.fullestHour(resources, interval: interval, fit: fit)
     text = cost + each + hour + (verdict ?? "")
   }
 
   /// The hour in which every resource is pulled whole once.
-  private static func fullestHour(_ resources: [ResourceCost], _ interval: Duration, _ fit: BudgetFit?) -> String {
+  private static func fullestHour(_ resources: [ResourceCost], interval: Duration, fit: BudgetFit?) -> String {
     let requests = resources.reduce(0) { $0 + $1.fullestHour(interval) }
     return "# the fullest hour: about \(HumanFormat.grouped(requests)) requests\(fit.map { "; \($0.name)" } ?? "")\n"
   }
@@ -49,7 +49,7 @@ package struct ResourceCost: Sendable {
   private let since: Since?
 
   /// - Parameter cost: As the last pulls were.
-  package init(_ resource: Resource, _ cost: PullCost) {
+  package init(_ resource: Resource, cost: PullCost) {
     name = resource.name
     since = resource.since
     self.cost = cost

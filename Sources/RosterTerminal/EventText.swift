@@ -28,7 +28,7 @@ package enum EventText {
   /// of an event is shown unchanged.
   package static func line(name: String, data: String) -> String {
     guard let fields = fields(of: data) else { return "\(name)  \(data)".printable }
-    let words = words(name, fields, data)
+    let words = words(name, fields: fields, data: data)
     let gap = String(repeating: " ", count: max(0, names - name.count))
     return "\(fields.at)  \(name)\(words.isEmpty ? "" : "\(gap)  \(words)")".printable
   }
@@ -37,7 +37,7 @@ package enum EventText {
   static func lines(name: String, data: String, width: Int) -> [String] {
     guard let fields = fields(of: data) else { return "\(name)  \(data)".printable.wrapped(width) }
     let head = "\(timeOfDay(fields.at)) \(name) ".printable
-    let rest = words(name, fields, data).printable.wrapped(width - indent.count)
+    let rest = words(name, fields: fields, data: data).printable.wrapped(width - indent.count)
     if let first = rest.first, rest.count == 1, head.cells + 1 + first.cells <= width { return [head + " " + first] }
     return [head] + rest.filter { !$0.isEmpty }.map { indent + $0 }
   }
@@ -50,7 +50,7 @@ package enum EventText {
     try? JSONDecoder().decode(Fields.self, from: Data(data.utf8))
   }
 
-  private static func words(_ name: String, _ fields: Fields, _ data: String) -> String {
+  private static func words(_ name: String, fields: Fields, data: String) -> String {
     if name.hasPrefix("sync."), let report = try? JSONDecoder().decode(SyncRecord.self, from: Data(data.utf8)) {
       return SyncText.line(report)
     }

@@ -21,7 +21,7 @@ package struct ExplanationText: Sendable {
     let concerned = explanation.concerned.flatMap { $0.text.printable.wrapped(width - layout.indent) }
     let state = explanation.state.rawValue
     let head = (state + since).wrapped(width - 2).joined(separator: "\n  ").dropFirst(state.count)
-    return mark.toned(tone, colour) + " " + state.toned(.strong, colour) + head + "\n"
+    return mark.toned(tone, colour: colour) + " " + state.toned(.strong, colour: colour) + head + "\n"
       + layout.row("what", times(explanation.what)) + layout.row("readers", times(explanation.readers))
       + layout.row("concerned", lines: concerned) + layout.row("to do", times(explanation.todo))
       + layout.row("next sync", explanation.nextAt.map { clock($0) + ago($0) })

@@ -2,8 +2,9 @@
 package enum HumanFormat {
   /// A duration with at most two units: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
   static func span(_ seconds: Double) -> String {
-    if seconds < 10 { return "\((max(0, seconds) * 10).rounded() / 10) s" }
-    let whole = Int(seconds.rounded())
+    let rounded = milliseconds(seconds)
+    if rounded < 10_000 { return "\((rounded / 100).rounded() / 10) s" }
+    let whole = Int((rounded / 1000).rounded())
     for (name, size, lesser, lesserSize) in units where whole >= size {
       let (count, rest) = (whole / size, whole % size / lesserSize)
       return rest == 0 ? "\(count) \(name)" : "\(count) \(name) \(rest) \(lesser)"
@@ -13,8 +14,12 @@ package enum HumanFormat {
 
   /// The time that an action took: as `span`, but in milliseconds (`12 ms`) below 0.1 s.
   static func took(_ seconds: Double) -> String {
-    seconds < 0.1 ? "\(Int((max(0, seconds) * 1000).rounded())) ms" : span(seconds)
+    let rounded = milliseconds(seconds)
+    return rounded < 100 ? "\(Int(rounded)) ms" : span(seconds)
   }
+
+  /// Times have milliseconds. The difference of two dates has a rounding error, by which 150 ms would become 0.1 s.
+  private static func milliseconds(_ seconds: Double) -> Double { (max(0, seconds) * 1000).rounded() }
 
   /// A number with separators: `826`, `4,032`.
   package static func grouped(_ number: Int) -> String {

@@ -5,14 +5,14 @@ internal import RosterJSON
 enum JSONMembers {
   /// The members in their order; empty if the value is not an object.
   static func of(_ object: String) -> [(name: String, value: String)] {
-    read(object, "{", "}") { scanner throws(Malformed) in
+    read(object, open: "{", close: "}") { scanner throws(Malformed) in
       (JSONEscapes.text(scanner.bytes, try scanner.name()), text(of: try scanner.value(), scanner))
     }
   }
 
   /// The elements of a list; empty if the value is not a list.
   static func list(_ list: String) -> [String] {
-    read(list, "[", "]") { scanner throws(Malformed) in text(of: try scanner.value(), scanner) }
+    read(list, open: "[", close: "]") { scanner throws(Malformed) in text(of: try scanner.value(), scanner) }
   }
 
   /// The text of a JSON string; nil for any other value.
@@ -37,8 +37,8 @@ enum JSONMembers {
   static func shown(_ value: String) -> String { value == "null" ? "" : text(value) ?? value }
 
   private static func read<Part>(
-    _ json: String, _ open: Unicode.Scalar, _ close: Unicode.Scalar,
-    _ part: (inout JSONScanner) throws(Malformed) -> Part
+    _ json: String, open: Unicode.Scalar, close: Unicode.Scalar,
+    part: (inout JSONScanner) throws(Malformed) -> Part
   ) -> [Part] {
     var json = json
     return json.withUTF8 { bytes in

@@ -30,7 +30,7 @@ package struct KeyReader: Sendable {
         return nil
       }
       state = .ground
-      return Self.key(byte, parameters)
+      return Self.key(byte, parameters: parameters)
     case .escape where byte == UInt8(ascii: "[") || byte == UInt8(ascii: "O"):
       state = .sequence([])
       return nil
@@ -42,7 +42,7 @@ package struct KeyReader: Sendable {
 
   private static let escape: UInt8 = 0x1B
 
-  private static func key(_ final: UInt8, _ parameters: [UInt8]) -> Key? {
+  private static func key(_ final: UInt8, parameters: [UInt8]) -> Key? {
     switch (final, String(decoding: parameters, as: UTF8.self)) {
     case (UInt8(ascii: "A"), _): .up
     case (UInt8(ascii: "B"), _): .down

@@ -54,12 +54,12 @@ package struct PendingText: Sendable {
     let shown = pull.resources.filter { $0.differences > 0 }
     let names = shown.map(\.name.cells).max() ?? 0
     let counts = shown.map { HumanFormat.grouped($0.differences).cells }.max() ?? 0
-    let room = max(Self.leastBar, min(Self.widestBar, (width ?? Self.usual) - names - counts - 5))
+    let room = max(Self.minBar, min(Self.widestBar, (width ?? Self.usual) - names - counts - 5))
     let most = shown.map(\.differences).max() ?? 1
     let lines = shown.map { resource in
       let name = resource.name + String(repeating: " ", count: names - resource.name.cells)
       let count = HumanFormat.grouped(resource.differences).padded(left: counts)
-      return " \(name) | \(count) \(bar(resource, most > room ? Double(room) / Double(most) : 1))"
+      return " \(name) | \(count) \(bar(resource, scale: most > room ? Double(room) / Double(most) : 1))"
     }
     let sums = [(\PendingResource.added, "added"), (\.changed, "changed"), (\.removed, "removed")].map { part, word in
       (shown.reduce(0) { $0 + $1[keyPath: part] }, word)
@@ -72,32 +72,33 @@ package struct PendingText: Sendable {
   }
 
   /// A bar with the sign of each kind of change that occurs.
-  private func bar(_ resource: PendingResource, _ scale: Double) -> String {
+  private func bar(_ resource: PendingResource, scale: Double) -> String {
     ChangeKind.allCases.map { kind in
       let count = resource[keyPath: kind.count]
       let cells = count == 0 ? 0 : max(1, Int(Double(count) * scale))
-      return String(repeating: kind.sign, count: cells).toned(kind.tone, colour)
+      return String(repeating: kind.sign, count: cells).toned(kind.tone, colour: colour)
     }.joined()
   }
 
-  private static let (leastBar, widestBar, usual) = (5, 60, 80)
+  private static let (minBar, widestBar, usual) = (5, 60, 80)
 
   // MARK: A record
 
   /// `~ character 1  Rick Sanchez`, and one line for each field with its old and new value; each line with its end.
   package func text(of record: PendingRecord, _ resource: PendingResource) -> String {
-    let who = name(record.key, record.after ?? record.before ?? "", resource)
-    let head = record.kind.sign.toned(record.kind.tone, colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who)
+    let who = name(record.key, record: record.after ?? record.before ?? "", resource: resource)
+    let head =
+      record.kind.sign.toned(record.kind.tone, colour: colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who)
     return ([head] + rows(record)).map { $0 + "\n" }.joined()
   }
 
   /// `? character 1  Rick Sanchez` with a line end, for a record that is missing from the pull for the first time.
   package func text(of record: AbsentRecord, _ resource: PendingResource) -> String {
-    let who = name(record.key, record.record, resource)
-    return "?".toned(.faint, colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who) + "\n"
+    let who = name(record.key, record: record.record, resource: resource)
+    return "?".toned(.faint, colour: colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who) + "\n"
   }
 
-  private func name(_ key: String, _ record: String, _ resource: PendingResource) -> String {
+  private func name(_ key: String, record: String, resource: PendingResource) -> String {
     let title = resource.telling.title(JSONMembers.texts(record))
     let name = "\(resource.name) \(JSONMembers.shown(key))"
     return (title.isEmpty ? name : "\(name)  \(title)").oneLine
@@ -106,35 +107,35 @@ package struct PendingText: Sendable {
   private func rows(_ record: PendingRecord) -> [String] {
     guard let before = record.before, let after = record.after else { return [] }
     let diff = RecordDiff(before: before, after: after)
-    let labels = min(Self.longestLabel, record.fields.map(\.printable.cells).max() ?? 0)
+    let labels = min(Self.maxLabel, record.fields.map(\.printable.cells).max() ?? 0)
     return record.fields.flatMap { name -> [String] in
-      let label = name.printable.cut(to: Self.longestLabel)
+      let label = name.printable.cut(to: Self.maxLabel)
       let start = "    " + label + String(repeating: " ", count: max(0, labels - label.cells)) + "  "
-      let room = width.map { max(Self.leastValue, $0 - start.cells) }
-      let lines = lines(of: name, diff, room)
+      let room = width.map { max(Self.minValue, $0 - start.cells) }
+      let lines = lines(of: name, diff, room: room)
       return lines.enumerated().map { index, line in
-        (index == 0 ? start.toned(.faint, colour) : String(repeating: " ", count: start.cells)) + line
+        (index == 0 ? start.toned(.faint, colour: colour) : String(repeating: " ", count: start.cells)) + line
       }
     }
   }
 
-  private func lines(of name: String, _ diff: RecordDiff, _ room: Int?) -> [String] {
+  private func lines(of name: String, _ diff: RecordDiff, room: Int?) -> [String] {
     if let field = diff.fields.first(where: { $0.name == name }) {
-      return [step(field.earlier, field.later, room)]
+      return [step(field.earlier, after: field.later, room: room)]
     }
     guard let list = diff.lists.first(where: { $0.name == name }) else { return ["changed"] }
     if list.isReordered { return ["in another order"] }
     let elements =
       list.added.map { (ChangeKind.added, $0) } + list.removed.map { (ChangeKind.removed, $0) }
-    let shown = room == nil ? elements[...] : elements.prefix(Self.mostElements)
+    let shown = room == nil ? elements[...] : elements.prefix(Self.maxElements)
     return shown.map { kind, text in
       let text = text.printable
-      return "\(kind.sign) ".toned(kind.tone, colour) + (room.map { text.cut(to: $0 - 2) } ?? text)
+      return "\(kind.sign) ".toned(kind.tone, colour: colour) + (room.map { text.cut(to: $0 - 2) } ?? text)
     } + (shown.count < elements.count ? ["and \(elements.count - shown.count) more"] : [])
   }
 
   /// `Alive → Dead`. If both values do not fit, their common beginning is left out first.
-  private func step(_ before: String, _ after: String, _ room: Int?) -> String {
+  private func step(_ before: String, after: String, room: Int?) -> String {
     var (before, after) = (before.printable, after.printable)
     let arrow = " → "
     if let room, before.cells + after.cells + arrow.cells > room {
@@ -145,15 +146,15 @@ package struct PendingText: Sendable {
       before = before.cut(to: max(half, both - after.cells))
       after = after.cut(to: max(half, both - before.cells))
     }
-    return before.toned(.bad, colour) + arrow + after.toned(.good, colour)
+    return before.toned(.bad, colour: colour) + arrow + after.toned(.good, colour: colour)
   }
 
   /// Longer names are cut, because the values are more important.
-  private static let longestLabel = 24
+  private static let maxLabel = 24
   /// Minimum width of a value. A narrower terminal breaks the lines itself.
-  private static let leastValue = 20
+  private static let minValue = 20
   /// Maximum number of list elements on a terminal.
-  private static let mostElements = 10
+  private static let maxElements = 10
   /// Number of equal characters kept before the first difference, for orientation.
   private static let context = 8
 }

@@ -34,24 +34,24 @@ package struct ProgressBar: Sendable, Equatable {
     var tail = showsPages ? "  " + pages : ""
     for count in counts where done > 0 {
       let longer = tail + "  " + count
-      if longer.count + Self.leastBar > width { break }
+      if longer.count + Self.minBar > width { break }
       tail = longer
     }
     let room = min(Self.widestBar, width - tail.count)
-    guard room >= Self.leastBar else { return String(pages.prefix(width)) }
-    return bar(room, colour) + tail
+    guard room >= Self.minBar else { return String(pages.prefix(width)) }
+    return bar(room, colour: colour) + tail
   }
 
   /// The bar without text.
-  func bar(_ width: Int, _ colour: Bool = false) -> String {
+  func bar(_ width: Int, colour: Bool = false) -> String {
     let share = total > 0 ? min(1, max(0, Double(done) / Double(total))) : 0
     let halves = Int(share * Double(width * 2))
     let filled = String(repeating: "━", count: halves / 2) + (halves % 2 == 1 ? "╸" : "")
     let rest = String(repeating: "─", count: width - (halves + 1) / 2)
-    return filled.toned(.good, colour) + rest.toned(.faint, colour)
+    return filled.toned(.good, colour: colour) + rest.toned(.faint, colour: colour)
   }
 
   /// A shorter bar shows nothing useful, and a longer one shows nothing more.
-  private static let leastBar = 10
+  private static let minBar = 10
   private static let widestBar = 40
 }

@@ -10,7 +10,7 @@ package struct RecordTable: Sendable {
   ///   - telling: The columns that a table shows first, the key before all others.
   ///   - columns: All columns of the resource, in the order of its definition.
   ///   - records: JSON objects, in the order of the table.
-  package init(_ telling: [Resource.Column], besides columns: [Resource.Column], _ records: [String]) {
+  package init(_ telling: [Resource.Column], besides columns: [Resource.Column], records: [String]) {
     self.telling = telling
     self.columns = columns
     values = records.map(JSONMembers.texts)

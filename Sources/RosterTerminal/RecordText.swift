@@ -60,7 +60,7 @@ package struct RecordText: Sendable {
   package var text: String {
     let (head, told) = heading
     let rows = members.filter { !told.contains($0.name) }.map { row($0.name, $0.value) }.joined()
-    return head.oneLine.wrapped(width).map { $0.toned(.strong, colour) + "\n" }.joined() + then + rows + history
+    return head.oneLine.wrapped(width).map { $0.toned(.strong, colour: colour) + "\n" }.joined() + then + rows + history
   }
 
   private var then: String { at.map { "as it was at \($0)".wrapped(width).map { $0 + "\n" }.joined() } ?? "" }
@@ -77,11 +77,11 @@ package struct RecordText: Sendable {
 
   private var rows: Rows {
     let longest = members.map(\.name.cells).max() ?? 0
-    return Rows(width: width, colour: colour, labels: max(Rows.labels, min(longest, Self.longestLabel) + 1))
+    return Rows(width: width, colour: colour, labels: max(Rows.labels, min(longest, Self.maxLabel) + 1))
   }
 
   /// Longer names move their values to the right.
-  private static let longestLabel = 20
+  private static let maxLabel = 20
 
   private func row(_ name: String, _ value: String) -> String {
     switch name {
@@ -142,7 +142,7 @@ package struct RecordText: Sendable {
     let kind = change.kind.rawValue
     let by = " by sync \(change.sync)"
     let gap = change.at.cells + 2 + kind.cells + by.cells <= width ? "  " : "\n  "
-    let head = change.at + gap + kind.toned(change.kind.tone, colour) + by + "\n"
+    let head = change.at + gap + kind.toned(change.kind.tone, colour: colour) + by + "\n"
     guard let before = change.before, let after = change.after else { return head }
     let diff = RecordDiff(before: before, after: after)
     return head + (diff.fields.map(\.line) + diff.lists.flatMap(\.lines)).flatMap(indented).map { $0 + "\n" }.joined()

@@ -27,7 +27,7 @@ package struct RejectText: Sendable {
     let width = width ?? .max / 2
     let place = page == 0 ? "asked for by its key" : "page \(page), position \(position)"
     let head = "\(resource), \(place): \(reason)".printable.wrapped(width)
-    let record = document.printable.cut(to: width - Self.indent.count).toned(.faint, colour)
+    let record = document.printable.cut(to: width - Self.indent.count).toned(.faint, colour: colour)
     return (head + [Self.indent + record]).map { $0 + "\n" }.joined()
   }
 

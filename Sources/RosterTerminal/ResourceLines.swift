@@ -18,7 +18,7 @@ struct ResourceLines {
     now: Date? = nil
   ) {
     if let current, current.phase != .discovering, current.resources.count > 1 {
-      let shown = Self.underWay(current.resources, most ?? .max)
+      let shown = Self.underWay(current.resources, maxLines: most ?? .max)
       table = Self.table(shown)
       hidden = current.resources.count - shown.count
     } else {
@@ -26,7 +26,7 @@ struct ResourceLines {
       table = Self.table(
         Array(all.prefix(most ?? .max)), hasAbsent: all.contains { $0.absent > 0 },
         hasDistrusted: all.contains { $0.validators != DaemonStatus.CachedResource.trusted },
-        verified: verifiedAt.flatMap { Self.age($0, now) }, now)
+        verified: verifiedAt.flatMap { Self.age($0, now: now) }, now: now)
       hidden = all.count - table.rows.count
     }
   }
@@ -39,7 +39,7 @@ struct ResourceLines {
 
   /// The state in the snapshot. Resources that were pulled for the first time and not published have no facts yet.
   private static func table(
-    _ resources: [DaemonStatus.CachedResource], hasAbsent: Bool, hasDistrusted: Bool, verified: String?, _ now: Date?
+    _ resources: [DaemonStatus.CachedResource], hasAbsent: Bool, hasDistrusted: Bool, verified: String?, now: Date?
   ) -> Table {
     Table(
       columns: [
@@ -49,7 +49,7 @@ struct ResourceLines {
         + (hasDistrusted ? [Table.Column(name: "VALIDATORS")] : []),
       rows: resources.map { resource in
         let proof = Table.Cell(
-          text: resource.proofText(verified: verified, whole: resource.wholeAt.flatMap { age($0, now) }),
+          text: resource.proofText(verified: verified, whole: resource.wholeAt.flatMap { age($0, now: now) }),
           tone: resource.proof == "weak" ? .busy : .plain)
         let absent = hasAbsent ? [Table.Cell(text: resource.absent > 0 ? "\(resource.absent)" : "")] : []
         let isTrusted = resource.validators == DaemonStatus.CachedResource.trusted
@@ -79,7 +79,7 @@ struct ResourceLines {
   }
 
   /// `4 min ago`; nil without a reference.
-  private static func age(_ time: String, _ now: Date?) -> String? {
+  private static func age(_ time: String, now: Date?) -> String? {
     guard let date = Date(rfc3339: time), let now else { return nil }
     return HumanFormat.span(max(0, now.timeIntervalSince(date))) + " ago"
   }
@@ -88,13 +88,13 @@ struct ResourceLines {
 
   /// If there is no room for all resources: those being pulled come first, then those that have not begun. The shown
   /// ones keep their order.
-  private static func underWay(_ all: [DaemonStatus.PulledResource], _ most: Int) -> [DaemonStatus.PulledResource] {
-    guard all.count > most else { return all }
+  private static func underWay(_ all: [DaemonStatus.PulledResource], maxLines: Int) -> [DaemonStatus.PulledResource] {
+    guard all.count > maxLines else { return all }
     func rank(_ resource: DaemonStatus.PulledResource) -> Int {
       if resource.pagesDone == resource.pagesTotal { return 2 }
       return resource.pagesDone > 0 ? 0 : 1
     }
-    let chosen = all.indices.sorted { (rank(all[$0]), $0) < (rank(all[$1]), $1) }.prefix(most)
+    let chosen = all.indices.sorted { (rank(all[$0]), $0) < (rank(all[$1]), $1) }.prefix(maxLines)
     return chosen.sorted().map { all[$0] }
   }
 }

@@ -22,7 +22,7 @@ struct Rows {
 
   /// Rows for lines that are already broken.
   func row(_ name: String, lines: [String]) -> String {
-    let label = name.padded(left: labels).toned(.faint, colour) + "  "
+    let label = name.padded(left: labels).toned(.faint, colour: colour) + "  "
     let indent = String(repeating: " ", count: self.indent)
     return lines.enumerated().map { ($0 == 0 ? label : $1.isEmpty ? "" : indent) + $1 + "\n" }.joined()
   }

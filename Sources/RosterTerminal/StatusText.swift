@@ -68,8 +68,8 @@ package struct StatusText: Sendable {
   package var headline: String {
     let lines = message.printable.wrapped(width - 2)
     let (mark, tone) = daemon?.state.mark ?? ("○", .bad)
-    let marked = zip(lines, [mark.toned(tone, colour) + " "] + lines.dropFirst().map { _ in "  " })
-    return marked.map { $1 + $0.toned($1 == "  " ? .plain : .strong, colour) + "\n" }.joined()
+    let marked = zip(lines, [mark.toned(tone, colour: colour) + " "] + lines.dropFirst().map { _ in "  " })
+    return marked.map { $1 + $0.toned($1 == "  " ? .plain : .strong, colour: colour) + "\n" }.joined()
   }
 
   // MARK: Rows

@@ -28,7 +28,7 @@ extension ChangeKind {
 
 extension String {
   /// The text in the colour of its tone; unchanged without colour.
-  func toned(_ tone: Tone, _ colour: Bool) -> String {
+  func toned(_ tone: Tone, colour: Bool) -> String {
     guard colour, let code = tone.code else { return self }
     return "\u{1b}[\(code)m\(self)\u{1b}[0m"
   }

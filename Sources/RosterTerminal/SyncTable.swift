@@ -14,17 +14,17 @@ package struct SyncTable: Sendable {
   /// sync with an error has the reason below its line.
   package func text(width: Int?, colour: Bool = false) -> String {
     let lines = table.lines(width: width, colour: colour)
-    return zip(lines, [[]] + reports.map { Self.reason($0, width) })
+    return zip(lines, [[]] + reports.map { Self.reason($0, width: width) })
       .map { ([$0] + $1).map { $0 + "\n" }.joined() }.joined()
   }
 
-  private static func reason(_ report: SyncRecord, _ width: Int?) -> [String] {
+  private static func reason(_ report: SyncRecord, width: Int?) -> [String] {
     guard let error = report.error else { return [] }
     return error.printable.wrapped((width ?? .max / 2) - indent.count).map { indent + $0 }
   }
 
   private static let indent = "    "
-  private static let longestBar = 20
+  private static let maxBar = 20
 
   private var table: Table {
     let longest = reports.compactMap(\.seconds).max() ?? 0
@@ -36,23 +36,24 @@ package struct SyncTable: Sendable {
         Table.Column(name: "RECORDS", isNumber: true), Table.Column(name: "REQUESTS", isNumber: true),
         Table.Column(name: "DURATION"),
       ],
-      rows: reports.map { Self.row($0, longest) })
+      rows: reports.map { Self.row($0, longest: longest) })
   }
 
-  private static func row(_ report: SyncRecord, _ longest: Double) -> [Table.Cell] {
+  private static func row(_ report: SyncRecord, longest: Double) -> [Table.Cell] {
     let share = longest > 0 ? (report.seconds ?? 0) / longest : 0
     return [
       Table.Cell(text: String(report.id)), Table.Cell(text: report.outcome.rawValue, tone: tone(report)),
       Table.Cell(text: report.seconds.map(HumanFormat.took) ?? ""),
       Table.Cell(text: HumanFormat.second(report.startedAt)),
       Table.Cell(text: changes(report)),
-      Table.Cell(text: counted(report.records, report)), Table.Cell(text: counted(report.requests, report)),
-      Table.Cell(text: String(repeating: "▪", count: Int((share * Double(longestBar)).rounded(.up))), tone: .faint),
+      Table.Cell(text: counted(report.records, report: report)),
+      Table.Cell(text: counted(report.requests, report: report)),
+      Table.Cell(text: String(repeating: "▪", count: Int((share * Double(maxBar)).rounded(.up))), tone: .faint),
     ]
   }
 
   /// The row of an interrupted sync was written at its start, so it has no counts.
-  private static func counted(_ number: Int, _ report: SyncRecord) -> String {
+  private static func counted(_ number: Int, report: SyncRecord) -> String {
     report.outcome == .interrupted ? "" : String(number)
   }
 

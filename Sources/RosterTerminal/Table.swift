@@ -21,7 +21,7 @@ struct Table: Sendable {
     let widths = widths(within: width ?? .max)
     let head = columns.map { Cell(text: $0.name, tone: .faint) }
     return ([head] + rows).map { row in
-      let cells = zip(widths, zip(columns, row)).map { Self.text($0, $1.0, $1.1, colour) }
+      let cells = zip(widths, zip(columns, row)).map { Self.text($0, column: $1.0, cell: $1.1, colour: colour) }
       return cells.joined(separator: Self.gap).trimmedEnd
     }
   }
@@ -30,10 +30,11 @@ struct Table: Sendable {
   /// Minimum width of a shrunken column, so that names can still be distinguished.
   private static let least = 8
 
-  private static func text(_ width: Int, _ column: Column, _ cell: Cell, _ colour: Bool) -> String {
+  private static func text(_ width: Int, column: Column, cell: Cell, colour: Bool) -> String {
     let text = cell.text.cut(to: width)
     let space = String(repeating: " ", count: width - text.cells)
-    return column.isNumber ? space + text.toned(cell.tone, colour) : text.toned(cell.tone, colour) + space
+    return column.isNumber
+      ? space + text.toned(cell.tone, colour: colour) : text.toned(cell.tone, colour: colour) + space
   }
 
   /// Number of cells that the longest line takes if nothing is cut.

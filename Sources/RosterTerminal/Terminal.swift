@@ -31,7 +31,7 @@ package struct Terminal: Sendable, Equatable {
     let known = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
     let wanted = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     let told = wanted ?? (known ? Int(size.ws_col) : nil)
-    let columns = max(leastColumns, told ?? usualColumns)
+    let columns = max(minColumns, told ?? usualColumns)
     return Terminal(
       isInteractive: interactive, columns: columns, colour: interactive && !plain,
       rows: known && size.ws_row > 0 ? Int(size.ws_row) : usualRows, limit: told == nil && !interactive ? nil : columns)
@@ -41,5 +41,5 @@ package struct Terminal: Sendable, Equatable {
   private static let usualColumns = 80
   /// The height of a VT100.
   package static let usualRows = 24
-  private static let leastColumns = 20
+  private static let minColumns = 20
 }

@@ -38,7 +38,7 @@ package struct Timeline: Sendable {
   /// - Parameter events: each with its seconds since the start, in chronological order.
   package init(_ events: [(Double, Event)]) {
     var story = Story()
-    for (at, event) in events { story.tell(at, event) }
+    for (at, event) in events { story.tell(at, event: event) }
     entries = story.entries
     resources = events.compactMap(\.1.resource).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
@@ -49,7 +49,7 @@ package struct Timeline: Sendable {
   }
 
   private var lines: [Line] {
-    let lines = entries.map { Line($0, pages(of: $0)) }
+    let lines = entries.map { Line($0, pages: pages(of: $0)) }
     guard lines.count > Self.most else { return lines }
     let kept = Self.most - 1
     let (head, tail) = (kept * 2 / 3, kept - kept * 2 / 3)
@@ -68,35 +68,37 @@ extension Timeline {
     /// Pages that were refused or waited since the last refresh, and were not fetched yet.
     private var resent: Set<Page> = []
 
-    mutating func tell(_ at: Double, _ event: Event) {
+    mutating func tell(_ at: Double, event: Event) {
       switch event.name {
-      case .syncStarted: begin(.started, at, event)
-      case .pageFetched: fetched(at, event)
+      case .syncStarted: begin(.started, at: at, event: event)
+      case .pageFetched: fetched(at, event: event)
       case .tokenRefused:
         if let page = Page(event) { resent.insert(page) }
-        gather(event.reason == "late" ? .late : .refused, at, event)
-      case .tokenJoined: gather(.joined, at, event)
-      case .tokenRefreshing: gather(.refreshing, at, event)
-      case .tokenRefreshed: begin(.refreshed, at, event)
-      case .tokenFailed: begin(.failed, at, event)
-      case .pageRetried: gather(.retried, at, event)
-      case .syncPublished, .syncUnchanged, .syncTried, .syncFailed, .syncCancelled: begin(.ended, at, event)
-      case .validatorsDistrusted, .listReset, .configReloaded, .configRefused, .daemonStopping, .eventsLost: return
+        gather(event.reason == "late" ? .late : .refused, at: at, event: event)
+      case .tokenJoined: gather(.joined, at: at, event: event)
+      case .tokenRefreshing: gather(.refreshing, at: at, event: event)
+      case .tokenRefreshed: begin(.refreshed, at: at, event: event)
+      case .tokenFailed: begin(.failed, at: at, event: event)
+      case .pageRetried: gather(.retried, at: at, event: event)
+      case .syncPublished, .syncUnchanged, .syncTried, .syncFailed, .syncCancelled: begin(.ended, at: at, event: event)
+      case .validatorsDistrusted, .listReset, .listFailed, .listVanished, .configReloaded, .configRefused,
+        .daemonStopping, .eventsLost:
+        return
       }
     }
 
-    private mutating func fetched(_ at: Double, _ event: Event) {
+    private mutating func fetched(_ at: Double, event: Event) {
       guard let page = Page(event) else { return }
-      if entries.allSatisfy({ $0.kind == .started }) { return begin(.first, at, event) }
-      gather(resent.remove(page) == nil ? .fetched : .again, at, event)
+      if entries.allSatisfy({ $0.kind == .started }) { return begin(.first, at: at, event: event) }
+      gather(resent.remove(page) == nil ? .fetched : .again, at: at, event: event)
     }
 
-    private mutating func begin(_ kind: Kind, _ at: Double, _ event: Event) {
+    private mutating func begin(_ kind: Kind, at: Double, event: Event) {
       entries.append(Entry(kind: kind, at: at, pages: Page(event).map { [$0] } ?? [], event: event))
       chapter = entries.count
     }
 
-    private mutating func gather(_ kind: Kind, _ at: Double, _ event: Event) {
+    private mutating func gather(_ kind: Kind, at: Double, event: Event) {
       if let index = entries.indices.dropFirst(chapter).first(where: { entries[$0].kind == kind }) {
         if let page = Page(event) { entries[index].pages.append(page) }
       } else {
@@ -120,15 +122,15 @@ extension Timeline {
     }
 
     /// - Parameter pages: the entry's pages in words.
-    init(_ entry: Entry, _ pages: String) {
+    init(_ entry: Entry, pages: String) {
       time = Self.time(entry.at)
-      (mark, tone, words) = Self.telling(entry, pages)
+      (mark, tone, words) = Self.telling(entry, pages: pages)
       words = words.printable
     }
 
     func text(_ colour: Bool) -> String {
-      time.padded(left: Self.times).toned(.faint, colour) + "  " + mark.toned(tone, colour) + "  "
-        + words.toned(tone == .faint ? .plain : tone, colour)
+      time.padded(left: Self.times).toned(.faint, colour: colour) + "  " + mark.toned(tone, colour: colour) + "  "
+        + words.toned(tone == .faint ? .plain : tone, colour: colour)
     }
 
     /// Width of `99999.9 ms`.
@@ -139,14 +141,14 @@ extension Timeline {
       return "\(tenths / 10).\(tenths % 10) ms"
     }
 
-    private static func telling(_ entry: Entry, _ pages: String) -> (String, Tone, String) {
+    private static func telling(_ entry: Entry, pages: String) -> (String, Tone, String) {
       let several = Set(entry.pages).count > 1
       switch entry.kind {
       case .started: return ("┬", .faint, "sync \(entry.event.sync ?? 0) starts")
       case .first: return ("│", .faint, "\(pages) arrives" + (entry.event.pagesTotal.map { ": \($0) in all" } ?? ""))
       case .fetched: return ("│", .faint, "\(pages) \(several ? "arrive" : "arrives")")
       case .refused: return ("✗", .bad, "\(pages) refused (401): the token is no longer good")
-      case .refreshing: return ("◆", .busy, refreshing(entry, pages))
+      case .refreshing: return ("◆", .busy, refreshing(entry, pages: pages))
       case .joined: return ("┊", .busy, "\(pages) \(several ? "wait" : "waits") for that same refresh")
       case .refreshed: return ("◆", .good, "a new token, stored before anyone uses it")
       case .failed: return ("✗", .bad, "the refresh failed" + (entry.event.error.map { ": \($0)" } ?? ""))
@@ -159,7 +161,7 @@ extension Timeline {
       }
     }
 
-    private static func refreshing(_ entry: Entry, _ pages: String) -> String {
+    private static func refreshing(_ entry: Entry, pages: String) -> String {
       let who = entry.pages.isEmpty ? "the daemon" : pages
       let why = entry.event.reason == "expired" ? " before the old one expires" : ""
       return "\(who) asks for a new token\(why), for all"

@@ -70,21 +70,21 @@ package struct WatchScreen: Sendable {
 
   /// At most `rows` lines of at most `width` cells. Longer output would overwrite the last cell of the terminal.
   package mutating func frame(width: Int, rows: Int, colour: Bool) -> [String] {
-    let below = footer(width, rows, colour)
+    let below = footer(width, rows: rows, colour: colour)
     page = max(1, rows - below.count)
-    var lines = showsEvents ? latest(page, width) : status(page, width, colour)
+    var lines = showsEvents ? latest(page, width: width) : status(page, width: width, colour: colour)
     lines += Array(repeating: "", count: max(0, page - lines.count))
     return (lines + below).suffix(rows).map { $0.cut(to: width, colour) }
   }
 
-  private mutating func status(_ room: Int, _ width: Int, _ colour: Bool) -> [String] {
+  private mutating func status(_ room: Int, width: Int, colour: Bool) -> [String] {
     let all = text.lines(width: width, room: room, colour: colour)
     top = min(top, max(0, all.count - room))
     return Array(all.dropFirst(top).prefix(room))
   }
 
   /// The events that fit, the latest last.
-  private mutating func latest(_ room: Int, _ width: Int) -> [String] {
+  private mutating func latest(_ room: Int, width: Int) -> [String] {
     if events.isEmpty { return ["nothing has happened since this began"] }
     func lines(_ event: (name: String, data: String)) -> [String] {
       EventText.lines(name: event.name, data: event.data, width: width)
@@ -99,9 +99,9 @@ package struct WatchScreen: Sendable {
     return shown.suffix(room)
   }
 
-  private func footer(_ width: Int, _ rows: Int, _ colour: Bool) -> [String] {
+  private func footer(_ width: Int, rows: Int, colour: Bool) -> [String] {
     let keys = hasKeys ? "q quit  s sync  e \(showsEvents ? "status" : "events")  ↑↓ scroll" : "Ctrl-C quits"
-    let said = notice.map { $0.printable.wrapped(width).prefix(rows / 2).map { $0.toned(.busy, colour) } } ?? []
-    return said + [keys.cut(to: width).toned(.faint, colour)]
+    let said = notice.map { $0.printable.wrapped(width).prefix(rows / 2).map { $0.toned(.busy, colour: colour) } } ?? []
+    return said + [keys.cut(to: width).toned(.faint, colour: colour)]
   }
 }

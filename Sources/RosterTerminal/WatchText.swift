@@ -21,7 +21,8 @@ package struct WatchText: Sendable {
   /// - Parameter room: number of lines on the screen.
   func lines(width: Int, room: Int, colour: Bool) -> [String] {
     let gone = silence.map {
-      ["○ " + Self.gone.toned(.bad, colour)] + ($0.printable + Self.below).wrapped(width - 2).map { "  " + $0 } + [""]
+      ["○ " + Self.gone.toned(.bad, colour: colour)] + ($0.printable + Self.below).wrapped(width - 2).map { "  " + $0 }
+        + [""]
     }
     let text = StatusText(status, width: width, colour: colour, mostResources: max(1, room / 2)).text
     let table = syncs.isEmpty ? "" : "\n" + SyncTable(syncs).text(width: width, colour: colour)

@@ -7,19 +7,19 @@ struct WebAnswer: Equatable {
   private let fields: [String]
 
   /// A sentence.
-  init(_ status: Int, _ sentence: String, _ fields: [String] = []) {
-    self.init(status, sentence + "\n", type: "text/plain", fields)
+  init(_ status: Int, sentence: String, fields: [String] = []) {
+    self.init(status, body: sentence + "\n", type: "text/plain", fields: fields)
   }
 
-  private init(_ status: Int, _ body: String, type: String, _ fields: [String]) {
+  private init(_ status: Int, body: String, type: String, fields: [String]) {
     self.status = status
     self.body = body
     self.type = type
     self.fields = fields
   }
 
-  /// Leads a browser to the folder of the page. A redirect by its status would not carry the cookie if the user came
-  /// by a link on another site, such as a terminal in a browser (SameSite=Strict).
+  /// Leads a browser to the folder of the page. A redirect by status would lose the cookie if the link was on another
+  /// site, such as a terminal in a browser (SameSite=Strict).
   static func entrance(to folder: String, _ cookie: String) -> WebAnswer {
     let body = """
       <!doctype html>
@@ -27,7 +27,7 @@ struct WebAnswer: Equatable {
       <p><a href="\(folder)">The page of rosterd</a>
 
       """
-    return WebAnswer(200, body, type: "text/html", [cookie])
+    return WebAnswer(200, body: body, type: "text/html", fields: [cookie])
   }
 
   /// The bytes of the answer. `HEAD` gets no body and no cookie.

@@ -2,8 +2,8 @@ import Glibc
 import RosterModel
 import RosterStatusClient
 
-/// One connection of a browser, for one request: its head is read, the daemon is asked, and what that answers is passed
-/// on as it comes. No call blocks; poll(2) says when the next one is worth it.
+/// One connection of a browser, for one request. It reads the head, asks the daemon, and passes the answer on in
+/// pieces. No call blocks; poll(2) shows when the next one is useful.
 struct WebExchange {
   private enum Phase {
     /// Bytes of the head that have come.
@@ -14,8 +14,8 @@ struct WebExchange {
     case ended
   }
 
-  /// Of a head; as the status socket's (S2).
-  private static let longestHead = 16 * 1024
+  /// Limit of a head, the same as on the status socket (S2).
+  private static let maxHead = 16 * 1024
   /// Bytes that are read at once, and that may wait for a client.
   private static let chunk = 64 * 1024
   private static let lingering = Duration.seconds(1)
@@ -23,11 +23,11 @@ struct WebExchange {
   private let client: Int32
   private var daemon: Int32 = -1
   private var phase = Phase.head([])
-  /// For the daemon.
+  /// Bytes to be sent to the daemon.
   private var question: [UInt8] = []
-  /// For the client.
+  /// Bytes to be sent to the client.
   private var answer: [UInt8] = []
-  /// To be put behind the status line.
+  /// Cookie header to be inserted after the status line.
   private var cookie: String?
   /// The client has sent all that it will, and may still read.
   private var clientEnded = false
@@ -48,13 +48,13 @@ struct WebExchange {
   /// The daemon answers it.
   private var isRelayed: Bool { if case .relay = phase { true } else { false } }
 
-  /// True if this one rather than the other makes room for a new connection: one that the daemon does not answer, then
-  /// the longest idle one.
+  /// True if this connection, rather than the other, makes room for a new one. Connections that the daemon does not
+  /// answer come first, then the longest idle ones.
   func isIdler(than other: WebExchange) -> Bool {
     isRelayed == other.isRelayed ? active < other.active : !isRelayed
   }
 
-  /// What it waits for: of the client, then of the daemon.
+  /// Descriptors and events that it waits for: the client's, then the daemon's.
   var waits: [pollfd] {
     let writes = answer.isEmpty || cookie != nil ? 0 : POLLOUT
     let asks = question.isEmpty ? 0 : POLLOUT
@@ -65,9 +65,9 @@ struct WebExchange {
     ]
   }
 
-  mutating func goOn(_ clientEvents: Int16, _ daemonEvents: Int16, gate: inout WebGate, socket: DaemonSocket) {
+  mutating func goOn(_ clientEvents: Int16, daemonEvents: Int16, gate: inout WebGate, socket: DaemonSocket) {
     if clientEvents | daemonEvents != 0 { active = .now }
-    if clientEvents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readClient(&gate, socket) }
+    if clientEvents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readClient(&gate, socket: socket) }
     if daemon >= 0, daemonEvents & Int16(POLLOUT) != 0 { ask() }
     if daemon >= 0, daemonEvents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readDaemon() }
     if !isOver { send() }
@@ -75,7 +75,7 @@ struct WebExchange {
 
   /// The time is over.
   mutating func expire() {
-    if case .head = phase { return answer(.init(408, "the request was not complete in time"), "GET") }
+    if case .head = phase { return answer(.init(408, sentence: "the request was not complete in time"), method: "GET") }
     end()
   }
 
@@ -86,28 +86,28 @@ struct WebExchange {
     (daemon, phase, deadline) = (-1, .ended, nil)
   }
 
-  private mutating func readClient(_ gate: inout WebGate, _ socket: DaemonSocket) {
-    guard let bytes = Self.read(client, Self.longestHead + 1) else { return }
+  private mutating func readClient(_ gate: inout WebGate, socket: DaemonSocket) {
+    guard let bytes = Self.read(client, maxBytes: Self.maxHead + 1) else { return }
     if bytes.isEmpty { return endOfClient() }
     guard case .head(let before) = phase else { return }
     let head = before + bytes
     guard let end = Self.end(of: head, from: before.count) else {
       phase = .head(head)
-      if head.count > Self.longestHead { answer(.init(431, Self.tooLong), "GET") }
+      if head.count > Self.maxHead { answer(.init(431, sentence: Self.tooLong), method: "GET") }
       return
     }
     guard let request = try? WebRequest(head: head[..<end]) else {
-      return answer(.init(400, "this is no HTTP/1.1 request (RFC 9112)"), "GET")
+      return answer(.init(400, sentence: "this is no HTTP/1.1 request (RFC 9112)"), method: "GET")
     }
     switch gate.decide(request) {
-    case .answer(let own): answer(own, request.method)
+    case .answer(let own): answer(own, method: request.method)
     case .forward(let question, let cookie):
       do {
         daemon = try socket.connect()
         (self.question, self.cookie, phase, deadline) = (question.head, cookie, .relay, nil)
         isStream = question.isStream
       } catch {
-        answer(.init(502, "\(error)"), request.method)
+        answer(.init(502, sentence: "\(error)"), method: request.method)
       }
     }
   }
@@ -125,7 +125,7 @@ struct WebExchange {
   }
 
   private mutating func readDaemon() {
-    guard let bytes = Self.read(daemon, Self.chunk) else { return }
+    guard let bytes = Self.read(daemon, maxBytes: Self.chunk) else { return }
     answer += bytes
     addCookie()
     if !bytes.isEmpty { return }
@@ -141,7 +141,7 @@ struct WebExchange {
     cookie = nil
   }
 
-  private mutating func answer(_ own: WebAnswer, _ method: String) {
+  private mutating func answer(_ own: WebAnswer, method: String) {
     answer = own.bytes(for: method)
     phase = .relay
     deadline = nil
@@ -159,10 +159,10 @@ struct WebExchange {
     deadline = .now + Self.lingering
   }
 
-  /// What has come, empty at its end or where it is broken; nil: nothing yet.
-  private static func read(_ descriptor: Int32, _ most: Int) -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: most)
-    let count = recv(descriptor, &bytes, most, 0)
+  /// Received bytes, empty at the end or after an error; nil if nothing has arrived yet.
+  private static func read(_ descriptor: Int32, maxBytes: Int) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: maxBytes)
+    let count = recv(descriptor, &bytes, maxBytes, 0)
     if count < 0 { return errno == EAGAIN || errno == EINTR ? nil : [] }
     return Array(bytes.prefix(count))
   }

@@ -1,6 +1,6 @@
 /// Says who may read what through `rosterctl web`. Pure.
 struct WebGate {
-  /// What becomes of a request.
+  /// The way in which a request is handled.
   enum Decision: Equatable {
     /// The daemon is asked this. `cookie` is a header field for its answer; nil if the browser has the cookie.
     case forward(WebQuestion, cookie: String?)
@@ -14,7 +14,7 @@ struct WebGate {
   ]
 
   let port: UInt16
-  /// Stands in the printed address and opens the page once, since a browser's history keeps addresses.
+  /// Token of the printed address. It opens the page once, because a browser's history keeps addresses.
   private(set) var token = String.secret()
   /// Opens the page once. `--open` writes it into the file that the browser gets.
   private(set) var ticket: String?
@@ -26,7 +26,7 @@ struct WebGate {
 
   init(port: UInt16) { self.port = port }
 
-  /// Of the address that opens the page.
+  /// The address that opens the page.
   func address(_ token: String) -> String { "http://127.0.0.1:\(port)/?token=\(token)" }
 
   /// Another one every time; the one before it opens nothing any more.
@@ -39,17 +39,18 @@ struct WebGate {
   mutating func decide(_ request: WebRequest) -> Decision {
     // Any other name is another site's, which its owner has made to mean this machine (DNS rebinding).
     guard let host = request["host"], hosts.contains(host.lowercased()) else {
-      return .answer(.init(403, "this is at 127.0.0.1:\(port) only, not at another name"))
+      return .answer(.init(403, sentence: "this is at 127.0.0.1:\(port) only, not at another name"))
     }
     guard request.method == "GET" || request.method == "HEAD" else {
-      return .answer(.init(405, "rosterctl web only reads: it takes GET and HEAD", ["Allow: GET, HEAD"]))
+      return .answer(
+        .init(405, sentence: "rosterctl web only reads: it takes GET and HEAD", fields: ["Allow: GET, HEAD"]))
     }
     let path = request.path.hasPrefix(folder) ? "/" + request.path.dropFirst(folder.count) : request.path
     guard let admission = admission(of: request) else {
       let sentence = "the token is missing, wrong or used: open the address that rosterctl web prints now"
-      return .answer(.init(403, sentence))
+      return .answer(.init(403, sentence: sentence))
     }
-    guard Self.paths.contains(path) else { return .answer(.init(404, "nothing is at \(path)")) }
+    guard Self.paths.contains(path) else { return .answer(.init(404, sentence: "nothing is at \(path)")) }
     let question = WebQuestion(request, path: path)
     if admission == .cookie { return .forward(question, cookie: nil) }
     // A browser asks for more than heads: a HEAD neither uses the token nor gets the cookie.
@@ -63,10 +64,10 @@ struct WebGate {
   private var hosts: [String] {
     ["127.0.0.1", "localhost"].flatMap { port == Self.usual ? [$0, "\($0):\(port)"] : ["\($0):\(port)"] }
   }
-  /// Of http, which a browser leaves out.
+  /// Port of http, which a browser omits in the Host header.
   private static let usual: UInt16 = 80
 
-  /// What lets a request in.
+  /// The reason to admit a request.
   private enum Admission { case cookie, token, ticket }
 
   /// nil if nothing lets the request in. A token in the address has to be right even where the cookie is.
@@ -91,14 +92,14 @@ struct WebGate {
 
   private var cookie: String { "Set-Cookie: \(name)=\(session); Path=\(folder); HttpOnly; SameSite=Strict" }
 
-  /// In a time that does not tell how much of it is right.
+  /// Compares in a time that does not reveal the length of the equal part.
   private static func isSame(_ given: Substring, _ right: String) -> Bool {
     guard given.utf8.count == right.utf8.count else { return false }
     return zip(given.utf8, right.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 }
 
-/// What the daemon is asked. The head has a path, a query and an event id from the browser, and no other field of its.
+/// The request to the daemon. The head has the browser's path, query and event id, and none of its other fields.
 struct WebQuestion: Equatable {
   let head: [UInt8]
   /// The answer has no end of its own.

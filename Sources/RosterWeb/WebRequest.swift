@@ -1,13 +1,13 @@
 /// The head of one request from a browser, read strictly: what could be understood in two ways is refused (RFC 9112).
 struct WebRequest {
-  /// It is none.
+  /// The bytes are not a valid request.
   struct Malformed: Error {}
 
-  /// As sent.
+  /// Method as sent.
   let method: String
-  /// Of the target, as sent, its escapes too.
+  /// Path of the target as sent, with its escapes.
   let path: String
-  /// What stands behind the `?`, as sent, in its order.
+  /// Parts of the query as sent, in their order.
   let query: [Substring]
   /// HTTP/1.0 knows no chunks.
   let isHTTP11: Bool
@@ -16,7 +16,7 @@ struct WebRequest {
 
   /// The bytes up to the empty line that ends it.
   init(head: some Collection<UInt8>) throws(Malformed) {
-    // To Swift CR LF is one character: a CR or LF alone stays in its line, and is refused there.
+    // CR LF is one character in Swift. A CR or LF alone remains in its line, which is refused.
     let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
     guard lines.allSatisfy({ $0.utf8.allSatisfy(Self.isText) }), lines[0].utf8.allSatisfy({ $0 < 0x7F }) else {
       throw Malformed()
@@ -35,7 +35,7 @@ struct WebRequest {
     fields = found
   }
 
-  /// The value of the one field of that name, which is in lower case; nil: there is none, or several.
+  /// The value of the only field with that name in lower case; nil if the field is missing or repeated.
   subscript(name: String) -> Substring? {
     let found = fields.filter { $0.name == name }
     return found.count == 1 ? found[0].value : nil
@@ -65,7 +65,7 @@ struct WebRequest {
 }
 
 extension Substring {
-  /// What follows `name=`; nil: it does not begin so.
+  /// The text after `name=`; nil if the text does not begin with it.
   fileprivate func value(of name: String) -> Substring? {
     hasPrefix(name + "=") ? dropFirst(name.count + 1) : nil
   }

@@ -3,14 +3,14 @@ import RosterFiles
 package import RosterModel
 package import RosterStatusClient
 
-/// The page and the reading routes of a status socket on 127.0.0.1, for whoever has the token. One thread, which sleeps
+/// The page and the reading routes of a status socket on 127.0.0.1, for browsers with the token. Its only thread sleeps
 /// in poll(2) while nothing happens.
 package struct WebServer {
   /// Connections at once; the longest idle one makes room for another.
   private let maxConnections: Int
   /// Few enough that each new connection is read from before others can put it out.
   private static let acceptsPerTurn = 32
-  /// For a head to be complete, as on the status socket (S2).
+  /// Time for a complete head, the same as on the status socket (S2).
   private static let patience = Duration.seconds(10)
 
   private let listener: Int32
@@ -22,7 +22,7 @@ package struct WebServer {
   /// reached, 73 where the port cannot be had.
   /// - Parameter port: 0: one that is free.
   package init(port: UInt16, socket: DaemonSocket) throws(Failure) {
-    // Now, where somebody reads why not; later the daemon may be restarted.
+    // An error now reaches the user. Later the daemon may restart.
     close(try socket.connect())
     self.socket = socket
     maxConnections = Self.maxConnections()
@@ -66,7 +66,7 @@ package struct WebServer {
     let now = ContinuousClock.now
     for index in exchanges.indices {
       let (client, daemon) = (waits[2 * index].revents, waits[2 * index + 1].revents)
-      exchanges[index].goOn(client, daemon, gate: &gate, socket: socket)
+      exchanges[index].goOn(client, daemonEvents: daemon, gate: &gate, socket: socket)
       if let deadline = exchanges[index].deadline, deadline <= now { exchanges[index].expire() }
     }
     exchanges.removeAll(where: \.isOver)
@@ -93,7 +93,7 @@ package struct WebServer {
     exchanges.remove(at: idle)
   }
 
-  /// Until the next deadline, in milliseconds; -1: there is none.
+  /// Milliseconds until the next deadline; -1 without one.
   private var timeout: Int32 {
     guard let next = exchanges.compactMap(\.deadline).min() else { return -1 }
     let left = ContinuousClock.now.duration(to: next)

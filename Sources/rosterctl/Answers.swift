@@ -11,7 +11,7 @@ extension Response {
       var exit: Int32?
     }
     guard let problem = try? JSONDecoder().decode(Problem.self, from: Data(body)) else {
-      throw Self.strange(step, "it answered \(status) without a reason")
+      throw Self.strange(step, cause: "it answered \(status) without a reason")
     }
     let exit = problem.exit.flatMap(Failure.Kind.init(exitCode:)) ?? (status == 403 ? .refused : .badAnswer)
     throw Failure(exit, step: step, subject: "the daemon", cause: problem.detail ?? "it answered \(status)")
@@ -20,7 +20,7 @@ extension Response {
   func decoded<Value: Decodable>(_ type: Value.Type, of step: String) throws -> Value {
     let body = try body(of: step)
     do { return try JSONDecoder().decode(type, from: Data(body)) } catch {
-      throw Self.strange(step, "its answer is not rosterd's")
+      throw Self.strange(step, cause: "its answer is not rosterd's")
     }
   }
 
@@ -31,7 +31,7 @@ extension Response {
     return body
   }
 
-  private static func strange(_ step: String, _ cause: String) -> Failure {
+  private static func strange(_ step: String, cause: String) -> Failure {
     Failure(
       .noDaemon, step: step, subject: "the daemon", cause: "no rosterd answers: \(cause)",
       hint: "see whether --socket names rosterd's status.socket")
@@ -54,11 +54,12 @@ extension StatusClient {
   static let patience = Duration.seconds(10)
 
   func status(within limit: Duration = patience) async throws -> DaemonStatus {
-    try await send("GET", "/v1/status", within: limit).decoded(DaemonStatus.self, of: DaemonStatus.step)
+    try await send("GET", target: "/v1/status", within: limit).decoded(DaemonStatus.self, of: DaemonStatus.step)
   }
 
   /// The latest first.
   func syncs(_ count: Int, within limit: Duration = patience) async throws -> [SyncRecord] {
-    try await send("GET", "/v1/syncs?limit=\(count)", within: limit).decoded(SyncList.self, of: SyncList.step).syncs
+    try await send("GET", target: "/v1/syncs?limit=\(count)", within: limit).decoded(SyncList.self, of: SyncList.step)
+      .syncs
   }
 }

@@ -46,7 +46,7 @@ struct CacheAlone {
     }
   }
 
-  /// What the last lines of a command end with.
+  /// Last line of a command that had to read the cache instead.
   var note: String { "note: \(silence.cause) (\(socket)); this is what the cache contains" }
 }
 

@@ -4,8 +4,8 @@ import RosterStatusClient
 
 struct Cancel: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Cancels the sync that runs.",
-    discussion: "What it pulled is kept for the next one.")
+    abstract: "Cancels the running sync.",
+    discussion: "Pulled pages are kept for the next sync.")
 
   private struct Cancelled: Decodable { var sync: Int64 }
 
@@ -13,7 +13,7 @@ struct Cancel: AsyncParsableCommand {
 
   func run() async throws {
     let client = try await place.client()
-    let answer = try await client.send("POST", "/v1/cancel")
+    let answer = try await client.send("POST", target: "/v1/cancel")
     do {
       let sync = try answer.decoded(Cancelled.self, of: "cancel the sync").sync
       try Output.standard.write("sync \(sync) is cancelled; what it pulled is kept for the next\n")
@@ -24,7 +24,7 @@ struct Cancel: AsyncParsableCommand {
 }
 
 extension Failure {
-  /// Who is allowed what this user is not.
+  /// Adds the user who may run the command.
   func withOwner(of client: StatusClient, for command: String) -> Failure {
     guard kind == .refused else { return self }
     let owner = client.owner.flatMap { $0 == "root" ? nil : $0 }

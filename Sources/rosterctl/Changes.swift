@@ -7,10 +7,10 @@ import RosterTerminal
 
 struct Changes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What syncs have changed, a line each.")
+    abstract: "Prints the changes of syncs, one line each.")
 
   @OptionGroup var place: Places
-  @Option(help: ArgumentHelp("Those behind that change; without: all that there are.", valueName: "id"))
+  @Option(help: ArgumentHelp("Only changes after this one; default: all changes.", valueName: "id"))
   var since: Int64?
   @Option(help: ArgumentHelp("The feed that the id is of (cache_info.feed).", valueName: "name")) var feed: String?
   @Option(help: ArgumentHelp("Of one resource only.", valueName: "name"), completion: .resources)
@@ -29,12 +29,12 @@ struct Changes: AsyncParsableCommand {
     var isEmpty = true
     while case let changes = try follower.next(), !changes.isEmpty {
       isEmpty = false
-      try write(changes, follower)
+      try write(changes, follower: follower)
     }
     if isEmpty, !json { try sayNothing(follower) }
   }
 
-  /// For a person soon enough; a look costs some microseconds.
+  /// Soon enough for a user; each check costs some microseconds.
   private static let interval = Duration.milliseconds(500)
   /// A restart takes less.
   private static let patience = Duration.seconds(5)
@@ -42,8 +42,8 @@ struct Changes: AsyncParsableCommand {
   private func followOn(_ follower: inout FeedFollower) async throws {
     signal(SIGINT) { _ in _exit(0) }
     Output.standard.endWhenUnread()
-    // A wrong place is told at once; what is there may be out of reach for a while.
-    try write(try follower.next(), follower)
+    // A wrong path fails at once. A cache that was found may become unreadable for a while.
+    try write(try follower.next(), follower: follower)
     var silence = SilencePolicy(toldAfter: Self.patience, givenUpAfter: nil)
     var last = ContinuousClock.now
     while true {
@@ -55,12 +55,12 @@ struct Changes: AsyncParsableCommand {
       } catch let failure as Failure where failure.kind == .cannotWrite {
         if silence.failed(after: .now - last) == .tell { Output.error.tell("note: \(failure); waiting for it") }
       }
-      try write(changes, follower)
+      try write(changes, follower: follower)
       if changes.isEmpty { try await Task.sleep(for: Self.interval) }
     }
   }
 
-  private func write(_ changes: [CacheReader.Change], _ follower: FeedFollower) throws {
+  private func write(_ changes: [CacheReader.Change], follower: FeedFollower) throws {
     if changes.isEmpty { return }
     if json { return try Output.standard.write(json: changes.map { $0.json + "\n" }.joined()) }
     let terminal = Output.standard.terminal

@@ -20,7 +20,7 @@ struct Explain: AsyncParsableCommand {
 
   func run() async throws {
     do {
-      let answer = try await place.clientOrSilence().send("GET", "/v1/explain", within: Self.patience)
+      let answer = try await place.clientOrSilence().send("GET", target: "/v1/explain", within: Self.patience)
       if json { return try Output.standard.write(json: try answer.json(of: Self.step)) }
       try show(try answer.decoded(Explanation.self, of: Self.step))
     } catch let silence as Failure where silence.kind == .noDaemon {
@@ -36,28 +36,31 @@ struct Explain: AsyncParsableCommand {
     let failed = unit.flatMap { ServiceState.failure(of: $0) }
     do {
       let alone = try await CacheAlone(place, after: silence)
-      return Explanation(try alone.read { try Self.situation($0, alone.path, silence, unit, failed) })
+      return Explanation(
+        try alone.read { try Self.situation($0, path: alone.path, silence: silence, unit: unit, failed: failed) })
     } catch let failure as Failure {
       guard failed != nil else { throw failure }
-      return Explanation(Self.situation(.starting, CacheFacts(), "", silence, unit, failed))
+      return Explanation(
+        Self.situation(.starting, facts: CacheFacts(), path: "", silence: silence, unit: unit, failed: failed))
     }
   }
 
   private static func situation(
-    _ reader: CacheReader, _ path: String, _ silence: Failure, _ unit: String?, _ failed: ServiceFailure?
+    _ reader: CacheReader, path: String, silence: Failure, unit: String?, failed: ServiceFailure?
   ) throws -> Situation {
     let facts = try reader.facts()
-    var situation = situation(.init(after: facts.last), facts, path, silence, unit, failed)
+    var situation = situation(
+      .init(after: facts.last), facts: facts, path: path, silence: silence, unit: unit, failed: failed)
     situation.rejected = try reader.rejected()
     situation.unfinished = try reader.running()
     return situation
   }
 
   private static func situation(
-    _ state: DaemonStatus.State, _ facts: CacheFacts, _ path: String, _ silence: Failure, _ unit: String?,
-    _ failed: ServiceFailure?
+    _ state: DaemonStatus.State, facts: CacheFacts, path: String, silence: Failure, unit: String?,
+    failed: ServiceFailure?
   ) -> Situation {
-    var situation = Situation(state, facts, path: path)
+    var situation = Situation(state, cache: facts, path: path)
     situation.silence = silence
     situation.failed = failed
     situation.unit = unit ?? situation.unit

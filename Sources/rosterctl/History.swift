@@ -19,7 +19,8 @@ struct History: AsyncParsableCommand {
 
   func run() async throws {
     do {
-      let answer = try await place.clientOrSilence().send("GET", "/v1/syncs?limit=\(limit)", within: Self.patience)
+      let answer = try await place.clientOrSilence().send(
+        "GET", target: "/v1/syncs?limit=\(limit)", within: Self.patience)
       if json { return try Output.standard.write(json: try answer.json(of: SyncList.step)) }
       try show(try answer.decoded(SyncList.self, of: SyncList.step).syncs)
     } catch let silence as Failure where silence.kind == .noDaemon {

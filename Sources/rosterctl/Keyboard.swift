@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// What is pressed, as it comes from standard input.
+/// The keys that the user presses, from standard input.
 enum Keyboard {
   /// Ends where the terminal goes away.
   static func bytes() -> AsyncStream<[UInt8]> {

@@ -9,16 +9,25 @@ struct ListRecords: AsyncParsableCommand {
     abstract: "Lists or searches a resource of the cache.")
 
   @OptionGroup var options: ListOptions
-  @Argument(help: "What is listed; without: which resources there are.", completion: .resources)
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp("Only children of this record, outermost key first.", valueName: "key"))
+  var of: [String] = []
+  @Argument(help: "The resource to list; default: the names of the resources.", completion: .resources)
   var resource: String?
 
   func validate() throws {
-    guard resource == nil, options.search != nil || (options.page ?? 1) > 1 || options.absent else { return }
-    throw ValidationError("--search, --page and --absent need a RESOURCE")
+    if !of.isEmpty, options.search != nil || options.absent {
+      throw ValidationError("--of lists all children of a record; it cannot be combined with --search or --absent")
+    }
+    guard resource == nil, options.search != nil || (options.page ?? 1) > 1 || options.absent || !of.isEmpty else {
+      return
+    }
+    throw ValidationError("--search, --page, --absent and --of need a RESOURCE")
   }
 
   func run() async throws {
-    if let resource { return try await options.list(resource, search: options.search) }
+    if let resource { return try await options.list(resource, of: of, search: options.search) }
     let found = try await options.place.reader().resources()
     if options.json { return try Output.standard.write(json: found.json + "\n") }
     let terminal = Output.standard.terminal
@@ -45,14 +54,14 @@ struct ListCharacters: AsyncParsableCommand {
   }
 }
 
-/// What one page of a list is asked for with, and how it is told.
+/// Options of a list: the records on its page, and their format.
 struct ListOptions: ParsableArguments {
   @OptionGroup var place: Places
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Words that must all occur, whole or as a beginning.", valueName: "words"))
   var search: String?
-  @Option(help: ArgumentHelp("Which page, from 1. By default the first; for a pipe, all records.", valueName: "n"))
+  @Option(help: ArgumentHelp("Which page, from 1; a pipe gets all by default.", valueName: "n"))
   var page: Int?
   @Flag(help: "Only records that the last whole pull missed.") var absent = false
   @Flag(help: "Print JSON.") var json = false
@@ -64,18 +73,18 @@ struct ListOptions: ParsableArguments {
     if absent, search != nil { throw Self.absentAlone }
   }
 
-  func list(_ resource: String, search: String?) async throws {
+  func list(_ resource: String, of parents: [String] = [], search: String?) async throws {
     let terminal = Output.standard.terminal
     let isTable = json || terminal.limit != nil
     let reader = try await place.reader()
     let listing = try reader.list(
-      resource, search: search, isAbsent: absent, page: isTable ? page ?? 1 : page)
+      resource, of: parents, search: search, isAbsent: absent, page: isTable ? page ?? 1 : page)
     if json { return try Output.standard.write(json: listing.json + "\n") }
     guard !listing.records.isEmpty else {
       let isSearch = search?.contains { $0 != " " } == true
       return Output.error.say(nothing(listing, in: reader.path, isSearch: isSearch) + "\n")
     }
-    let table = RecordTable(listing.telling, besides: listing.columns, listing.records)
+    let table = RecordTable(listing.telling, besides: listing.columns, records: listing.records)
     guard let width = terminal.limit else { return try Output.standard.write(table.tabSeparated) }
     try Output.standard.write(table.text(width: width, colour: terminal.colour))
     if listing.pages > 1 {

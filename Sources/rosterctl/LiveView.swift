@@ -16,10 +16,10 @@ actor LiveView {
   private let looks = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
   private let wishes = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-  /// As fast as a bar moves smoothly.
+  /// Interval at which a bar moves smoothly.
   private static let frame = Duration.milliseconds(100)
   private static let second = Duration.seconds(1)
-  /// As long as it takes to read a sentence.
+  /// Time to read a sentence.
   private static let noticed = Duration.seconds(8)
   /// More do not fit an ordinary terminal below the status.
   private static let latest = 10
@@ -29,9 +29,9 @@ actor LiveView {
     screen = WatchScreen(WatchText(status: status, syncs: []), hasKeys: RawMode.isPossible)
   }
 
-  /// Returns when somebody quits.
+  /// Returns when the user quits.
   static func run(_ feed: WatchFeed) async throws {
-    // Before the screen is taken: where no daemon answers, that is said and all is left as it was.
+    // The daemon is asked first: if it does not answer, the command fails and leaves the screen unchanged.
     let view = LiveView(feed: feed, status: try await feed.status())
     takeScreen()
     defer { giveBack() }
@@ -73,7 +73,7 @@ actor LiveView {
     }
   }
 
-  /// Returns when somebody quits, or the terminal goes away.
+  /// Returns when the user quits, or when the terminal is closed.
   private func listen() async {
     var keys = KeyReader()
     for await bytes in Keyboard.bytes() {

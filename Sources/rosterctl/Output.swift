@@ -15,7 +15,7 @@ struct Output {
   static let standard = Output(descriptor: STDOUT_FILENO)
   static let error = Output(descriptor: STDERR_FILENO)
 
-  /// Nobody reads any more: `head` has seen enough. No fault, yet there is nothing left to do.
+  /// The reader has closed the pipe, such as `head` after its last line. The program then ends without an error.
   struct Unread: Error {}
 
   let descriptor: Int32
@@ -32,19 +32,19 @@ struct Output {
     }
   }
 
-  /// JSON as it is, though nothing of upstream's steers a terminal.
+  /// Writes JSON unchanged, except that text of upstream's cannot control a terminal.
   func write(json text: String) throws { try write(isatty(descriptor) == 1 ? text.printableJSON : text) }
 
   func write(json bytes: [UInt8]) throws {
     isatty(descriptor) == 1 ? try write(json: String(decoding: bytes, as: UTF8.self)) : try write(bytes)
   }
 
-  /// As the daemon sends it.
+  /// Writes a value as the JSON that the daemon sends.
   func write(asJSON value: some Encodable) throws {
     try write(json: Array(try value.jsonLine()))
   }
 
-  /// What is said beside the answer; where that cannot be written, nobody is left to tell.
+  /// Writes a note beside the answer. A failure is ignored, because it could not be reported either.
   func say(_ text: String) { try? write(text) }
 
   /// A sentence for people, which may hold upstream's words.
@@ -53,7 +53,7 @@ struct Output {
   /// Draws a line of a terminal again (ECMA-48 EL).
   func redraw(_ line: String) { say("\r\(line)\u{1b}[K") }
 
-  /// Ends the program once nobody reads it, even if it has nothing to write for hours.
+  /// Ends the program when its reader has closed the pipe, even if there is nothing to write for hours.
   func endWhenUnread() {
     // A thread of its own: it waits for as long as the program lives.
     DispatchQueue(label: "unread").async { [descriptor] in

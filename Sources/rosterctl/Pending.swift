@@ -5,7 +5,7 @@ import RosterTerminal
 
 struct Pending: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What a sync has pulled and not published.")
+    abstract: "Prints what a sync has pulled and not published.")
 
   @OptionGroup var place: Places
   @Flag(help: "Print JSON.") var json = false

@@ -138,7 +138,7 @@ extension String? {
   fileprivate var named: String? { flatMap { $0.isEmpty ? nil : $0 } }
 }
 
-/// What may be behind a failure: the place was a guess.
+/// A possible cause of the failure: the path was a guess.
 func doubt(about failure: Failure) -> String? {
   let usual = DaemonPlaces.usual(environment: environment)
   return [usual.socket, usual.cache].lazy

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The terminal as it was given to this program; nil: standard input is none. Fixed by the first look, before anything
-/// is changed, so that a signal handler may use it (signal-safety(7) has tcsetattr).
+/// Settings of the terminal at the start; nil if standard input is not a terminal. They are read before any change, so
+/// that a signal handler may restore them (signal-safety(7) permits tcsetattr).
 private let given: termios? = {
   var settings = termios()
   return tcgetattr(STDIN_FILENO, &settings) == 0 ? settings : nil

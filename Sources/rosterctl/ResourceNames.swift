@@ -2,8 +2,8 @@ import ArgumentParser
 import RosterCache
 
 extension CompletionKind {
-  /// The resources of the cache, where it can be read. Who presses Tab wants no message: otherwise there is nothing to
-  /// choose from.
+  /// The resources of the cache. If it cannot be read, there are no proposals, because a message would disturb the
+  /// command line.
   static var resources: CompletionKind {
     .custom { words, _, _ in
       guard let path = places(in: words).probableCache() else { return [] }
@@ -20,7 +20,7 @@ extension CompletionKind {
     return places
   }
 
-  /// What an option names in a command line that is not finished; bash parts `--cache=PATH` into three words.
+  /// The value of an option in an unfinished command line. Bash splits `--cache=PATH` into three words.
   private static func value(of option: String, in words: [String]) -> String? {
     if let word = words.last(where: { $0.hasPrefix("\(option)=") && $0 != "\(option)=" }) {
       return String(word.dropFirst(option.count + 1))

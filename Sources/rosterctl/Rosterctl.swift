@@ -8,7 +8,7 @@ import RosterTerminal
 struct Rosterctl: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rosterctl",
-    abstract: "Asks a rosterd how it is, tells it what to do, reads its cache.",
+    abstract: "Shows and controls a rosterd, and reads its cache.",
     usage: "",
     version: rosterdVersion,
     subcommands: [
@@ -18,10 +18,10 @@ struct Rosterctl: AsyncParsableCommand {
       Pending.self, Web.self,
     ])
 
-  /// One place turns what went wrong into a sentence and an exit code.
+  /// Turns each error into a sentence and an exit code.
   static func main() async {
     occupyStandardStreams()
-    // A filter's reader that has seen enough is no fault: it is told by EPIPE.
+    // A closed pipe is not a failure; EPIPE reports it.
     signal(SIGPIPE, SIG_IGN)
     do {
       try expectProcessFolder()
@@ -79,7 +79,7 @@ struct Rosterctl: AsyncParsableCommand {
     return rest.prefix(1) + options + withWords(Array(rest.dropFirst(1)))
   }
 
-  /// What is searched for is never an option, not even `--`.
+  /// The text of a search is never an option, not even `--`.
   private static func withWords(_ arguments: [String]) -> [String] {
     guard let search = arguments.firstIndex(of: "--search"), search + 1 < arguments.count,
       arguments[search + 1].hasPrefix("-")

@@ -7,15 +7,24 @@ import RosterTerminal
 struct ShowRecord: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "One record of the cache and how it changed.")
+    abstract: "Prints one record of the cache and its changes.")
 
   @OptionGroup var options: ShowOptions
-  @Argument(help: "Which resource it is of.", completion: .resources) var resource: String
-  @Argument(help: "Its key; of a key of several parts, one after another.") var key: [String]
+  @Argument(help: "The resource of the record.", completion: .resources) var resource: String
+  @Argument(help: "The key of the record; a key of several parts is several arguments.") var key: [String]
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp("The parent of a child, outermost key first.", valueName: "key"))
+  var of: [String] = []
+
+  func validate() throws {
+    if !of.isEmpty, options.at != nil { throw ValidationError("--of cannot be combined with --at") }
+  }
 
   func run() async throws {
     let reader = try await options.place.reader()
-    try options.tell(try options.find(resource, key, in: reader), key.joined(separator: " "), in: reader)
+    try options.tell(
+      try options.find(resource, key: key, of: of, in: reader), key: key.joined(separator: " "), in: reader)
   }
 }
 
@@ -24,7 +33,7 @@ struct ShowCharacter: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "character",
     abstract: "Short for 'show character'.",
-    // As `characters`.
+    // Hidden, as `characters` is.
     shouldDisplay: false)
 
   @OptionGroup var options: ShowOptions
@@ -35,23 +44,23 @@ struct ShowCharacter: AsyncParsableCommand {
     let reader: CacheReader
     do {
       reader = try await options.place.reader()
-      found = try options.find(Resource.character.name, [id], in: reader)
+      found = try options.find(Resource.character.name, key: [id], in: reader)
     } catch let failure as Failure
       where failure.kind == .cannotWrite && Int64(id) == nil
     {
       // Only a cache can say that its characters have other keys than numbers.
       throw ValidationError("The value '\(id)' is no whole number")
     }
-    try options.tell(found, id, in: reader)
+    try options.tell(found, key: id, in: reader)
   }
 }
 
-/// How one record is asked for and told.
+/// Options of one record: its time and its format.
 struct ShowOptions: ParsableArguments {
   @OptionGroup var place: Places
   @Option(
     help: ArgumentHelp(
-      "As it was then: 2026-11-21T05:19:03Z, 2026-11-21 (its first moment, UTC), or 2h for so long ago.",
+      "The record at an earlier time: 2026-11-21T05:19:03Z, 2026-11-21 (its first moment, UTC), or 2h for two hours ago.",
       valueName: "time"))
   var at: String?
   @Flag(help: "Print JSON.") var json = false
@@ -70,13 +79,16 @@ struct ShowOptions: ParsableArguments {
     return moment
   }
 
-  func find(_ resource: String, _ key: [String], in reader: CacheReader) throws -> CacheReader.RecordHistory {
+  func find(
+    _ resource: String, key: [String], of parents: [String] = [], in reader: CacheReader
+  ) throws -> CacheReader.RecordHistory {
     let moment = try moment()
-    return try moment.map { try reader.show(resource, key: key, at: $0) } ?? reader.show(resource, key: key)
+    return try moment.map { try reader.show(resource, key: key, at: $0) }
+      ?? reader.show(resource, key: key, of: parents)
   }
 
-  func tell(_ found: CacheReader.RecordHistory, _ key: String, in reader: CacheReader) throws {
-    guard let record = found.record else { throw Self.absence(key, found, in: reader.path) }
+  func tell(_ found: CacheReader.RecordHistory, key: String, in reader: CacheReader) throws {
+    guard let record = found.record else { throw Self.absence(key, found: found, in: reader.path) }
     if json { return try Output.standard.write(json: found.json + "\n") }
     let changes = found.changes.map {
       RecordText.Change(sync: $0.sync, kind: $0.kind, at: $0.at, before: $0.before, after: $0.after)
@@ -88,7 +100,7 @@ struct ShowOptions: ParsableArguments {
     try Output.standard.write(text.text)
   }
 
-  private static func absence(_ key: String, _ found: CacheReader.RecordHistory, in cache: String) -> Failure {
+  private static func absence(_ key: String, found: CacheReader.RecordHistory, in cache: String) -> Failure {
     let cause =
       if let removal = found.removal {
         "it was removed by sync \(removal.sync) at \(removal.at)"

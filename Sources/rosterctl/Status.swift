@@ -6,8 +6,8 @@ import RosterTerminal
 
 struct Status: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What the daemon does and how old its data is.",
-    discussion: "If no daemon answers, what the cache contains; then it exits with 3.")
+    abstract: "Prints what the daemon does and the age of its data.",
+    discussion: "If no daemon answers, it describes the cache and exits with 3.")
 
   @OptionGroup var place: Places
   @Flag(help: "Print the headline only, and exit by the state: 0, 1, 77.") var check = false
@@ -27,7 +27,7 @@ struct Status: AsyncParsableCommand {
   }
 
   private func ask() async throws {
-    let answer = try await place.clientOrSilence().send("GET", "/v1/status", within: Self.patience)
+    let answer = try await place.clientOrSilence().send("GET", target: "/v1/status", within: Self.patience)
     if json { try Output.standard.write(json: try answer.json(of: DaemonStatus.step)) }
     if json, !check { return }
     let status = try answer.decoded(DaemonStatus.self, of: DaemonStatus.step)
@@ -51,7 +51,7 @@ struct Status: AsyncParsableCommand {
 }
 
 extension DaemonStatus.State {
-  /// What `status --check` exits with.
+  /// Exit code of `status --check`.
   fileprivate var exit: Int32 {
     switch self {
     case .idle, .syncing: 0

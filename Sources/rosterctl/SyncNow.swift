@@ -26,7 +26,7 @@ struct SyncNow: AsyncParsableCommand {
   @Flag(help: "Follow the sync and exit as it ends.") var wait = false
   @Flag(help: "Let it remove more than sync.max_removal permits.") var allowRemoval = false
   @Flag(help: "Try the stored token of an ended session once more.") var retrySession = false
-  @Flag(help: "Transfer everything again. A sync that is not fresh is waited for first.") var fresh = false
+  @Flag(help: "Transfer everything again. If a sync runs that reuses pages, wait for its end first.") var fresh = false
   @Flag(help: "Print JSON: what the daemon answers, or with --wait the finished sync.") var json = false
 
   func run() async throws {
@@ -38,7 +38,7 @@ struct SyncNow: AsyncParsableCommand {
     }
     signal(SIGINT) { _ in _exit(Self.interrupted) }
     let report = try await reportOfEnd(of: accepted.sync, client)
-    // How it ended holds, whether or not somebody reads it.
+    // The exit code is that of the sync, even if the output has no reader.
     do { try show(report) } catch is Output.Unread {}
     throw ExitCode(report.exit ?? Failure.Kind.cancelled.exitCode)
   }
@@ -48,7 +48,7 @@ struct SyncNow: AsyncParsableCommand {
     let request = SyncRequest(allowRemoval: allowRemoval, retrySession: retrySession, isFresh: fresh)
     while true {
       let answer = try await request.post(to: client)
-      guard fresh, answer.status == Self.conflict else { return (answer, try request.accepted(answer, client)) }
+      guard fresh, answer.status == Self.conflict else { return (answer, try request.accepted(answer, client: client)) }
       if let running = try await client.status().sync.current?.id {
         _ = try await reportOfEnd(of: running, client)
       } else {
@@ -73,23 +73,23 @@ struct SyncNow: AsyncParsableCommand {
     do {
       repeat {
         if let report = try await end(of: sync, client) { return report }
-        // It may have ended while nobody looked: before another one, or behind a stream that was dropped for its slow
-        // reader (S2).
-        if let report = try await recorded(sync, client) { return report }
-      } while try await isRunning(sync, client)
+        // The sync may have ended unseen: before another one, or after the daemon closed the stream of a slow reader
+        // (S2).
+        if let report = try await recorded(sync, client: client) { return report }
+      } while try await isRunning(sync, client: client)
     } catch let failure as Failure where failure.kind == .noDaemon {
-      // It answered a moment ago: the same as where its stream ends.
+      // The daemon answered a moment ago, so it has ended. The same failure as for the end of its stream follows.
     }
     throw Failure(
       .cancelled, step: "follow sync \(sync)", subject: "the daemon", cause: "it went away before the sync ended",
-      hint: "see its log; rosterctl history tells how the sync ended, once the daemon runs again")
+      hint: "see its log; rosterctl history shows how the sync ended, once the daemon runs again")
   }
 
-  private func recorded(_ sync: Int64, _ client: StatusClient) async throws -> SyncRecord? {
+  private func recorded(_ sync: Int64, client: StatusClient) async throws -> SyncRecord? {
     try await client.syncs(1000).first { $0.id == sync && $0.outcome != .running }
   }
 
-  private func isRunning(_ sync: Int64, _ client: StatusClient) async throws -> Bool {
+  private func isRunning(_ sync: Int64, client: StatusClient) async throws -> Bool {
     let status = try await client.status()
     return status.state != .stopping && status.sync.current?.id == sync
   }
@@ -114,7 +114,7 @@ struct SyncNow: AsyncParsableCommand {
     return report
   }
 
-  /// As wide as the terminal is by now.
+  /// Draws the progress in the current width of the terminal.
   private func draw(_ progress: Progress) {
     let terminal = Output.error.terminal
     guard terminal.isInteractive else { return }

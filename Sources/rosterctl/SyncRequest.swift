@@ -10,15 +10,15 @@ extension SyncRequest {
   /// Throws a Failure, 77 where the daemon refuses this user.
   func send(_ client: StatusClient, within limit: Duration = .seconds(10)) async throws -> (Response, Accepted) {
     let answer = try await post(to: client, within: limit)
-    return (answer, try accepted(answer, client))
+    return (answer, try accepted(answer, client: client))
   }
 
   func post(to client: StatusClient, within limit: Duration = .seconds(10)) async throws -> Response {
-    try await client.send("POST", "/v1/sync", body: Array(try JSONEncoder().encode(self)), within: limit)
+    try await client.send("POST", target: "/v1/sync", body: Array(try JSONEncoder().encode(self)), within: limit)
   }
 
   /// Throws a Failure, 77 if the daemon refuses this user.
-  func accepted(_ answer: Response, _ client: StatusClient) throws -> Accepted {
+  func accepted(_ answer: Response, client: StatusClient) throws -> Accepted {
     do {
       return try answer.decoded(Accepted.self, of: "ask for a sync")
     } catch let failure as Failure {

@@ -6,7 +6,7 @@ struct Wait: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Waits for a snapshot, and for the daemon too.")
 
-  /// Between two looks for a daemon that does not answer yet; nothing tells of one.
+  /// Interval between two attempts to reach a daemon, whose start has no event.
   private static let interval = Duration.milliseconds(200)
 
   /// However little time there is, it is asked once, and has this long to answer.
@@ -30,11 +30,11 @@ struct Wait: AsyncParsableCommand {
     let target = "/readyz" + (maxAge.map { "?max_age=\($0)" } ?? "")
     let limit = timeout.flatMap { Duration(text: $0) }
     let end = limit.map { ContinuousClock.now + $0 }
-    let first = try await isReadyNow(client, target)
+    let first = try await isReadyNow(client, target: target)
     if first == .ready { return }
-    if limit != .zero { tell(first, path) }
+    if limit != .zero { tell(first, path: path) }
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await Self.wait(client, target) }
+      group.addTask { try await Self.wait(client, target: target) }
       if let limit, let end {
         group.addTask {
           try await Task.sleep(until: end)
@@ -49,28 +49,28 @@ struct Wait: AsyncParsableCommand {
 
   private enum Readiness { case ready, noSnapshot, noDaemon }
 
-  private func isReadyNow(_ client: StatusClient, _ target: String) async throws -> Readiness {
+  private func isReadyNow(_ client: StatusClient, target: String) async throws -> Readiness {
     do {
-      return try await client.send("GET", target, within: Self.patience).isReady ? .ready : .noSnapshot
+      return try await client.send("GET", target: target, within: Self.patience).isReady ? .ready : .noSnapshot
     } catch let failure as Failure where failure.kind == .noDaemon {
       return .noDaemon
     }
   }
 
   /// Once, since a wait without a word looks like a program that hangs.
-  private func tell(_ first: Readiness, _ path: String) {
+  private func tell(_ first: Readiness, path: String) {
     let snapshot = "a snapshot" + (maxAge.map { " not older than \($0)" } ?? "")
     let daemon = first == .noDaemon ? "a daemon to answer on \(path), then for " : ""
     let end = timeout.map { "; gives up after \($0)" } ?? ""
     Output.error.tell("waiting for \(daemon)\(snapshot)\(end)")
   }
 
-  private static func wait(_ client: StatusClient, _ target: String) async throws {
+  private static func wait(_ client: StatusClient, target: String) async throws {
     while true {
       do {
-        if try await isReady(client, target) { return }
+        if try await isReady(client, target: target) { return }
         try await client.follow(
-          opened: { try await !isReady(client, target) },
+          opened: { try await !isReady(client, target: target) },
           each: { event in event.name != "sync.published" && event.name != "sync.unchanged" })
       } catch let failure as Failure where failure.kind == .noDaemon {
         try await Task.sleep(for: interval)
@@ -78,8 +78,8 @@ struct Wait: AsyncParsableCommand {
     }
   }
 
-  private static func isReady(_ client: StatusClient, _ target: String) async throws -> Bool {
-    try await client.send("GET", target).isReady
+  private static func isReady(_ client: StatusClient, target: String) async throws -> Bool {
+    try await client.send("GET", target: target).isReady
   }
 }
 

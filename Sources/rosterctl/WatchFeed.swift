@@ -1,13 +1,13 @@
 import RosterModel
 import RosterStatusClient
 
-/// What both views ask the daemon for.
+/// The requests that both views send to the daemon.
 struct WatchFeed: Sendable {
   let client: StatusClient
 
-  /// A daemon that stopped answering is told as gone before a person wonders.
+  /// Time after which a silent daemon is shown as not answering.
   private static let patience = Duration.seconds(2)
-  /// The screen says at once that the daemon is gone, and waits for it as long as somebody looks.
+  /// The screen shows at once that the daemon does not answer, and waits for it until the user quits.
   private static let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
 
   var events: EventFollower { EventFollower(client: client, policy: Self.policy) }
@@ -17,6 +17,6 @@ struct WatchFeed: Sendable {
   /// The latest first.
   func syncs(_ count: Int) async throws -> [SyncRecord] { try await client.syncs(count, within: Self.patience) }
 
-  /// What became of it, in words.
+  /// Requests a sync, and describes the answer.
   func askForSync() async throws -> String { try await SyncRequest().send(client).1.text }
 }

@@ -20,19 +20,19 @@ struct Web: AsyncParsableCommand {
     try Output.standard.write(server.address + "\n")
     let opened = open ? Self.open(server.ticketAddress()) : nil
     defer { withExtendedLifetime(opened?.endings) {} }
-    // The reader of the first line may have gone.
+    // The reader of the first line may have closed the pipe.
     try server.run(
       renewed: { Output.standard.say("this address has been used; for another browser: \($0)\n") },
       ticketUsed: { opened?.file.remove() })
   }
 
-  /// Starts the browser that the desktop has chosen. Without one the user opens the printed address.
-  /// - Returns: The file that leads the browser, and the handlers of signals that remove it; nil if there is none.
+  /// Starts the desktop's browser. If this fails, the user can open the printed address.
+  /// - Returns: The file that leads the browser, and the signal handlers that remove it; nil if no browser was started.
   private static func open(_ address: String) -> (file: AddressFile, endings: [any DispatchSourceSignal])? {
     do throws(Failure) {
       let file = try AddressFile(address, environment: environment)
       let endings = removing(file)
-      let code = spawn("xdg-open", file.path)
+      let code = spawn("xdg-open", argument: file.path)
       if code == 0 { return (file, endings) }
       file.remove()
       let cause = SystemError(code: code).text
@@ -59,9 +59,9 @@ struct Web: AsyncParsableCommand {
     }
   }
 
-  /// Nobody waits for it, and it leaves no zombie (signal(7)).
+  /// Starts a program without waiting for it, and leaves no zombie (signal(7)).
   /// - Returns: 0, or the error's number.
-  private static func spawn(_ program: String, _ argument: String) -> Int32 {
+  private static func spawn(_ program: String, argument: String) -> Int32 {
     signal(SIGCHLD, SIG_IGN)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)

@@ -45,18 +45,20 @@ private struct SnapshotCopy {
   }
 
   private func upToDate(_ snapshot: SnapshotExport) throws -> CatchUp.Report? {
-    guard try reason(batch(snapshot), snapshot) == nil, known?.position == snapshot.position else { return nil }
+    guard try reason(batch(snapshot), snapshot: snapshot) == nil, known?.position == snapshot.position else {
+      return nil
+    }
     return CatchUp.Report(position: snapshot.position, done: nil)
   }
 
   private func stage(_ snapshot: SnapshotExport) throws -> (Replica.Staged, CatchUp.Report) {
     let batch = try batch(snapshot)
-    let reason = reason(batch, snapshot)
+    let reason = reason(batch, snapshot: snapshot)
     let scope = reason == nil ? try changed(snapshot) : .whole
     let before = known?.position
     let staged = try replica.stage(
-      batch, scope, isRemade: isFresh,
-      rows: { table, put in try snapshot.rows(of: table, Self.rows(of: table, scope, before), put) },
+      batch, scope: scope, isRemade: isFresh,
+      rows: { table, put in try snapshot.rows(of: table, Self.rows(of: table, scope, before: before), body: put) },
       ids: { resource, put in try snapshot.changedRecords(of: resource, after: before?.change ?? 0, put) })
     let changes = snapshot.position.change - (before?.change ?? 0)
     let done = reason.map { "copied everything: \($0)" } ?? "applied \(changes) changes"
@@ -72,17 +74,17 @@ private struct SnapshotCopy {
     try refuseReservedNames(snapshot.tables)
     return Replica.Batch(
       tables: snapshot.tables, position: snapshot.position, cache: cache,
-      oldest: (snapshot.oldestChange, snapshot.oldestSync))
+      oldest: (snapshot.earliestChange, snapshot.earliestSync))
   }
 
   /// Why everything is copied; nil if the feed says what changed.
-  private func reason(_ batch: Replica.Batch, _ snapshot: SnapshotExport) -> String? {
+  private func reason(_ batch: Replica.Batch, snapshot: SnapshotExport) -> String? {
     guard let known else { return "the schema is new" }
     if isFresh { return "--fresh asks for it" }
     if !known.fits(batch) { return "the tables have other columns" }
     if known.position.feed != snapshot.position.feed { return "the cache has another feed" }
     if known.position.change > snapshot.position.change { return "the cache is older than the copy" }
-    if let oldest = snapshot.oldestChange, oldest > known.position.change + 1 {
+    if let oldest = snapshot.earliestChange, oldest > known.position.change + 1 {
       return "the needed history has expired (cache.history)"
     }
     return nil
@@ -93,7 +95,7 @@ private struct SnapshotCopy {
   }
 
   private static func rows(
-    of table: ReplicaTable, _ scope: Replica.Scope, _ before: ReplicaPosition?
+    of table: ReplicaTable, _ scope: Replica.Scope, before: ReplicaPosition?
   ) -> SnapshotExport.Scope {
     guard case .changed = scope, let before else { return .all }
     return switch table.role {

@@ -8,7 +8,7 @@ import RosterPostgres
 import RosterSystemd
 
 /// Follows until it is stopped.
-struct RunCommand: ParsableCommand {
+struct FollowCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Follows the cache until SIGTERM or SIGINT.")
   @OptionGroup var options: Options
@@ -22,7 +22,7 @@ struct RunCommand: ParsableCommand {
 }
 
 /// Catches up once.
-struct SyncCommand: ParsableCommand {
+struct CatchUpCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "sync", abstract: "Catches up once, then exits.")
   @OptionGroup var options: Options
   @Flag(help: "Copy everything again.")
@@ -59,7 +59,8 @@ struct StatusCommand: ParsableCommand {
     let cache = try options.cachePath()
     let lag = try CacheReader(path: cache).export { Lag($0, behind: state) }
     let last = FollowerFile.all().first { $0.schema == options.schema && $0.server == connection.server }
-    let view = FollowerStatus(state, lag, cache: cache, server: connection.server, schema: options.schema, last: last)
+    let view = FollowerStatus(
+      state, lag: lag, cache: cache, server: connection.server, schema: options.schema, last: last)
     try answer(json ? view.json : view.text)
   }
 }

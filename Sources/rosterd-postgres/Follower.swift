@@ -33,17 +33,17 @@ struct Follower {
     do {
       while true {
         do {
-          try follow(stop, watch, notify, &tries)
+          try follow(stop, watch: watch, notify: notify, tries: &tries)
         } catch let failure as Failure where tries.mayFollow(failure) {
           report(failure)
-          if pause(tries.pause(), stop, { show("\(failure)", notify) }) { throw Stopped() }
+          if pause(tries.pause(), stop: stop, show: { show("\(failure)", notify: notify) }) { throw Stopped() }
         }
       }
     } catch is Stopped { notify.stopping() }
   }
 
   /// True if the program is to end.
-  private func pause(_ seconds: Int, _ stop: StopSignal, _ show: () -> Void) -> Bool {
+  private func pause(_ seconds: Int, stop: StopSignal, show: () -> Void) -> Bool {
     for _ in 0..<seconds {
       show()
       if stop.came(within: 1_000) { return true }
@@ -53,13 +53,13 @@ struct Follower {
 
   /// Reports the status and a sign of life. The caller repeats it every second, since a status that follows another one
   /// too early is only sent by the next call.
-  private func show(_ status: String, _ notify: Notify) {
+  private func show(_ status: String, notify: Notify) {
     notify.watchdog()
     _ = notify.status(status, now: Date())
   }
 
   /// One connection and one reader, until one of them fails or another file has the cache's name.
-  private func follow(_ stop: StopSignal, _ watch: CacheWatch, _ notify: Notify, _ tries: inout Tries) throws {
+  private func follow(_ stop: StopSignal, watch: CacheWatch, notify: Notify, tries: inout Tries) throws {
     let connection = try PostgresConnection(target, stop: stop.descriptor)
     let beat = Heartbeat(notify)
     connection.onProgress = { beat.beat() }
@@ -75,7 +75,9 @@ struct Follower {
       reports.succeeded(try replica.state(), cache: cache, server: connection.server)
       tries.succeeded(at: report.position)
       let status = "snapshot \(report.position.snapshot) is in \(schema) of \(target.shown)"
-      try wait(reader, since: seen, identity, watch, connection) { show(status, notify) }
+      try wait(reader, since: seen, identity: identity, watch: watch, connection: connection) {
+        show(status, notify: notify)
+      }
     } while Inode(cache) == identity
   }
 
@@ -93,8 +95,8 @@ struct Follower {
   /// Returns when the cache has other contents, or another file has its name.
   /// - Throws: `Failure` if the server is gone: the next one may have an older snapshot.
   private func wait(
-    _ reader: CacheReader, since seen: Int64, _ identity: Inode?, _ watch: CacheWatch,
-    _ connection: PostgresConnection, _ show: () -> Void
+    _ reader: CacheReader, since seen: Int64, identity: Inode?, watch: CacheWatch,
+    connection: PostgresConnection, show: () -> Void
   ) throws {
     while true {
       show()

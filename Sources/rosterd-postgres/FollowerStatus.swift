@@ -26,7 +26,7 @@ struct FollowerStatus: Encodable {
   /// Last error of a service that follows; nil if its last try succeeded or none runs.
   var lastError: String?
 
-  init(_ state: Replica.State?, _ lag: Lag, cache: String, server: String, schema: String, last: FollowerFile?) {
+  init(_ state: Replica.State?, lag: Lag, cache: String, server: String, schema: String, last: FollowerFile?) {
     self.cache = cache
     self.server = server
     self.schema = schema

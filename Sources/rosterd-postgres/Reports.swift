@@ -13,14 +13,14 @@ struct Lag: Equatable {
 
   init(_ snapshot: SnapshotExport, behind state: Replica.State?, now: Date = Date()) {
     guard let state, state.position.feed == snapshot.position.feed else {
-      (changes, seconds) = (nil, Self.age(snapshot.publishedAt, now))
+      (changes, seconds) = (nil, Self.age(snapshot.publishedAt, now: now))
       return
     }
     changes = max(0, snapshot.position.change - state.position.change)
-    seconds = state.position.snapshot == snapshot.position.snapshot ? 0 : Self.age(snapshot.publishedAt, now)
+    seconds = state.position.snapshot == snapshot.position.snapshot ? 0 : Self.age(snapshot.publishedAt, now: now)
   }
 
-  private static func age(_ time: String?, _ now: Date) -> Double {
+  private static func age(_ time: String?, now: Date) -> Double {
     guard let time, let then = try? Date(time, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     else {
       return 0

@@ -11,7 +11,7 @@ struct RosterdPostgres: ParsableCommand {
     commandName: "rosterd-postgres",
     abstract: "Copies each snapshot of rosterd's cache to PostgreSQL, whole and in one transaction.",
     version: rosterdVersion,
-    subcommands: [RunCommand.self, SyncCommand.self, StatusCommand.self, DropCommand.self])
+    subcommands: [FollowCommand.self, CatchUpCommand.self, StatusCommand.self, DropCommand.self])
 
   static func main() {
     occupyStandardStreams()

@@ -31,7 +31,7 @@ func answer(_ text: String) throws {
 }
 
 /// Runs the command's work. A Failure ends the program with its sentence and its exit code.
-func exiting(_ format: LogFormat = .text, _ work: () async throws -> Void) async throws {
+func exiting(_ format: LogFormat = .text, work: () async throws -> Void) async throws {
   do { try await work() } catch let failure as Failure {
     complain("\(failure)", in: format)
     throw ExitCode(failure.kind.exitCode)

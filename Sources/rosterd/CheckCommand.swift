@@ -27,7 +27,7 @@ struct CheckCommand: ParsableCommand {
       why = "\(error)".replacing("\n", with: " ")
     }
     let costs = configuration.resources.compactMap { resource in
-      last?.costs[resource.name].map { ResourceCost(resource, $0) }
+      last?.costs[resource.name].map { ResourceCost(resource, cost: $0) }
     }
     return CostText(
       pages: last?.pages, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget,

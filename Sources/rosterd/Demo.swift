@@ -23,7 +23,7 @@ struct Demo: Sendable {
     let upstream = try await Simulator.start(.demo)
     let folder = try DemoFolder.make(credentials: upstream.credentials.files)
     do {
-      let (events, status) = try await sync(folder.configuration(of: upstream), folder.socket, isShown)
+      let (events, status) = try await sync(folder.configuration(of: upstream), socket: folder.socket, isShown: isShown)
       let refreshes = upstream.counts.tokensGranted
       await upstream.stop()
       return Demo(
@@ -47,7 +47,7 @@ struct Demo: Sendable {
 
   /// Runs the daemon until its first sync has ended, and requests its status as rosterctl does.
   private static func sync(
-    _ configuration: Configuration, _ socket: String, _ isShown: Bool
+    _ configuration: Configuration, socket: String, isShown: Bool
   ) async throws -> ([(Double, Event)], DaemonStatus) {
     try await withThrowingTaskGroup(of: Void.self) { group in
       let (stream, happened) = AsyncStream<Event>.makeStream()
@@ -56,13 +56,13 @@ struct Demo: Sendable {
         let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
         try await Daemon.run(configuration, logger: quiet, watching: { happened.yield($0) })
       }
-      let events = await watch(stream, isShown)
+      let events = await watch(stream, isShown: isShown)
       guard let report = events.last?.1.report, report.outcome != .cancelled else {
         // If the daemon could not start, the demo fails with the daemon's failure.
         try await group.next()
         throw Failure(.cancelled, step: "run the demo", subject: socket, cause: "the daemon was asked to stop")
       }
-      let answer = try await StatusClient(socket: socket).send("GET", "/v1/status")
+      let answer = try await StatusClient(socket: socket).send("GET", target: "/v1/status")
       let status = try JSONDecoder().decode(DaemonStatus.self, from: Data(answer.body))
       group.cancelAll()
       return (events, status)
@@ -70,7 +70,7 @@ struct Demo: Sendable {
   }
 
   /// Returns with the event that ends the sync.
-  private static func watch(_ stream: AsyncStream<Event>, _ isShown: Bool) async -> [(Double, Event)] {
+  private static func watch(_ stream: AsyncStream<Event>, isShown: Bool) async -> [(Double, Event)] {
     let start = ContinuousClock.now
     var events: [(Double, Event)] = []
     var pages: [String: Int] = [:]

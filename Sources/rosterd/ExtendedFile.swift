@@ -23,7 +23,7 @@ struct ExtendedFile {
       }
       text = []
     }
-    let configuration = text.isEmpty ? nil : try Self.configuration(text, path)
+    let configuration = text.isEmpty ? nil : try Self.configuration(text, path: path)
     baseURL = configuration?.upstream.baseURL
     // The built-in definition is not part of any file.
     names = Set((configuration?.resources ?? []).filter { $0 != .character }.map(\.name))
@@ -39,7 +39,7 @@ struct ExtendedFile {
     var text = text
     let gap = text.last == UInt8(ascii: "\n") ? "\n" : "\n\n"
     text += (text.isEmpty ? Inference.toml(of: findings) : gap + Inference.addition(of: findings)).utf8
-    _ = try Self.configuration(text, path)
+    _ = try Self.configuration(text, path: path)
     // rename(2) would replace a link instead of its target.
     let place = Self.resolved(path)
     let status = fileStatus(place)
@@ -53,7 +53,7 @@ struct ExtendedFile {
     }
   }
 
-  private static func configuration(_ text: [UInt8], _ path: String) throws -> Configuration {
+  private static func configuration(_ text: [UInt8], path: String) throws -> Configuration {
     do { return try Configuration.load(text, of: path) } catch {
       throw Failure(
         .configuration, step: "add the definition", subject: path,

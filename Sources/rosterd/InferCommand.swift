@@ -15,7 +15,7 @@ struct InferCommand: AsyncParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "The address of a list, or of several lists of one origin; or -: an answer on standard input, with its head if curl -i made it.",
+      "The address of a list, or of several lists of one origin; or - for an answer on standard input, with its head if from curl -i.",
       valueName: "url"))
   var addresses: [String] = []
 

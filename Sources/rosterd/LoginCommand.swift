@@ -1,6 +1,8 @@
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import RosterDaemon
+import RosterTerminal
 
 struct LoginCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -21,7 +23,13 @@ struct LoginCommand: AsyncParsableCommand {
   func run() async throws {
     let configuration = try options.load(isLogging: false)
     try await exiting {
-      let login = LoginProcess(configuration, environment: ProcessInfo.processInfo.environment) { say("\($0)\n") }
+      let environment = ProcessInfo.processInfo.environment
+      let terminal = Terminal.of(STDERR_FILENO, environment: environment)
+      let login = LoginProcess(configuration, environment: environment) {
+        say("\($0)\n")
+      } draw: {
+        say(QRCode.lines($0, on: terminal).map { "\($0)\n" }.joined())
+      }
       switch try await login.run(usesDevice: device, output: output) {
       case .printed(let text): try answer(text)
       case .written(let sentence): say("rosterd: \(sentence)\n")

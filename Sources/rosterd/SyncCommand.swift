@@ -19,7 +19,7 @@ struct SyncCommand: AsyncParsableCommand {
   var allowRemoval = false
   @Flag(help: "Transfer everything again: use no validator and no kept page.")
   var fresh = false
-  @Flag(help: "Publish nothing, and print what would change; the next sync transfers none of it again.")
+  @Flag(help: "Publish nothing, and print what would change; the next sync transfers no page again.")
   var dryRun = false
 
   func run() async throws {
@@ -30,7 +30,7 @@ struct SyncCommand: AsyncParsableCommand {
       let report: SyncRecord
       do {
         report = try await OneSync.run(
-          configuration, request, logger: rosterLog(configuration.logSettings), watch: bar.follow)
+          configuration, request: request, logger: rosterLog(configuration.logSettings), watch: bar.follow)
       } catch var failure as Failure where failure.trouble == .missingCredential {
         failure.hint = configuration.serviceCredentialHint() ?? failure.hint
         throw failure

@@ -15,7 +15,7 @@ import Testing
 
     """
 
-  private func sync(_ site: Site, _ records: String) async throws -> Program.Outcome {
+  private func sync(_ site: Site, records: String) async throws -> Program.Outcome {
     let file = "\(site.folder)/rosterd.toml"
     try Data(Self.definition.utf8).write(to: URL(filePath: file))
     site.upstream.configure {
@@ -29,7 +29,7 @@ import Testing
   @Test("P9.11: if all records are rejected, message and explain name the first reason, and rejects shows them")
   func first() async throws {
     try await withSite(.pages(1)) { site in
-      let failed = try await sync(site, #"[{"id":7,"stats":{"took":0.25}},{"id":"x","stats":{}}]"#)
+      let failed = try await sync(site, records: #"[{"id":7,"stats":{"took":0.25}},{"id":"x","stats":{}}]"#)
       #expect(failed.exit == 65)
       let reason = "the first reason, of record 1: stats.took is not an integer of 64 bits"
       #expect(failed.error.contains("none of 2 records of target can be stored, "), "\(failed.error)")
@@ -51,7 +51,7 @@ import Testing
       #expect(people.error.contains("sync 1 failed") && !people.error.contains("could be stored\n"), "\(people.error)")
 
       // The next successful sync has no rejects.
-      #expect(try await sync(site, #"[{"id":7,"stats":{"took":1}}]"#).exit == 0)
+      #expect(try await sync(site, records: #"[{"id":7,"stats":{"took":1}}]"#).exit == 0)
       let mended = try await site.rosterctl("rejects", "--cache", site.cache)
       #expect(mended.output.isEmpty && mended.error == "all records could be stored\n")
     }

@@ -26,7 +26,7 @@ import Testing
       for name in ["ROSTERD_UPSTREAM_BASE_URL", "ROSTERD_SYNC_INTERVAL"] { settings[name] = nil }
       for command in ["run", "sync", "check"] {
         let outcome = try await Program.run(
-          try Program.built("rosterd"), [command, "--config", file], environment: settings)
+          try Program.built("rosterd"), arguments: [command, "--config", file], environment: settings)
         #expect(outcome.exit == 78 && outcome.output.isEmpty)
         let lines = outcome.error.split(separator: "\n")
         #expect(lines.count == 5)
@@ -58,7 +58,7 @@ import Testing
       let before = try await site.snapshot()
       site.upstream.update { characters in characters = characters.map { $0.marked(2) } }
       site.upstream.configure { $0.rules = [.on(.page(1), fault)] }
-      try await expectFailure(exit, site)
+      try await expectFailure(exit, in: site)
       #expect(try await site.snapshot() == before)
       site.upstream.configure { $0.rules = [] }
       #expect(try await site.sync().changed == 60)
@@ -69,9 +69,9 @@ import Testing
   @Test("P11.10, P11.11: a Retry-After beyond max_retry_after is 69; so is the next sync, without a request")
   func retryAfter() async throws {
     try await withSite(.pages(2, rules: [.on(.page(2), .status(429, retryAfter: "3600"))])) { site in
-      try await expectFailure(69, site)
+      try await expectFailure(69, in: site)
       let requests = site.upstream.counts.pageRequests.count
-      try await expectFailure(69, site)
+      try await expectFailure(69, in: site)
       #expect(site.upstream.counts.pageRequests.count == requests)
     }
   }
@@ -82,12 +82,12 @@ import Testing
       _ = try await site.sync()
       let before = try await site.snapshot()
       await site.upstream.stop()
-      try await expectFailure(69, site)
+      try await expectFailure(69, in: site)
       #expect(try await site.snapshot() == before)
     }
   }
 
-  private func expectFailure(_ exit: Int32, _ site: Site) async throws {
+  private func expectFailure(_ exit: Int32, in site: Site) async throws {
     let outcome = try await site.rosterd("sync")
     #expect(outcome.exit == exit, "\(outcome.error)")
     let lines = outcome.error.split(separator: "\n")
@@ -138,7 +138,7 @@ import Testing
     try await withSite(.pages(1)) { site in
       let script = "\"$0\" \(command) > /dev/full"
       let full = try await Program.run(
-        try Program.tool("sh"), ["-c", script, try Program.built("rosterd")], environment: site.settings)
+        try Program.tool("sh"), arguments: ["-c", script, try Program.built("rosterd")], environment: site.settings)
       #expect(full.exit == 73 && full.error.contains("No space left"), "\(full.error)")
     }
   }
@@ -146,7 +146,7 @@ import Testing
   @Test(
     "A bad command line is 64", arguments: [["synk"], ["sync", "--jsn"], ["run", "x"], ["check", "--config"]])
   func usage(arguments: [String]) async throws {
-    let outcome = try await Program.run(try Program.built("rosterd"), arguments)
+    let outcome = try await Program.run(try Program.built("rosterd"), arguments: arguments)
     #expect(outcome.exit == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
   }
 
@@ -159,7 +159,7 @@ import Testing
       for path in [configuration, credential] { try #require(mkfifo(path, 0o600) == 0) }
       for arguments in [["check", "--config", configuration], ["sync"]] {
         let outcome = try await Program.run(
-          try Program.built("rosterd"), arguments, environment: site.settings)
+          try Program.built("rosterd"), arguments: arguments, environment: site.settings)
         #expect(outcome.exit == 78, "\(outcome.error)")
         #expect(outcome.error.contains(arguments.count == 1 ? credential : configuration), "\(outcome.error)")
       }
@@ -181,7 +181,7 @@ import Testing
   func tokenQuery(address: String, exit: Int32) async throws {
     try await withSite(
       .pages(3, tokens: .init(flow: .authenticateForm, uses: [1])),
-      [
+      settings: [
         "ROSTERD_AUTH_FLOW": "authenticate_form", "ROSTERD_AUTH_TOKEN_URL": "\(address)?key=geheim",
         "ROSTERD_RETRY_MAX_RETRIES": "0",
       ]
@@ -197,7 +197,7 @@ import Testing
   @Test("A flow without its credential anywhere is 78")
   func noCredential() async throws {
     try await withSite(
-      .pages(1), ["ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"]
+      .pages(1), settings: ["ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"]
     ) { site in
       let outcome = try await site.rosterd("sync")
       #expect(outcome.exit == 78 && outcome.error.contains("refresh_token"), "\(outcome.error)")
@@ -207,7 +207,7 @@ import Testing
   @Test("L7.1: check notes a credential that the flow needs and that does not exist, and exits with 0")
   func noteOfCredential() async throws {
     try await withSite(
-      .pages(1), ["ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"]
+      .pages(1), settings: ["ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"]
     ) { site in
       let note = "rosterd: note: auth.flow = \"oauth2_refresh\" needs the credential refresh_token, and "
       let unset = try await site.rosterd("check", with: ["CREDENTIALS_DIRECTORY": ""])
@@ -224,8 +224,8 @@ import Testing
 
   @Test("An upstream that wants credentials, with the flow none, is 77")
   func refused() async throws {
-    try await withSite(.pages(1, tokens: .init(flow: .static)), ["ROSTERD_AUTH_FLOW": "none"]) { site in
-      try await expectFailure(77, site)
+    try await withSite(.pages(1, tokens: .init(flow: .static)), settings: ["ROSTERD_AUTH_FLOW": "none"]) { site in
+      try await expectFailure(77, in: site)
       #expect(site.upstream.counts.pageRequests.count == 1)
     }
   }

@@ -43,7 +43,7 @@ extension CacheTrials {
         testDescription: "several: all of them", missing: [5, 9], fault: answer("[\(object("9")),\(object("5"))]"),
         end: .updated),
       Case(
-        testDescription: "several: all, and others nobody asked for", missing: [5, 9],
+        testDescription: "several: all, and records without a request", missing: [5, 9],
         fault: answer("[\(object("1")),\(object("5")),\(object("9")),\(object("777"))]"), end: .updated),
       Case(
         testDescription: "several: only others", missing: [5, 9], fault: answer("[\(object("1")),\(object("777"))]"),
@@ -77,7 +77,7 @@ extension CacheTrials {
       try await withSite(.pages(3)) { site in
         try await site.withDaemon { _, _ in
           _ = try await site.ask()
-          let before = try await characters(site, test.missing)
+          let before = try await characters(site, ids: test.missing)
           let feed = try await site.rows("SELECT feed FROM cache_info")
           site.upstream.update { $0.removeAll { test.missing.contains($0.id) } }
           site.upstream.configure { scenario in
@@ -88,7 +88,7 @@ extension CacheTrials {
           _ = try await site.ask()
           let status = try await site.status()
           let report = try #require(status.sync.last)
-          let after = try await characters(site, test.missing)
+          let after = try await characters(site, ids: test.missing)
           let asked = site.upstream.counts.byIDRequests.map(\.target)
           let target = Target.characters(test.missing.map(String.init).joined(separator: ","))
           #expect(asked.first == target)
@@ -120,7 +120,7 @@ extension CacheTrials {
       }
     }
 
-    private func characters(_ site: Site, _ ids: [Int64]) async throws -> [[String]] {
+    private func characters(_ site: Site, ids: [Int64]) async throws -> [[String]] {
       let list = ids.map(String.init).joined(separator: ",")
       return try await site.rows("SELECT id, name FROM characters WHERE id IN (\(list)) ORDER BY id")
     }
@@ -131,7 +131,7 @@ extension CacheTrials {
     func batches() async throws {
       let scenario = Scenario.pages(40)
       // Requests are sent one after the other, because the rules below depend on their order.
-      try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+      try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
         _ = try await site.sync()
         let gone = Array(Int64(1)...60)
         site.upstream.update { $0.removeAll { gone.contains($0.id) } }
@@ -156,7 +156,7 @@ extension CacheTrials {
     @Test("P8.6, P8.8: if one of several keys cannot be asked for, found records are updated and none is removed")
     func oneUnasked() async throws {
       let scenario = Scenario.pages(40)
-      try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+      try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
         _ = try await site.sync()
         let gone = Array(Int64(1)...60)
         site.upstream.update { $0.removeAll { gone.contains($0.id) } }

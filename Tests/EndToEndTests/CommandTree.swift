@@ -21,7 +21,7 @@ struct CommandTree: Decodable {
 
   /// All commands of the program but `help`.
   static func commands(of program: String) async throws -> [Command] {
-    let dump = try await Program.run(try Program.built(program), ["--experimental-dump-help"]).output
+    let dump = try await Program.run(try Program.built(program), arguments: ["--experimental-dump-help"]).output
     let tree = try JSONDecoder().decode(Self.self, from: Data(dump.utf8))
     return (tree.command.subcommands ?? []).filter { $0.commandName != "help" }
   }

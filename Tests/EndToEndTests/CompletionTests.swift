@@ -8,10 +8,10 @@ import Testing
 /// The completions that shells offer for a resource.
 @Suite(.timeLimit(.minutes(1))) struct CompletionTests {
   /// Requests completions as argument-parser's generated scripts do.
-  private func offered(_ words: [String], _ cache: String? = nil) async throws -> Program.Outcome {
+  private func offered(_ words: [String], cache: String? = nil) async throws -> Program.Outcome {
     try await Program.run(
       try Program.built("rosterctl"),
-      ["---completion", words[1], "--", "positional@0", "\(words.count - 1)", "0"] + words,
+      arguments: ["---completion", words[1], "--", "positional@0", "\(words.count - 1)", "0"] + words,
       environment: ["ROSTERD_CACHE_PATH": cache ?? "/nonexistent/roster.db", "SAP_SHELL": "bash"])
   }
 
@@ -20,7 +20,7 @@ import Testing
     try await withSite(.pages(1)) { site in
       _ = try await site.sync()
       for command in ["list", "show"] {
-        #expect(try await offered(["rosterctl", command, ""], site.cache).output == "character\n")
+        #expect(try await offered(["rosterctl", command, ""], cache: site.cache).output == "character\n")
         for option in [["--cache", site.cache], ["--cache=\(site.cache)"], ["--cache", "=", site.cache]] {
           #expect(try await offered(["rosterctl", command] + option + [""]).output == "character\n", "\(option)")
         }
@@ -37,7 +37,7 @@ import Testing
       let text = folder + "/text.db"
       try Data("no database".utf8).write(to: URL(filePath: text))
       for cache in [nil, text, folder] {
-        let outcome = try await offered(["rosterctl", "list", ""], cache)
+        let outcome = try await offered(["rosterctl", "list", ""], cache: cache)
         #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
         #expect(outcome.output.split(separator: "\n").isEmpty, "\(outcome.output)")
       }
@@ -58,7 +58,7 @@ import Testing
         """
       let folder = String(program.dropLast("/rosterctl".count))
       let outcome = try await Program.run(
-        "/bin/bash", ["-c", script],
+        "/bin/bash", arguments: ["-c", script],
         environment: ["ROSTERD_CACHE_PATH": site.cache, "PATH": "\(folder):\(site.settings["PATH"] ?? "")"])
       #expect(outcome.output.contains("character"), "\(outcome.output)\(outcome.error)")
     }

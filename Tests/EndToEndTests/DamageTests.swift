@@ -21,7 +21,7 @@ extension CacheTrials {
           _ = try await site.ask()
           site.next(1)
           _ = try await site.ask()
-          try await make(damage, site)
+          try await make(damage, in: site)
           site.next(2)
           // The first sync may fail, and then reports the damage.
           let first = try await site.rosterctl("sync", "--wait")
@@ -73,12 +73,12 @@ extension CacheTrials {
     /// The page size of a new cache. The page with the header stays intact.
     private static let pageSize: off_t = 16_384
 
-    private func make(_ damage: Damage, _ site: Site) async throws {
+    private func make(_ damage: Damage, in site: Site) async throws {
       switch damage {
       case .everyPage: try site.overwrite(site.cache, from: Self.pageSize)
       case .log:
         // The log after a publish that a reader blocked: it has frames that are not in the database yet.
-        _ = try await shell(site, "BEGIN IMMEDIATE; UPDATE characters SET name = name || 'x'; COMMIT")
+        _ = try await shell(site, sql: "BEGIN IMMEDIATE; UPDATE characters SET name = name || 'x'; COMMIT")
         try site.overwrite(site.cache + "-wal", from: 32 + 24)
       case .characters: try await site.overwrite("characters")
       case .index: try await site.overwrite("characters_fts_idx")
@@ -86,13 +86,13 @@ extension CacheTrials {
       case .indexOfSyncs: try await site.overwrite("syncs_by_outcome")
       case .indexOfChanges: try await site.overwrite("changes_by_record")
       case .wordsData: try await site.overwrite("characters_fts_data")
-      case .tableDropped: _ = try await shell(site, "DROP TABLE changes")
+      case .tableDropped: _ = try await shell(site, sql: "DROP TABLE changes")
       }
     }
 
-    private func shell(_ site: Site, _ sql: String) async throws -> String {
+    private func shell(_ site: Site, sql: String) async throws -> String {
       let outcome = try await Program.run(
-        try Program.tool("sqlite3"), ["-cmd", ".timeout 5000", site.cache, sql])
+        try Program.tool("sqlite3"), arguments: ["-cmd", ".timeout 5000", site.cache, sql])
       #expect(outcome.exit == 0, "\(outcome.error)")
       return outcome.output
     }
@@ -107,10 +107,11 @@ extension CacheTrials {
         try await site.withDaemon { daemon, _ in
           _ = try await site.ask()
           let copy = "\(site.folder)/copy.db"
-          _ = try await Program.run(try Program.tool("sqlite3"), ["-readonly", site.cache, ".backup \(copy)"])
+          _ = try await Program.run(
+            try Program.tool("sqlite3"), arguments: ["-readonly", site.cache, ".backup \(copy)"])
           site.next(1)
           _ = try await site.ask()
-          try lose(loss, site, copy)
+          try lose(loss, in: site, copy: copy)
           site.next(2)
           _ = try await site.ask()
           try await site.expectWell()
@@ -141,13 +142,14 @@ extension CacheTrials {
         try await site.withDaemon { _, _ in
           _ = try await site.ask()
           let copy = "\(site.folder)/copy.db"
-          _ = try await Program.run(try Program.tool("sqlite3"), ["-readonly", site.cache, ".backup \(copy)"])
+          _ = try await Program.run(
+            try Program.tool("sqlite3"), arguments: ["-readonly", site.cache, ".backup \(copy)"])
           site.next(1)
           site.upstream.hold(.page(6))
           let first = try await site.rosterctl("sync")
           #expect(first.exit == 0, "\(first.error)")
           try await site.upstream.waitFor { $0.held == 1 }
-          try lose(loss, site, copy)
+          try lose(loss, in: site, copy: copy)
           site.upstream.release()
           try await StatusClient(socket: site.socket).follow(after: "0") { $0.name != "sync.failed" }
           let failed = try await site.status().sync.last
@@ -160,7 +162,7 @@ extension CacheTrials {
       }
     }
 
-    private func lose(_ loss: Loss, _ site: Site, _ copy: String) throws {
+    private func lose(_ loss: Loss, in site: Site, copy: String) throws {
       let files = FileManager.default
       switch loss {
       case .folder: try files.removeItem(atPath: "\(site.folder)/state")
@@ -189,11 +191,11 @@ extension CacheTrials {
       db.execute('commit')
       """
 
-    private func withLock(_ site: Site, seconds: Double, _ body: (Program) async throws -> Void) async throws {
+    private func withLock(_ site: Site, seconds: Double, body: (Program) async throws -> Void) async throws {
       let path = "\(site.folder)/locked-\(UInt32.random(in: 0 ... .max))"
       let locked = try NotifySocket(path: path)
       let arguments = ["-c", Self.lock, site.cache, path, "\(seconds)"]
-      let other = try Program(try Program.tool("python3"), arguments, ended: locked.close)
+      let other = try Program(try Program.tool("python3"), arguments: arguments, ended: locked.close)
       try #require(await locked.first { $0 == "locked" } != nil, "\(other.complaints)")
       try await body(other)
       other.signal(SIGKILL)
@@ -224,7 +226,7 @@ extension CacheTrials {
             let said = try await site.ask(exit: 73)
             #expect(said.contains("another program keeps it locked") && said.contains("fuser"), "\(said)")
             #expect(try await site.snapshot() == before)
-            let answer = try await StatusClient(socket: site.socket).send("POST", "/v1/sync")
+            let answer = try await StatusClient(socket: site.socket).send("POST", target: "/v1/sync")
             let text = String(decoding: answer.body, as: UTF8.self)
             #expect(answer.status == 503 && text.contains(#""exit":73"#), "\(answer.status) \(text)")
             let status = try await site.status()

@@ -17,7 +17,8 @@ import Testing
   func json() async throws {
     try await withFolder { folder in
       let start = ContinuousClock.now
-      let demo = try Program(try Program.built("rosterd"), ["demo", "--json"], environment: ["TMPDIR": folder])
+      let demo = try Program(
+        try Program.built("rosterd"), arguments: ["demo", "--json"], environment: ["TMPDIR": folder])
       let outcome = try await demo.end()
       #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
       #expect(try #require(demo.ended) - start < .seconds(5) || Sanitizer.isPresent)
@@ -35,7 +36,8 @@ import Testing
   @Test("The demo for people shows the token's story, the status, and queries that work when copied")
   func story() async throws {
     try await withFolder { folder in
-      let outcome = try await Program.run(try Program.built("rosterd"), ["demo"], environment: ["TMPDIR": folder])
+      let outcome = try await Program.run(
+        try Program.built("rosterd"), arguments: ["demo"], environment: ["TMPDIR": folder])
       #expect(outcome.exit == 0 && outcome.output.contains("\nrefreshes: 1\n"))
       #expect(outcome.output.contains("1003 records") && outcome.output.contains(" page 1 of character arrives\n"))
       #expect(outcome.output.contains(" character      826     42  count\n"))
@@ -45,7 +47,7 @@ import Testing
       #expect(queries.count == 4)
       _ = try Program.tool("sqlite3")
       for query in queries {
-        let result = try await Program.run("/bin/sh", ["-c", String(query)])
+        let result = try await Program.run("/bin/sh", arguments: ["-c", String(query)])
         #expect(result.exit == 0 && !result.output.isEmpty, "\(result.error)")
       }
     }
@@ -54,7 +56,7 @@ import Testing
   private func count(_ cache: String) async throws -> String {
     try await Program.run(
       try Program.tool("sqlite3"),
-      [
+      arguments: [
         "-readonly", cache,
         """
         SELECT (SELECT count(*) FROM characters), (SELECT count(*) FROM locations), (SELECT count(*) FROM episodes)

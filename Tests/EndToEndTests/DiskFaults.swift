@@ -25,13 +25,13 @@ struct DiskFaults {
   ///   - code: errno.
   ///   - ends: The ends of the affected paths; empty for all files.
   func fail(_ call: Call, with code: Int32, on ends: String...) throws {
-    try order(call.rawValue, ([String(code)] + ends).joined(separator: " "))
+    try order(call.rawValue, text: ([String(code)] + ends).joined(separator: " "))
   }
 
   /// Lets one call fail: the n-th of all calls that write, shorten, flush, open for writing, rename or map such a file.
   func failOnce(_ number: Int, with code: Int32, on ends: [String]) throws {
     unlink("\(folder)/failed")
-    try order("once", (["\(number)", "\(code)"] + ends).joined(separator: " "))
+    try order("once", text: (["\(number)", "\(code)"] + ends).joined(separator: " "))
   }
 
   /// The file on which that call failed; nil if there were fewer calls.
@@ -46,25 +46,25 @@ struct DiskFaults {
 
   /// Stops the program by SIGSTOP before it writes at or beyond this offset of a file.
   func stop(at offset: Int32, of end: String) throws {
-    try order("stop", "\(offset) \(end)")
+    try order("stop", text: "\(offset) \(end)")
   }
 
   /// Lets the next thread that writes to such a file hang there, until `goOn`.
   func hang(_ ends: String...) throws {
     for fifo in ["hung", "go"] { try #require(mkfifo("\(folder)/\(fifo)", 0o600) == 0) }
-    try order("hang", (["1"] + ends).joined(separator: " "))
+    try order("hang", text: (["1"] + ends).joined(separator: " "))
   }
 
   /// Returns when a thread hangs.
   func hung() async {
-    await meet("hung", O_RDONLY)
+    await meet("hung", flags: O_RDONLY)
     unlink("\(folder)/hang")
   }
 
-  func goOn() async { await meet("go", O_WRONLY) }
+  func goOn() async { await meet("go", flags: O_WRONLY) }
 
   /// A FIFO opens when its other end does (fifo(7)).
-  private func meet(_ fifo: String, _ flags: CInt) async {
+  private func meet(_ fifo: String, flags: CInt) async {
     await withCheckedContinuation { met in
       DispatchQueue(label: "fifo").async { [path = "\(folder)/\(fifo)"] in
         close(open(path, flags | O_CLOEXEC))
@@ -83,16 +83,16 @@ struct DiskFaults {
   }
 
   /// The file is put in place by a rename, because the program may read it at any time.
-  private func order(_ name: String, _ text: String) throws {
+  private func order(_ name: String, text: String) throws {
     try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"), options: .atomic)
   }
 }
 
 /// A site whose rosterd gets the disk faults.
 func withFaults(
-  _ scenario: Scenario = .pages(3), _ settings: [String: String] = [:], _ body: (Site, DiskFaults) async throws -> Void
+  _ scenario: Scenario = .pages(3), settings: [String: String] = [:], body: (Site, DiskFaults) async throws -> Void
 ) async throws {
-  try await withSite(scenario, settings) { site in
+  try await withSite(scenario, settings: settings) { site in
     var site = site
     let faults = try DiskFaults(in: site)
     site.settings.merge(faults.settings) { $1 }
@@ -106,7 +106,7 @@ extension Site {
     -> String
   {
     let outcome = try await Program.run(
-      try Program.built("rosterctl"), ["sync", "--wait", "--json"] + flags,
+      try Program.built("rosterctl"), arguments: ["sync", "--wait", "--json"] + flags,
       environment: ["ROSTERD_STATUS_SOCKET": socket])
     #expect(outcome.exit == exit, "\(outcome.output)\(outcome.error)", sourceLocation: sourceLocation)
     return outcome.output + outcome.error

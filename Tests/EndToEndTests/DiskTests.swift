@@ -33,7 +33,7 @@ extension CacheTrials {
           let before = try await site.snapshot()
           site.next(1)
           try faults.fail(stage.call, with: code, on: stage.ends)
-          for _ in 1...2 { try await expectFailure(site, code, before) }
+          for _ in 1...2 { try await expectFailure(site, code: code, before: before) }
           faults.end()
           _ = try await site.ask()
           #expect(try await site.status().state == .idle)
@@ -47,7 +47,7 @@ extension CacheTrials {
       }
     }
 
-    private func expectFailure(_ site: Site, _ code: Int32, _ before: [[String]]) async throws {
+    private func expectFailure(_ site: Site, code: Int32, before: [[String]]) async throws {
       let said = try await site.ask(exit: 73)
       let hint = code == ENOSPC ? "make room" : "look at the disk"
       #expect(said.contains(hint) && said.contains("\(site.folder)/state/roster"), "\(said)")

@@ -67,7 +67,7 @@ import Testing
   @Test("T13.7, T9: the password is in no log, output, status, cache, store or check")
   func secrets() async throws {
     try await withSite(
-      .pages(5, tokens: .init(flow: .exchange, uses: [0, 2])), ["ROSTERD_LOG_LEVEL": "trace"]
+      .pages(5, tokens: .init(flow: .exchange, uses: [0, 2])), settings: ["ROSTERD_LOG_LEVEL": "trace"]
     ) { site in
       let password = try String(contentsOfFile: "\(site.folder)/password", encoding: .utf8)
       try await site.withDaemon { daemon, _ in

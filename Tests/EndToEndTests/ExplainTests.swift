@@ -43,7 +43,7 @@ import Testing
   private static let character: (AffectedItem.Kind, String) = (.resource, "character")
 
   private static func answer(
-    _ name: String, _ fault: Fault, exit: Int32 = 65, _ what: String, _ todo: String
+    _ name: String, fault: Fault, exit: Int32 = 65, what: String, todo: String
   ) -> Case {
     Case(
       testDescription: name, exit: exit, rules: [.on(.page(2), fault)], what: what, todo: todo,
@@ -51,28 +51,34 @@ import Testing
   }
 
   private static let answers: [Case] = [
-    answer("a page of HTML", .html(), "not what the definition of character describes", "curl 'http"),
     answer(
-      "half of a page", .answer(status: 200, body: #"{"info":{"#), "the definition of character", "[resource.character]"
+      "a page of HTML", fault: .html(), what: "not what the definition of character describes", todo: "curl 'http"),
+    answer(
+      "half of a page", fault: .answer(status: 200, body: #"{"info":{"#), what: "the definition of character",
+      todo: "[resource.character]"
     ),
     answer(
-      "without its total", .answer(status: 200, body: #"{"info":{"pages":3},"results":[]}"#),
-      "/info/count (count) is absent", "remove count or last"),
-    answer("500", .status(500), exit: 69, "answered 500", "Ask who runs upstream"),
-    answer("503", .status(503), exit: 69, "a fault of upstream's own", "curl -i 'http"),
-    answer("400", .status(400), "refuses the request", "query"),
-    answer("403", .status(403), "does not allow this", "auth.logout_status"),
-    answer("410", .status(410), "Nothing is at that address", "upstream.base_url"),
-    answer("406", .status(406), "the header Accept of the request", "Set Accept in upstream.headers"),
-    answer("418", .status(418), "answered 418", "curl -i"),
-    answer("dropped", .drop, exit: 69, "Nothing has come from upstream", "curl -i"),
-    answer("cut off", .cut(after: .half, .close), exit: 69, "end before they are complete", "sync.concurrency"),
+      "without its total", fault: .answer(status: 200, body: #"{"info":{"pages":3},"results":[]}"#),
+      what: "/info/count (count) is absent", todo: "remove count or last"),
+    answer("500", fault: .status(500), exit: 69, what: "answered 500", todo: "Ask who runs upstream"),
+    answer("503", fault: .status(503), exit: 69, what: "a fault of upstream's own", todo: "curl -i 'http"),
+    answer("400", fault: .status(400), what: "refuses this form of the request", todo: "query"),
+    answer("403", fault: .status(403), what: "does not allow this", todo: "auth.logout_status"),
+    answer("410", fault: .status(410), what: "Nothing is at that address", todo: "upstream.base_url"),
     answer(
-      "elsewhere", .redirect(to: "http://elsewhere.example/"), "does not follow there",
-      "Set upstream.base_url to where the API"),
+      "406", fault: .status(406), what: "the header Accept of the request", todo: "Set Accept in upstream.headers"),
+    answer("418", fault: .status(418), what: "answered 418", todo: "curl -i"),
+    answer("dropped", fault: .drop, exit: 69, what: "Nothing has come from upstream", todo: "curl -i"),
     answer(
-      "too large", .answer(status: 200, body: String(repeating: " ", count: 9 << 20)), "reads no answer larger",
-      "size of"),
+      "cut off", fault: .cut(after: .half, .close), exit: 69, what: "end before they are complete",
+      todo: "sync.concurrency"),
+    answer(
+      "elsewhere", fault: .redirect(to: "http://elsewhere.example/"), what: "does not follow there",
+      todo: "Set upstream.base_url to where the API"),
+    answer(
+      "too large", fault: .answer(status: 200, body: String(repeating: " ", count: 9 << 20)),
+      what: "reads no answer larger",
+      todo: "size of"),
   ]
 
   private static let others: [Case] = [
@@ -81,14 +87,14 @@ import Testing
       what: "takes no more requests", todo: "limit.budget", concerned: [page2, (.header, "Retry-After")]),
     Case(
       testDescription: "401 without a flow", exit: 77, rules: [.on(.page(1), .status(401))],
-      what: "told nothing to say who it is", todo: "Set auth.flow to what upstream takes. Put the credential",
+      what: "no credential to identify itself", todo: "Set auth.flow to what upstream takes. Put the credential",
       concerned: [(.setting, "auth.flow")]),
     Case(
       testDescription: "a budget", exit: 69, settings: ["ROSTERD_LIMIT_BUDGET": "2/1h"],
       what: "limit.budget (2/1h) is used up", todo: "raise limit.budget", concerned: []),
     Case(
       testDescription: "the removal guard", edit: { $0.removeAll { $0.id <= 30 } },
-      what: "until somebody says otherwise", todo: "rosterctl sync --allow-removal",
+      what: "until an operator confirms it", todo: "rosterctl sync --allow-removal",
       concerned: [character, (.setting, "max_removal"), (.record, "1"), (.record, "10")]),
     Case(
       testDescription: "pages that do not fit together", rules: [.on(.anyPage, .info(count: 61, pages: 3))],
@@ -133,7 +139,7 @@ import Testing
   @Test(
     "Each failure of the fault matrix is explained with what is concerned and a next step", arguments: answers + others)
   func matrix(trouble: Case) async throws {
-    try await withSite(.pages(3, tokens: trouble.tokens), ["ROSTERD_RETRY_MAX_RETRIES": "1"]) { site in
+    try await withSite(.pages(3, tokens: trouble.tokens), settings: ["ROSTERD_RETRY_MAX_RETRIES": "1"]) { site in
       _ = try await site.sync()
       site.upstream.update(trouble.edit)
       site.upstream.update { $0 = $0.map { $0.marked(2) } }
@@ -153,7 +159,7 @@ import Testing
 
   @Test("No answer, and a name that does not resolve, are 69 and name the address to look at")
   func outOfReach() async throws {
-    try await withSite(.pages(1), ["ROSTERD_RETRY_MAX_RETRIES": "0"]) { site in
+    try await withSite(.pages(1), settings: ["ROSTERD_RETRY_MAX_RETRIES": "0"]) { site in
       await site.upstream.stop()
       _ = try await site.sync(exit: 69)
       let told = try await alone(site)
@@ -179,7 +185,7 @@ import Testing
         _ = try await site.ask(exit: 73)
         let told = try await explained(site)
         faults.end()
-        #expect(told.state == .degraded && told.what.contains("the disk is full. What readers see is whole"))
+        #expect(told.state == .degraded && told.what.contains("the disk is full. Readers see complete data"))
         #expect(told.concerned == [.file(site.cache)] && told.todo.contains("df -h \(site.cache)"))
         #expect(told.since != nil && told.nextAt != nil)
         _ = try await site.ask()
@@ -190,7 +196,7 @@ import Testing
 
   @Test("since is the end of the first sync in a row with that failure, over processes and cancelled syncs")
   func since() async throws {
-    try await withSite(.pages(3), ["ROSTERD_RETRY_MAX_RETRIES": "0"]) { site in
+    try await withSite(.pages(3), settings: ["ROSTERD_RETRY_MAX_RETRIES": "0"]) { site in
       func fail(_ fault: Fault, exit: Int32) async throws -> SyncRecord {
         site.upstream.configure { $0.rules = [.on(.page(1), fault)] }
         return try await site.sync(exit: exit)
@@ -244,7 +250,7 @@ import Testing
         let command = try await site.rosterctl("explain", "--json")
         #expect(page.status == "200" && page.body == command.output)
 
-        try await site.reload("[sync]\ninterval = 15\n", daemon, notify)
+        try await site.reload("[sync]\ninterval = 15\n", daemon: daemon, notify: notify)
         let refused = try await explained(site)
         #expect(
           refused.what.contains("rosterd.toml:2") && refused.what.contains("goes on with the configuration that it had")
@@ -270,7 +276,7 @@ import Testing
       _ = try await site.sync(exit: 65)
       for width in [80, 120] {
         let outcome = try await Program.run(
-          try Program.built("rosterctl"), ["explain", "--cache", site.cache],
+          try Program.built("rosterctl"), arguments: ["explain", "--cache", site.cache],
           environment: ["ROSTERD_STATUS_SOCKET": site.socket, "COLUMNS": "\(width)"])
         #expect(outcome.exit == 3 && outcome.error.isEmpty)
         let lines = outcome.output.split(separator: "\n")

@@ -13,7 +13,7 @@ struct Extent {
   /// Sizes in bytes by name.
   var files: [String: Int]
 
-  init(_ site: Site, _ daemon: Program) throws {
+  init(_ site: Site, daemon: Program) throws {
     descriptors = try openFiles(of: "\(daemon.pid)")
     connections = descriptors.removeValue(forKey: "socket:[") ?? 0
     // proc_pid_statm(5): the second number is in pages.

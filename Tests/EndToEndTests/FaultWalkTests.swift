@@ -35,12 +35,12 @@ extension CacheTrials {
         try await walk.fail(Array(1...pulled))
         let calls = try await walk.calls(on: Self.files)
         #expect(pulled > 3 && calls > pulled + 40, "\(pulled) and \(calls)")
-        try await walk.fail(numbers(calls, stage))
+        try await walk.fail(numbers(calls, stage: stage))
         #expect(walk.failed.count > 2, "\(walk.failed)")
       }
     }
 
-    private func numbers(_ calls: Int, _ stage: Stage) -> [Int] {
+    private func numbers(_ calls: Int, stage: Stage) -> [Int] {
       if ProcessInfo.processInfo.environment["ROSTER_FAULTS_ALL"] == stage.rawValue { return Array(1...calls) }
       var dice = SeededDice(seed: UInt64(stage.rawValue.utf8.count))
       let step = max(1, calls / 10)
@@ -115,7 +115,7 @@ private struct Walk {
       // The cache of an older definition without a column for the gender.
       let outcome = try await Program.run(
         try Program.tool("sqlite3"),
-        [
+        arguments: [
           site.cache,
           """
           BEGIN; UPDATE characters SET extra = json_patch(coalesce(extra, '{}'), json_object('gender', gender));

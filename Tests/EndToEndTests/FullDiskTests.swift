@@ -9,12 +9,12 @@ extension CacheTrials {
   /// A file system that is full or read-only: a real one, which only root can mount.
   @Suite(.timeLimit(.minutes(2))) struct FullDiskTests {
     /// Mounts a tmpfs on the site's state while `body` runs.
-    private func withDisk(_ site: Site, kibibytes: Int, _ body: (String) async throws -> Void) async throws {
+    private func withDisk(_ site: Site, kibibytes: Int, body: (String) async throws -> Void) async throws {
       let folder = "\(site.folder)/state"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       guard geteuid() == 0 else { try skip("only root can mount") }
       let mounted = try await Program.run(
-        try Program.tool("mount"), ["-t", "tmpfs", "-o", "size=\(kibibytes)k,mode=755", "tmpfs", folder])
+        try Program.tool("mount"), arguments: ["-t", "tmpfs", "-o", "size=\(kibibytes)k,mode=755", "tmpfs", folder])
       // Even root may not mount in some containers; DiskTests cover the same there with calls that fail.
       if mounted.exit != 0 { try Test.cancel("this root may not mount: \(mounted.error)") }
       do { try await body(folder) } catch {
@@ -25,7 +25,7 @@ extension CacheTrials {
     }
 
     private func unmount(_ folder: String) async throws {
-      _ = try await Program.run(try Program.tool("umount"), ["--lazy", folder])
+      _ = try await Program.run(try Program.tool("umount"), arguments: ["--lazy", folder])
     }
 
     /// Fills the disk to the last byte.
@@ -130,21 +130,21 @@ extension CacheTrials {
       try await withSite(.pages(3)) { site in
         try await withDisk(site, kibibytes: 4 << 10) { folder in
           _ = try await site.sync()
-          try await remount(folder, "ro")
+          try await remount(folder, mode: "ro")
           for command in ["sync", "run"] {
             let outcome = try await site.rosterd(command)
             #expect(outcome.exit == 73 && outcome.error.contains("read-only"), "\(outcome.error)")
           }
           #expect(try await site.rows("SELECT count(*) FROM characters") == [["60"]])
-          try await remount(folder, "rw")
+          try await remount(folder, mode: "rw")
           #expect(try await site.sync().exit == 0)
           try await site.expectWell()
         }
       }
     }
 
-    private func remount(_ folder: String, _ mode: String) async throws {
-      let outcome = try await Program.run(try Program.tool("mount"), ["-o", "remount,\(mode)", folder])
+    private func remount(_ folder: String, mode: String) async throws {
+      let outcome = try await Program.run(try Program.tool("mount"), arguments: ["-o", "remount,\(mode)", folder])
       try #require(outcome.exit == 0, "\(outcome.error)")
     }
   }

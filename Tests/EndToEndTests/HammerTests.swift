@@ -30,7 +30,8 @@ extension CacheTrials {
         defer { started.close() }
         let readers = try (0..<Self.readers).map { _ in
           try Program(
-            nice, ["-n", Self.niceness, python, "-c", Self.reader, site.cache, last, "\(site.folder)/started"],
+            nice,
+            arguments: ["-n", Self.niceness, python, "-c", Self.reader, site.cache, last, "\(site.folder)/started"],
             environment: ["PYTHONUTF8": "1"], ended: started.close)
         }
         // Each reader has read the first version before the next one is published.
@@ -45,7 +46,7 @@ extension CacheTrials {
               version += 1
               site.show(version)
               if version < Self.snapshots, Int.random(in: 0..<4, using: &dice) == 0 {
-                try await kill(site, daemon, &dice)
+                try await kill(site, daemon: daemon, using: &dice)
                 kills += 1
                 return
               }
@@ -68,12 +69,12 @@ extension CacheTrials {
     }
 
     /// During the pull or during the publish.
-    private func kill(_ site: Site, _ daemon: Program, _ dice: inout SeededDice) async throws {
+    private func kill(_ site: Site, daemon: Program, using dice: inout SeededDice) async throws {
       if Bool.random(using: &dice) {
         let before = site.upstream.counts.pageRequests.count
         site.upstream.hold(.request(before + Int.random(in: 1...Self.pages, using: &dice)))
         let asking = try Program(
-          try Program.built("rosterctl"), ["sync"], environment: ["ROSTERD_STATUS_SOCKET": site.socket])
+          try Program.built("rosterctl"), arguments: ["sync"], environment: ["ROSTERD_STATUS_SOCKET": site.socket])
         try await site.upstream.waitFor { $0.held == 1 }
         daemon.signal(SIGKILL)
         _ = try await daemon.end()
@@ -82,7 +83,8 @@ extension CacheTrials {
       } else {
         let bytes = Int64.random(in: 1...300_000, using: &dice)
         let asking = try Program(
-          try Program.built("rosterctl"), ["sync", "--wait"], environment: ["ROSTERD_STATUS_SOCKET": site.socket])
+          try Program.built("rosterctl"), arguments: ["sync", "--wait"],
+          environment: ["ROSTERD_STATUS_SOCKET": site.socket])
         let path = "\(site.cache)-wal"
         await withCheckedContinuation { met in
           DispatchQueue(label: "log").async {

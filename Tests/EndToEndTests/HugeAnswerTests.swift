@@ -54,7 +54,7 @@ import Testing
     let file = FileManager.default.temporaryDirectory.appending(path: "bomb-\(UInt64.random(in: 0 ... .max))").path
     defer { try? FileManager.default.removeItem(atPath: file) }
     let pack = "head -c \(size) /dev/zero | tr '\\0' ' ' | \(try Program.tool("gzip")) -n > \(file)"
-    let outcome = try await Program.run(try Program.tool("sh"), ["-c", pack])
+    let outcome = try await Program.run(try Program.tool("sh"), arguments: ["-c", pack])
     try #require(outcome.exit == 0, "\(outcome.error)")
     return Array(try Data(contentsOf: URL(filePath: file)))
   }

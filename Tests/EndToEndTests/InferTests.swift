@@ -46,25 +46,26 @@ import Testing
     try await withThings { site in
       try await ForwardProxy.run { proxy in
         proxy.configure { [port = Int(site.upstream.origin.split(separator: ":").last ?? "")] in $0.target = port }
-        func infer(_ address: String, _ settings: [String: String]) async throws -> Program.Outcome {
+        func infer(_ address: String, settings: [String: String]) async throws -> Program.Outcome {
           try await site.rosterd("infer", address, with: settings)
         }
         let away = "http://upstream.invalid/api/things"
-        #expect(try await infer(away, ["ROSTERD_UPSTREAM_PROXY": proxy.url]).exit == 0)
-        #expect(try await infer(away, ["HTTP_PROXY": proxy.url]).exit == 0)
+        #expect(try await infer(away, settings: ["ROSTERD_UPSTREAM_PROXY": proxy.url]).exit == 0)
+        #expect(try await infer(away, settings: ["HTTP_PROXY": proxy.url]).exit == 0)
         #expect(proxy.requests == ["GET \(away)", "GET \(away)"])
         let local = "\(site.upstream.baseURL)/things"
-        #expect(try await infer(local, ["http_proxy": proxy.url, "NO_PROXY": "127.0.0.1"]).exit == 0)
+        #expect(try await infer(local, settings: ["http_proxy": proxy.url, "NO_PROXY": "127.0.0.1"]).exit == 0)
         #expect(proxy.requests.count == 2)
         try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
         // Mistakes in other parts of the configuration do not affect infer.
         try Data("sync.interval = 3\n[upstream]\nproxy = \"\(proxy.url)\"\n".utf8)
           .write(to: URL(filePath: "\(site.folder)/etc/rosterd.toml"))
-        #expect(try await infer(away, [:]).exit == 0)
+        #expect(try await infer(away, settings: [:]).exit == 0)
         #expect(proxy.requests.count == 3)
-        let bad = try await infer(away, ["ROSTERD_UPSTREAM_PROXY": "", "HTTP_PROXY": "socks5://u:\(Self.secret)@h"])
+        let bad = try await infer(
+          away, settings: ["ROSTERD_UPSTREAM_PROXY": "", "HTTP_PROXY": "socks5://u:\(Self.secret)@h"])
         #expect(bad.exit == 78 && bad.error.hasPrefix("rosterd: HTTP_PROXY: ") && !bad.error.contains(Self.secret))
-        let dead = try await infer(away, ["ROSTERD_UPSTREAM_PROXY": "http://127.0.0.1:1"])
+        let dead = try await infer(away, settings: ["ROSTERD_UPSTREAM_PROXY": "http://127.0.0.1:1"])
         #expect(dead.exit == 69 && dead.error.contains("the proxy http://127.0.0.1:1 is out of reach"), "\(dead.error)")
         #expect(dead.error.contains("whether upstream.proxy is right"))
       }
@@ -104,7 +105,7 @@ import Testing
   func standardInput() async throws {
     let body = #"{"results":[{"id":1,"name":"a"}],"next_cursor":null,"has_more":false}"#
     for input in [body, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n\(body)"] {
-      let inferred = try await Program.run(try Program.built("rosterd"), ["infer", "-"], input: input)
+      let inferred = try await Program.run(try Program.built("rosterd"), arguments: ["infer", "-"], input: input)
       #expect(inferred.exit == 0 && inferred.error.isEmpty)
       let lines = inferred.output.split(separator: "\n")
       for (line, what) in [
@@ -139,11 +140,11 @@ import Testing
   @Test("infer is 69 without an answer, and 65 for 8 MiB of [ or more on standard input")
   func unreachable() async throws {
     let closed = try await Program.run(
-      try Program.built("rosterd"), ["infer", "http://127.0.0.1:1/things?key=\(Self.secret)"])
+      try Program.built("rosterd"), arguments: ["infer", "http://127.0.0.1:1/things?key=\(Self.secret)"])
     #expect(closed.exit == 69 && !closed.error.contains(Self.secret), "\(closed.error)")
     for size in [8 << 20, 8 << 20 + 1] {
       let deep = try await Program.run(
-        try Program.built("rosterd"), ["infer", "-"], input: String(repeating: "[", count: size))
+        try Program.built("rosterd"), arguments: ["infer", "-"], input: String(repeating: "[", count: size))
       #expect(deep.exit == 65 && deep.error.split(separator: "\n").count == 1, "\(deep.error)")
     }
   }
@@ -165,7 +166,7 @@ import Testing
       ["http://127.0.0.1:1/", "--header"],
     ])
   func usage(arguments: [String]) async throws {
-    let outcome = try await Program.run(try Program.built("rosterd"), ["infer"] + arguments)
+    let outcome = try await Program.run(try Program.built("rosterd"), arguments: ["infer"] + arguments)
     #expect(outcome.exit == 64 && outcome.output.isEmpty && !outcome.error.isEmpty, "\(outcome)")
     #expect(!outcome.error.contains(Self.secret), "\(outcome.error)")
   }
@@ -242,7 +243,7 @@ import Testing
   func token() async throws {
     try await withThings { site in
       let arguments = ["infer", "\(site.upstream.baseURL)/private", "--header", "PRIVATE-TOKEN: \(Self.secret)"]
-      let inferred = try await Program.run(try Program.built("rosterd"), arguments)
+      let inferred = try await Program.run(try Program.built("rosterd"), arguments: arguments)
       #expect(inferred.exit == 0, "\(inferred.error)")
       #expect(inferred.output.contains("# send = \"PRIVATE-TOKEN: {access_token}\""))
       #expect(!inferred.output.contains(Self.secret))
@@ -252,7 +253,7 @@ import Testing
   private func withThings(_ body: (Site) async throws -> Void) async throws {
     var scenario = Scenario.pages(1)
     scenario.beside = Self.served
-    try await withSite(scenario, [:], body)
+    try await withSite(scenario, settings: [:], body: body)
   }
 
   @Sendable private static func served(_ request: Request) -> Response? {

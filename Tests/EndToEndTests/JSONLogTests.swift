@@ -28,7 +28,7 @@ import Testing
 
   @Test("S5.3: every log line of a daemon is JSON, numbers as numbers, including the warnings of its start")
   func life() async throws {
-    try await withSite(.pages(3, rules: [.on(.page(2), times: 1, .status(503))]), settings) { site in
+    try await withSite(.pages(3, rules: [.on(.page(2), times: 1, .status(503))]), settings: settings) { site in
       try await site.withDaemon { daemon, _ in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         daemon.signal(SIGTERM)
@@ -42,7 +42,7 @@ import Testing
 
   @Test("S5.3: the message of a program that cannot start is JSON too")
   func refusals() async throws {
-    try await withSite(.pages(1), settings) { site in
+    try await withSite(.pages(1), settings: settings) { site in
       try Data("mine".utf8).write(to: URL(filePath: site.socket))
       for (command, more, exit) in [
         ("run", [:], 73), ("run", ["ROSTERD_SYNC_INTERVAL": "often"], 78),

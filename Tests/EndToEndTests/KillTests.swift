@@ -96,7 +96,7 @@ import Testing
     try await withSite(.pages(Self.pages)) { site in
       site.upstream.hold(.pages(8...Self.pages))
       let staged =
-        asDaemon ? try await killDaemon(site) : try await kill(site, try site.start("sync"))
+        asDaemon ? try await killDaemon(site) : try await kill(site, program: try site.start("sync"))
       let before = site.upstream.counts.pageRequests.count
       site.upstream.release()
       let report = try await site.sync()
@@ -111,12 +111,12 @@ import Testing
 
   private func killDaemon(_ site: Site) async throws -> Int {
     var staged = 0
-    try await site.withDaemon { daemon, _ in staged = try await kill(site, daemon) }
+    try await site.withDaemon { daemon, _ in staged = try await kill(site, program: daemon) }
     return staged
   }
 
   /// Kills the program when seven pages are stored, which are all that were received.
-  private func kill(_ site: Site, _ program: Program) async throws -> Int {
+  private func kill(_ site: Site, program: Program) async throws -> Int {
     try await site.upstream.waitFor { $0.held == Self.pages - 7 }
     // No event reports that the pages are in the file, so its size is polled.
     while kept(site) < 7 { await Task.yield() }
@@ -138,7 +138,7 @@ import Testing
     scenario.validators = .none
     try await withSite(scenario) { site in
       site.upstream.hold(.pages(8...Self.pages))
-      let staged = try await kill(site, try site.start("sync"))
+      let staged = try await kill(site, program: try site.start("sync"))
       let before = site.upstream.counts.pageRequests.count
       site.upstream.release()
       let report = try await site.sync()

@@ -32,12 +32,13 @@ import Testing
   @Test("P1.9: no second has more than a second's worth of limit.rate, with token requests, retries and redirects")
   func rate() async throws {
     let faults: [Rule] = [
-      .on(.page(3), times: 1, .status(503)), .on(.page(5), times: 1, .redirect(to: "/api/character?page=5")),
+      .on(.page(3), times: 1, .status(503)),
+      .on(.page(5), times: 1, .redirect(to: "/api/character?page=5")),
       .on(.page(17), times: 1, .cut(after: .nothing, .close)),
     ]
     let scenario = pages(28, tokens: .init(flow: .oauth2Refresh, uses: [9]), rules: faults)
     let settings = ["ROSTERD_LIMIT_RATE": "10", "ROSTERD_LOG_LEVEL": "debug", "ROSTERD_LOG_FORMAT": "json"]
-    try await withSite(scenario, settings) { site in
+    try await withSite(scenario, settings: settings) { site in
       let sync = try await site.rosterd("sync")
       #expect(sync.exit == 0)
       // 28 pages, a 503, a redirect, a kept connection that ends, 401s of the requests in flight, a grant.
@@ -58,12 +59,12 @@ import Testing
   func stopped() async throws {
     // The last of five waits for two seconds.
     let settings = ["ROSTERD_LIMIT_RATE": "2", "ROSTERD_UPSTREAM_TIMEOUT": "1s"]
-    try await withSite(pages(5), settings) { site in
+    try await withSite(pages(5), settings: settings) { site in
       let record = try await site.sync()
       #expect(record.retries == 0)
       #expect(arrivals.count == 5 && arrivals.span >= .milliseconds(1900))
     }
-    try await withSite(pages(9), ["ROSTERD_LIMIT_RATE": "0.001"]) { site in
+    try await withSite(pages(9), settings: ["ROSTERD_LIMIT_RATE": "0.001"]) { site in
       let sync = try site.start("sync")
       try await site.upstream.waitFor { $0.pageRequests.count == 1 }
       let asked = ContinuousClock.now
@@ -100,7 +101,7 @@ import Testing
       "ROSTERD_LIMIT_BUDGET": "20/1500ms", "ROSTERD_SYNC_INTERVAL": "100ms", "ROSTERD_SYNC_RETRY_INTERVAL": "100ms",
     ]
     let (arrivals, window) = (self.arrivals, Duration.milliseconds(1500))
-    try await withSite(pages(7), settings) { site in
+    try await withSite(pages(7), settings: settings) { site in
       for _ in 1...6 {
         let wanted = site.upstream.counts.pageRequests.count + Int.random(in: 5...16, using: &dice)
         try await site.withDaemon { daemon, _ in
@@ -120,7 +121,7 @@ import Testing
     "P1.11: a sync for which the budget is not enough is 69 with its time, has no row, and status shows it"
   )
   func postponed() async throws {
-    try await withSite(pages(6), ["ROSTERD_LIMIT_BUDGET": "10/1h", "ROSTERD_SYNC_INTERVAL": "15m"]) { site in
+    try await withSite(pages(6), settings: ["ROSTERD_LIMIT_BUDGET": "10/1h", "ROSTERD_SYNC_INTERVAL": "15m"]) { site in
       #expect(try await site.sync().requests == 6)
       let refused = try await site.rosterd("sync", "--json")
       #expect(refused.exit == 69 && refused.output.isEmpty)
@@ -150,7 +151,7 @@ import Testing
   func brokenOff() async throws {
     let settings = ["ROSTERD_LIMIT_BUDGET": "8/1h", "ROSTERD_SYNC_CONCURRENCY": "1"]
     let scenario = pages(12, tokens: .init(flow: .oauth2Refresh, uses: [3]))
-    try await withSite(scenario, settings) { site in
+    try await withSite(scenario, settings: settings) { site in
       let broken = try await site.sync(exit: 69)
       #expect(
         broken.outcome == .failed && broken.requests == 7
@@ -168,7 +169,7 @@ import Testing
   @Test("P1.10, P11.3: a request that is repeated because its kept connection ended counts against the budget too")
   func sentAgain() async throws {
     let ends = [Rule.on(.request(2), .cut(after: .nothing, .close))]
-    try await withSite(pages(6, rules: ends), ["ROSTERD_LIMIT_BUDGET": "6/1h"]) { site in
+    try await withSite(pages(6, rules: ends), settings: ["ROSTERD_LIMIT_BUDGET": "6/1h"]) { site in
       let broken = try await site.sync(exit: 69)
       #expect(broken.retries == 0 && arrivals.count == 6)
     }
@@ -181,7 +182,7 @@ import Testing
     let settings = [
       "ROSTERD_LIMIT_BUDGET": "8/1s", "ROSTERD_SYNC_RETRY_INTERVAL": "100ms", "ROSTERD_SYNC_INTERVAL": "100ms",
     ]
-    try await withSite(scenario, settings) { site in
+    try await withSite(scenario, settings: settings) { site in
       try await site.withDaemon { _, notify in
         #expect(await notify.first { $0.contains("STATUS=idle: 240 records") } != nil)
       }
@@ -232,7 +233,7 @@ import Testing
     let times = Arrivals()
     let scenario = Scenario.pages(9, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.request(2), refusal)])
     let settings = ["ROSTERD_SYNC_CONCURRENCY": "1", "ROSTERD_RETRY_BASE_DELAY": kind == "429 alone" ? "2s" : "0s"]
-    try await withSite(scenario, settings) { site in
+    try await withSite(scenario, settings: settings) { site in
       try await site.withDaemon { daemon, _ in
         try await site.upstream.waitFor { $0.pageRequests.count == 2 }
         // The time is stored before any request waits for it.
@@ -256,7 +257,7 @@ import Testing
     let wait = Fault.answer(status: 429, headers: [.init("Retry-After", "3")])
     let scenario = Scenario.pages(30, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.request(7), wait)])
     let settings = ["ROSTERD_SYNC_CONCURRENCY": "8", "ROSTERD_RETRY_JITTER": "1s", "ROSTERD_RETRY_BASE_DELAY": "0s"]
-    try await withSite(scenario, settings) { site in
+    try await withSite(scenario, settings: settings) { site in
       let record = try await site.sync()
       #expect(record.outcome == .published && times.count == 31)
       let seconds = times.perSecond
@@ -277,9 +278,10 @@ import Testing
     let scenario = Scenario.pages(
       3,
       rules: [
-        .on(.anyPage, .drift { _ in times.note() }), .on(.page(1), times: 3, .status(429, retryAfter: retryAfter)),
+        .on(.anyPage, .drift { _ in times.note() }),
+        .on(.page(1), times: 3, .status(429, retryAfter: retryAfter)),
       ])
-    try await withSite(scenario, ["ROSTERD_RETRY_BASE_DELAY": "250ms"]) { site in
+    try await withSite(scenario, settings: ["ROSTERD_RETRY_BASE_DELAY": "250ms"]) { site in
       let record = try await site.sync()
       #expect(record.retries == 3 && times.count == 6)
       for (index, least) in [(1, 250), (2, 500), (3, 1000)] {
@@ -294,7 +296,7 @@ import Testing
     "rosterd check prints the requests a day and whether limit.budget is enough for them, and touches nothing"
   )
   func check() async throws {
-    try await withSite(.pages(42), ["ROSTERD_SYNC_INTERVAL": "15m"]) { site in
+    try await withSite(.pages(42), settings: ["ROSTERD_SYNC_INTERVAL": "15m"]) { site in
       let before = try await site.rosterd("check")
       #expect(before.exit == 0 && before.output.contains("\n# requests a day: not known, there was no sync yet\n"))
       #expect(!FileManager.default.fileExists(atPath: "\(site.folder)/state"))

@@ -32,13 +32,13 @@ import Testing
   func mirror() async throws {
     let asked = Asked()
     var tokens = Scenario.Tokens(flow: .oauth2Refresh, uses: [2])
-    tokens.place = TokenPlace(.parameter, "api_key")
+    tokens.place = TokenPlace(.parameter, name: "api_key")
     var scenario = Scenario.pages(1, tokens: tokens)
     scenario.beside = { request in
       asked.add(request.url)
       return Self.served(request)
     }
-    try await withSite(scenario, ["ROSTERD_LOG_LEVEL": "trace"]) { site in
+    try await withSite(scenario, settings: ["ROSTERD_LOG_LEVEL": "trace"]) { site in
       let file = "\(site.folder)/rosterd.toml"
       try Data(Self.definition.utf8).write(to: URL(filePath: file))
       let refused = try await site.rosterd("sync", "--config", file)

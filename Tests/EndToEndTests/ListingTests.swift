@@ -39,7 +39,8 @@ import Testing
       let synced = try await site.rosterd("sync", "--config", file)
       try #require(synced.exit == 0, "\(synced.error)")
       try await body(site) {
-        try await Program.run(try Program.built("rosterctl"), $0, environment: ["ROSTERD_CACHE_PATH": site.cache])
+        try await Program.run(
+          try Program.built("rosterctl"), arguments: $0, environment: ["ROSTERD_CACHE_PATH": site.cache])
       }
     }
   }

@@ -77,7 +77,8 @@ struct ManPageTests {
     "Completions are there for bash, zsh and fish",
     arguments: ["rosterd", "rosterctl"], [("bash", "complete -"), ("zsh", "#compdef"), ("fish", "complete -c")])
   func completions(program: String, shell: (name: String, mark: String)) async throws {
-    let script = try await Program.run(try Program.built(program), ["--generate-completion-script", shell.name])
+    let script = try await Program.run(
+      try Program.built(program), arguments: ["--generate-completion-script", shell.name])
     #expect(script.exit == 0)
     #expect(script.output.contains(shell.mark))
     #expect(script.output.contains(program))

@@ -11,13 +11,14 @@ import Testing
     let faults: [Rule] = [
       .on(.page(2), times: 1, .status(500)), .on(.page(3), times: 2, .status(503)),
       .on(.page(4), times: 1, .status(429)),
-      .on(.page(5), times: 1, .cut(after: .half, .close)), .on(.page(6), times: 1, .cut(after: .head, .stall)),
+      .on(.page(5), times: 1, .cut(after: .half, .close)),
+      .on(.page(6), times: 1, .cut(after: .head, .stall)),
       .on(.page(7), times: 1, .html()), .on(.anyToken, times: 1, .status(502)),
     ]
     // With one request at a time, the order of the pages decides which request gets the expired token. The timeout
     // suffices for every request except the stalled one, even on a busy machine.
     let settings = ["ROSTERD_SYNC_CONCURRENCY": "1", "ROSTERD_UPSTREAM_TIMEOUT": "10s"]
-    try await withSite(.pages(9, tokens: tokens, rules: faults), settings) { site in
+    try await withSite(.pages(9, tokens: tokens, rules: faults), settings: settings) { site in
       try await site.withDaemon { _, _ in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         site.upstream.release()
@@ -54,7 +55,7 @@ import Testing
 extension Site {
   /// Whole numbers by their name and labels.
   func metrics() async throws -> [String: Int] {
-    let answer = try await StatusClient(socket: socket).send("GET", "/metrics")
+    let answer = try await StatusClient(socket: socket).send("GET", target: "/metrics")
     let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
     return Dictionary(
       uniqueKeysWithValues: lines.compactMap { line in

@@ -19,7 +19,7 @@ final class Month {
   /// The latest metrics of all processes.
   private(set) var metrics: [String: Int] = [:]
   /// Maximum number of requests in any 24 hours.
-  private(set) var mostRequests = 0
+  private(set) var maxRequests = 0
   /// Number of syncs that the budget interrupted. That is allowed if they needed more requests than the previous one.
   private(set) var overBudget = 0
 
@@ -49,7 +49,7 @@ final class Month {
   static let rate = 2.0
   static let concurrency = 4
 
-  init(_ site: Site, _ clock: HastyClock, syncs: Int) {
+  init(_ site: Site, clock: HastyClock, syncs: Int) {
     self.site = site
     self.clock = clock
     self.syncs = syncs
@@ -91,16 +91,16 @@ final class Month {
         try await hurrying { #expect(await end.next() != nil, "\(daemon.complaints)") }
         try await book(began: began)
         // The cache exists now, so the reader can start.
-        try reader = reader ?? Program(try Program.tool("python3"), ["-c", MonthReader.program, site.cache])
+        try reader = reader ?? Program(try Program.tool("python3"), arguments: ["-c", MonthReader.program, site.cache])
         own = try await site.metrics().filter { $0.key.contains("_total") }
-        if number % MonthPlan.day == 0 { extents.append(try Extent(site, daemon)) }
+        if number % MonthPlan.day == 0 { extents.append(try Extent(site, daemon: daemon)) }
         if number == syncs { break }
         prepare()
         if let stop = plan.stop(at: number) {
-          try await self.stop(daemon, stop)
+          try await self.stop(daemon, stop: stop)
           break
         }
-        try await Self.jump(clock, site)
+        try await Self.jump(clock, in: site)
       } while true
       metrics.merge(own, uniquingKeysWith: +)
     }
@@ -110,7 +110,7 @@ final class Month {
 
   /// Advances the clock to the next sync if none runs.
   /// - Parameter last: the last known sync; the clock is advanced only if no later one has ended.
-  private static func jump(_ clock: HastyClock, _ site: Site, after last: Int64 = .max) async throws {
+  private static func jump(_ clock: HastyClock, in site: Site, after last: Int64 = .max) async throws {
     let sync = try await site.status().sync
     guard sync.current == nil, sync.last.map({ $0.id <= last }) ?? true,
       let next = sync.nextAt.flatMap({ Date(rfc3339: $0) })
@@ -131,7 +131,7 @@ final class Month {
       group.addTask { [clock, site, last = lastRow + (unbooked == nil ? 0 : 1)] in
         while true {
           try await Task.sleep(for: Self.look)
-          try? await Self.jump(clock, site, after: last)
+          try? await Self.jump(clock, in: site, after: last)
         }
       }
       defer { group.cancelAll() }
@@ -149,30 +149,31 @@ extension Month {
     if let unbooked, !rows.isEmpty {
       let row = rows.removeFirst()
       #expect(row.outcome == (unbooked.stop == .killed ? .interrupted : .cancelled), "\(row)")
-      book(row, unbooked.counts, unbooked.began...unbooked.ended, stop: unbooked.stop)
+      book(row, counts: unbooked.counts, time: unbooked.began...unbooked.ended, stop: unbooked.stop)
     }
     unbooked = nil
     try #require(rows.count == 1, "\(number): \(rows)")
     let ended = clock.now
     if rows[0].isOverBudget { overBudget += 1 }
     #expect(rows[0].exit == expectedExit || rows[0].isOverBudget, "\(number): \(rows[0])")
-    book(rows[0], site.upstream.counts, began...ended, stop: nil)
+    book(rows[0], counts: site.upstream.counts, time: began...ended, stop: nil)
     number += 1
   }
 
-  private func book(_ row: SyncRecord, _ counts: Counts, _ time: ClosedRange<Date>, stop: MonthPlan.Stop?) {
+  private func book(_ row: SyncRecord, counts: Counts, time: ClosedRange<Date>, stop: MonthPlan.Stop?) {
     let end = tokenSince + MonthPlan.tokenLife.seconds
     let granted = ledger.granted
     let cuts = row.exit == 0 ? plan.cutPages(at: number).count { counts.requests(ofPage: $0).first?.status == 200 } : 0
     ledger.book(
-      row, counts, cuts: cuts, isDue: time.upperBound >= end - Self.earlyRefresh, isOver: time.upperBound >= end,
+      row, counts: counts, cuts: cuts, isDue: time.upperBound >= end - Self.earlyRefresh,
+      isOver: time.upperBound >= end,
       stop: stop)
     if ledger.granted > granted { tokenSince = time.lowerBound }
     let requests = counts.pageRequests.count + counts.byIDRequests.count + counts.tokenRequests.count
     arrivals.append((time.lowerBound, requests))
     arrivals.removeAll { $0.at < time.upperBound - Self.secondsOfDay }
     let day = arrivals.reduce(0) { $0 + $1.count }
-    mostRequests = max(mostRequests, day)
+    maxRequests = max(maxRequests, day)
     #expect(requests == 0 || stop != nil || day <= budget, "\(number): \(day) requests in a day")
     // The requests of one second may arrive at once.
     let most = Int(Self.rate * (time.upperBound.timeIntervalSince(time.lowerBound) + 1)) + 1
@@ -182,7 +183,7 @@ extension Month {
   /// Oldest first.
   private func newRows() async throws -> [SyncRecord] {
     struct Answer: Decodable { var syncs: [SyncRecord] }
-    let answer = try await StatusClient(socket: site.socket).send("GET", "/v1/syncs?limit=9")
+    let answer = try await StatusClient(socket: site.socket).send("GET", target: "/v1/syncs?limit=9")
     let rows = try JSONDecoder().decode(Answer.self, from: Data(answer.body)).syncs.filter { $0.id > lastRow }
     lastRow = rows.first?.id ?? lastRow
     return rows.reversed()
@@ -230,7 +231,7 @@ extension Month {
   }
 
   /// Ends the process by a deployment, or by its failure.
-  private func stop(_ daemon: Program, _ stop: MonthPlan.Stop) async throws {
+  private func stop(_ daemon: Program, stop: MonthPlan.Stop) async throws {
     if stop == .atRest {
       daemon.signal(SIGTERM)
       let outcome = try await daemon.end()
@@ -238,7 +239,7 @@ extension Month {
     } else {
       let began = clock.now
       site.upstream.hold(.pages(2...MonthPlan.pages))
-      try await Self.jump(clock, site)
+      try await Self.jump(clock, in: site)
       try await hurrying { try await self.site.upstream.waitFor { $0.held == Self.concurrency } }
       // The clock does not run ahead here, because the process has five seconds to stop.
       daemon.signal(stop == .killed ? SIGKILL : SIGTERM)

@@ -36,11 +36,11 @@ struct MonthLedger {
   ///   - isOver: True if the token has expired meanwhile. On a busy machine a sync may take longer than the early
   ///   refresh allows for.
   ///   - stop: The way in which the process was ended; nil if it was not.
-  mutating func book(_ row: SyncRecord, _ counts: Counts, cuts: Int, isDue: Bool, isOver: Bool, stop: MonthPlan.Stop?) {
+  mutating func book(_ row: SyncRecord, counts: Counts, cuts: Int, isDue: Bool, isOver: Bool, stop: MonthPlan.Stop?) {
     var seen = Sums(of: counts, refreshes: counts.tokensGranted - granted)
     granted = counts.tokensGranted
     outcomes[row.outcome, default: 0] += 1
-    bookRefreshes(seen.refreshes, counts, isDue: isDue, isOver: isOver, row)
+    bookRefreshes(seen.refreshes, counts: counts, isDue: isDue, isOver: isOver, row: row)
     // A killed process has written nothing; a stopped one has not waited for its answers.
     guard stop == nil else {
       unfinished += seen.requests
@@ -70,7 +70,7 @@ struct MonthLedger {
 
   /// Each token that is due or was refused needs one refresh, and no other token needs one. The refused request may be
   /// a page request or one for a missing record.
-  private mutating func bookRefreshes(_ new: Int, _ counts: Counts, isDue: Bool, isOver: Bool, _ row: SyncRecord) {
+  private mutating func bookRefreshes(_ new: Int, counts: Counts, isDue: Bool, isOver: Bool, row: SyncRecord) {
     let requests = counts.pageRequests + counts.byIDRequests
     let bad = Set(requests.filter { $0.status == 401 }.map(\.generation))
     #expect(isOver || bad.allSatisfy { $0.map(MonthPlan.diesUnannounced) == true }, "\(bad): \(row)")

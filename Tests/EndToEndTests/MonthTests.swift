@@ -12,9 +12,9 @@ import Testing
   private static let syncs = environment["ROSTER_MONTH"].flatMap(Int.init) ?? MonthPlan.day
   private static let historyDays = 7
   /// The same limit as in SoakTests: data that is kept on purpose, and malloc's arenas.
-  private static let mostGrowth = 2 << 20
+  private static let maxGrowth = 2 << 20
   /// The size that some publishes write: while a reader is active, the log cannot be truncated before the next publish.
-  private static let mostLog = 1 << 20
+  private static let maxLog = 1 << 20
   /// Number of this test's requests whose end the daemon may not have noticed yet.
   private static let ownConnections = 2
 
@@ -30,25 +30,25 @@ import Testing
       "ROSTERD_LOG_LEVEL": "warning",
     ]
     let now: @Sendable () -> Date = { clock.now }
-    try await withSite(.month, settings, upstreamTime: now) { site in
+    try await withSite(.month, settings: settings, upstreamTime: now) { site in
       var site = site
       site.daemon = "HastyRosterd"
-      let month = Month(site, clock, syncs: Self.syncs)
+      let month = Month(site, clock: clock, syncs: Self.syncs)
       let began = clock.now
       let reader = try await month.run()
-      try report(month, days: clock.now.timeIntervalSince(began) / 86_400, reader)
+      try report(month, days: clock.now.timeIntervalSince(began) / 86_400, reader: reader)
       #expect(reader.exit == 0, "\(reader.error)")
       // Once at the beginning, and once for each changed definition.
       let anew = 1 + month.plan.redefinitions(at: Self.syncs - 1)
       #expect(reader.output.split(whereSeparator: \.isWhitespace).last == "\(anew)", "\(reader.output)")
       try await site.expectUpstream()
       #expect(try await site.rows("PRAGMA integrity_check") == [["ok"]])
-      expectBooks(month, site.upstream.counts)
+      expectBooks(month, counts: site.upstream.counts)
       expectNoGrowth(month.extents)
     }
   }
 
-  private func expectBooks(_ month: Month, _ counts: Counts) {
+  private func expectBooks(_ month: Month, counts: Counts) {
     let (ledger, metrics) = (month.ledger, month.metrics)
     #expect(ledger.rows == ledger.upstream)
     #expect(counts.tokensGranted == ledger.expired + ledger.refused && ledger.expired > 0 && ledger.refused > 0)
@@ -70,31 +70,31 @@ import Testing
     guard extents.count > MonthPlan.lastDeploys + 1 else { return }
     let full = extents.dropFirst(Self.historyDays + 2)
     let (before, after) = (full.prefix(full.count / 2), full.suffix(full.count / 2))
-    func most(_ days: ArraySlice<Extent>, _ size: (Extent) -> Int) -> Int { days.map(size).max() ?? 0 }
+    func most(_ days: ArraySlice<Extent>, size: (Extent) -> Int) -> Int { days.map(size).max() ?? 0 }
     for name in Set(after.flatMap(\.files.keys)) {
       let (first, second) = (most(before) { $0.files[name] ?? 0 }, most(after) { $0.files[name] ?? 0 })
       // A twentieth is tolerated, because the random delays end some syncs of a day earlier or later.
-      let room = name.hasSuffix("-wal") ? Self.mostLog : first + first / 20
+      let room = name.hasSuffix("-wal") ? Self.maxLog : first + first / 20
       #expect(second <= room, "\(name): \(first), then \(second) bytes")
     }
     #expect(Set(extents.map { $0.descriptors.values.reduce(0, +) }).count == 1, "\(extents.map(\.descriptors))")
-    #expect(most(after, \.connections) <= most(before, \.connections) + Self.ownConnections)
-    #expect(most(after, \.memory) - most(before, \.memory) <= Self.mostGrowth)
+    #expect(most(after, size: \.connections) <= most(before, size: \.connections) + Self.ownConnections)
+    #expect(most(after, size: \.memory) - most(before, size: \.memory) <= Self.maxGrowth)
     let old = extents.suffix(from: MonthPlan.lastDeploys)
-    #expect((old.last?.memory ?? 0) - (old.first?.memory ?? 0) <= Self.mostGrowth, "\(old.map(\.memory))")
+    #expect((old.last?.memory ?? 0) - (old.first?.memory ?? 0) <= Self.maxGrowth, "\(old.map(\.memory))")
   }
 
   /// Writes a report for people.
-  private func report(_ month: Month, days: Double, _ reader: Program.Outcome) throws {
+  private func report(_ month: Month, days: Double, reader: Program.Outcome) throws {
     guard let path = Self.environment["ROSTER_MONTH_REPORT"] else { return }
     let ledger = month.ledger
     var lines = [
-      "\(days) days", "syncs: \(ledger.outcomes), by the budget broken off: \(month.overBudget)",
+      "\(days) days", "syncs: \(ledger.outcomes), interrupted by the budget: \(month.overBudget)",
       "upstream: \(ledger.upstream)", "rosterd:  \(ledger.rows)",
       "requests of processes that ended meanwhile: \(ledger.unfinished), retries never sent: \(ledger.unsent)",
       "tokens: \(ledger.expired) expired, \(ledger.refused) refused, \(ledger.granted) granted, \(ledger.late) late",
-      "answers: \(ledger.answers), broken off: \(ledger.cuts)", "most requests in a day: \(month.mostRequests)",
-      "reader (snapshots, changes, read anew): \(reader.output)",
+      "answers: \(ledger.answers), interrupted: \(ledger.cuts)", "most requests in a day: \(month.maxRequests)",
+      "reader (snapshots, changes, read from scratch): \(reader.output)",
     ]
     lines += month.extents.enumerated().map { day, extent in
       let files = extent.files.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")

@@ -15,10 +15,11 @@ import Testing
       try await copyPages(of: site)
       let configuration = "\(site.folder)/nginx.conf"
       let socket = try FreePort.take()
-      try Data(Self.configuration(site.folder, socket.port, gzip).utf8).write(to: URL(filePath: configuration))
+      try Data(Self.configuration(site.folder, port: socket.port, gzip: gzip).utf8).write(
+        to: URL(filePath: configuration))
       socket.give()
-      let server = try Program(nginx, ["-p", site.folder, "-e", "stderr", "-c", configuration])
-      try await answers(server, socket.port)
+      let server = try Program(nginx, arguments: ["-p", site.folder, "-e", "stderr", "-c", configuration])
+      try await answers(server, port: socket.port)
       let base = ["ROSTERD_UPSTREAM_BASE_URL": "http://127.0.0.1:\(socket.port)/api"]
       let first = try await site.sync(with: base)
       #expect(first.outcome == .published && first.records == 826 && first.requests == 42)
@@ -33,19 +34,19 @@ import Testing
   private func copyPages(of site: Site) async throws {
     let target = "\(site.upstream.baseURL)/character?page=[1-42]"
     let outcome = try await Program.run(
-      try Program.tool("curl"), ["-sS", "--create-dirs", "-o", "\(site.folder)/pages/#1.json", target])
+      try Program.tool("curl"), arguments: ["-sS", "--create-dirs", "-o", "\(site.folder)/pages/#1.json", target])
     try #require(outcome.exit == 0, "\(outcome.error)")
   }
 
   /// curl retries until the server has started.
-  private func answers(_ server: Program, _ port: Int) async throws {
+  private func answers(_ server: Program, port: Int) async throws {
     let retry = ["-s", "-o", "/dev/null", "--retry-connrefused", "--retry", "10", "--retry-delay", "1"]
     let url = "http://127.0.0.1:\(port)/api/character?page=1"
-    let outcome = try await Program.run(try Program.tool("curl"), retry + [url])
+    let outcome = try await Program.run(try Program.tool("curl"), arguments: retry + [url])
     try #require(outcome.exit == 0, "\(server.complaints)")
   }
 
-  private static func configuration(_ folder: String, _ port: Int, _ gzip: String) -> String {
+  private static func configuration(_ folder: String, port: Int, gzip: String) -> String {
     """
     daemon off; master_process off; pid nginx.pid; error_log stderr;
     events {}

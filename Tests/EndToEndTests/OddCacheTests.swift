@@ -9,14 +9,15 @@ extension CacheTrials {
   @Suite(.timeLimit(.minutes(2))) struct OddCacheTests {
     // MARK: At the start
 
-    private func refused(_ site: Site, _ words: String, as user: [String] = []) async throws {
+    private func refused(_ site: Site, words: String, as user: [String] = []) async throws {
       let program = try Program.built("rosterd")
       let words = [words]
       for command in ["sync", "run"] {
         let outcome =
           user.isEmpty
           ? try await site.rosterd(command)
-          : try await Program.run(user[0], user.dropFirst() + [program, command], environment: site.settings)
+          : try await Program.run(
+            user[0], arguments: user.dropFirst() + [program, command], environment: site.settings)
         #expect(outcome.exit == 73, "\(outcome.error)")
         let last = outcome.error.split(separator: "\n").last ?? ""
         #expect(words.allSatisfy(last.contains) && last.contains("; "), "\(outcome.error)")
@@ -31,7 +32,7 @@ extension CacheTrials {
     func folder() async throws {
       try await withSite(.pages(1)) { site in
         try FileManager.default.createDirectory(atPath: site.cache, withIntermediateDirectories: true)
-        try await refused(site, "it is not a file")
+        try await refused(site, words: "it is not a file")
         #expect(try site.names() == ["roster.db"])
       }
     }
@@ -41,7 +42,7 @@ extension CacheTrials {
       try await withSite(.pages(1)) { site in
         try makeState(site)
         try #require(mkfifo(site.cache, 0o600) == 0)
-        try await refused(site, "it is not a file")
+        try await refused(site, words: "it is not a file")
       }
     }
 
@@ -72,7 +73,7 @@ extension CacheTrials {
       try await withSite(.pages(1)) { site in
         try makeState(site)
         try #require(symlink("\(site.folder)/nothing", site.cache) == 0)
-        try await refused(site, "leads nowhere")
+        try await refused(site, words: "leads nowhere")
       }
     }
 
@@ -87,7 +88,7 @@ extension CacheTrials {
           try #require(chown("\(site.folder)/state/\(name)", Stranger.owner, Stranger.owner) == 0)
         }
         try #require(chmod(site.cache, mode) == 0)
-        try await refused(site, site.cache, as: user)
+        try await refused(site, words: site.cache, as: user)
         #expect(try site.mode("roster.db") == mode)
       }
     }
@@ -102,14 +103,14 @@ extension CacheTrials {
     func content(content: Content) async throws {
       try await withSite(.pages(3)) { site in
         if ![.garbage, .otherProgram].contains(content) { _ = try await site.sync() } else { try makeState(site) }
-        try await put(content, site)
+        try await put(content, in: site)
         let bytes = FileManager.default.contents(atPath: site.cache)
         switch content {
         case .garbage, .otherProgram, .newer:
           try #require(chmod(site.cache, 0o604) == 0)
           let names = try site.names()
           let words = [.garbage: "did not make", .otherProgram: "another program", .newer: "a newer rosterd"][content]
-          try await refused(site, words ?? "")
+          try await refused(site, words: words ?? "")
           #expect(try site.mode("roster.db") == 0o604)
           #expect(FileManager.default.contents(atPath: site.cache) == bytes)
           #expect(try site.names() == names)
@@ -125,14 +126,15 @@ extension CacheTrials {
       }
     }
 
-    private func put(_ content: Content, _ site: Site) async throws {
+    private func put(_ content: Content, in site: Site) async throws {
       let shell = try Program.tool("sqlite3")
       switch content {
       case .garbage: try Data("my holiday diary".utf8).write(to: URL(filePath: site.cache))
       case .otherProgram:
-        _ = try await Program.run(shell, [site.cache, "PRAGMA application_id = 77; CREATE TABLE t(x)"])
+        _ = try await Program.run(shell, arguments: [site.cache, "PRAGMA application_id = 77; CREATE TABLE t(x)"])
       case .newer:
-        _ = try await Program.run(shell, [site.cache, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 4"])
+        _ = try await Program.run(
+          shell, arguments: [site.cache, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 4"])
       case .empty: try #require(truncate(site.cache, 0) == 0)
       case .truncated: try #require(truncate(site.cache, 50) == 0)
       case .halved: try #require(truncate(site.cache, 40_000) == 0)
@@ -170,7 +172,7 @@ extension CacheTrials {
         broken.signal(SIGTERM)
         #expect(try await broken.end().exit == 1)
         site.upstream.release()
-        try await harm(pulled, site)
+        try await harm(pulled, in: site)
         let report = try await site.sync()
         #expect(report.outcome == .published && report.resumed == (pulled == .whole ? 2 : 0))
         #expect(try site.mode("roster.db.pulled") == 0o600)
@@ -178,7 +180,7 @@ extension CacheTrials {
       }
     }
 
-    private func harm(_ pulled: Pulled, _ site: Site) async throws {
+    private func harm(_ pulled: Pulled, in site: Site) async throws {
       let path = site.cache + ".pulled"
       switch pulled {
       case .whole: break

@@ -8,7 +8,7 @@ import Testing
 /// `rosterd sync --dry-run` and `rosterctl pending`, the real programs, counted on upstream's side.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct PendingTests {
   @Test(
-    "P4.7: --dry-run publishes nothing and prints what would change; the next sync transfers none of it again",
+    "P4.7: --dry-run publishes nothing and prints what would change; the next sync transfers no page again",
     arguments: [Scenario.Validators.etag, .none])
   func tried(validators: Scenario.Validators) async throws {
     var scenario = Scenario()
@@ -93,7 +93,7 @@ import Testing
   func cameAgain() async throws {
     var scenario = Scenario.pages(5)
     scenario.validators = .none
-    try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+    try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
       _ = try await site.sync()
       site.upstream.configure { $0.rules = [.on(.page(4), .status(501))] }
       _ = try await site.sync(exit: 65)
@@ -107,7 +107,7 @@ import Testing
 
   @Test("--dry-run exits as the sync would have failed, and an interrupted sync shows nothing as removed")
   func failed() async throws {
-    try await withSite(.pages(5), ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+    try await withSite(.pages(5), settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
       _ = try await site.sync()
       site.upstream.update { characters in
         characters = characters.map { $0.marked(2) }

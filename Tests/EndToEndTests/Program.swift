@@ -27,13 +27,13 @@ final class Program: Sendable {
 
   /// - Parameter ended: called from any thread after the program has ended.
   init(
-    _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "",
+    _ path: String, arguments: [String], environment: [String: String] = [:], input: String = "",
     ended: @escaping @Sendable () -> Void = {}
   ) throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "program-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try Data(input.utf8).write(to: folder.appending(path: "in"))
-    let pid = try Self.spawn(path, arguments, environment, folder)
+    let pid = try Self.spawn(path, arguments: arguments, environment: environment, folder: folder)
     self.pid = pid
     let (exits, exited) = AsyncStream<Int32>.makeStream()
     self.exits = exits
@@ -60,9 +60,9 @@ final class Program: Sendable {
 
   /// Runs the program to its end.
   static func run(
-    _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = ""
+    _ path: String, arguments: [String], environment: [String: String] = [:], input: String = ""
   ) async throws -> Outcome {
-    try await Program(path, arguments, environment: environment, input: input).end()
+    try await Program(path, arguments: arguments, environment: environment, input: input).end()
   }
 
   /// After the program has ended, its pid may belong to another one.
@@ -114,7 +114,7 @@ final class Program: Sendable {
   }
 
   private static func spawn(
-    _ path: String, _ arguments: [String], _ environment: [String: String], _ folder: URL
+    _ path: String, arguments: [String], environment: [String: String], folder: URL
   ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

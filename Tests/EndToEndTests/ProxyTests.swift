@@ -8,10 +8,10 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ProxyTests {
   /// A site whose upstream has a name that only the proxy can resolve.
   private func withProxy(
-    _ settings: [String: String] = [:], _ tokens: Scenario.Tokens = .init(),
-    _ body: (Site, ForwardProxy) async throws -> Void
+    _ settings: [String: String] = [:], tokens: Scenario.Tokens = .init(),
+    body: (Site, ForwardProxy) async throws -> Void
   ) async throws {
-    try await withSite(.pages(3, tokens: tokens), ["ROSTERD_RETRY_MAX_RETRIES": "1"]) { site in
+    try await withSite(.pages(3, tokens: tokens), settings: ["ROSTERD_RETRY_MAX_RETRIES": "1"]) { site in
       try await ForwardProxy.run { proxy in
         proxy.configure { [port = Int(site.upstream.origin.split(separator: ":").last ?? "")] in $0.target = port }
         var site = site
@@ -26,7 +26,7 @@ import Testing
   @Test("T9.1: pages and token requests go through upstream.proxy, and no output has its password")
   func configured() async throws {
     let settings = ["ROSTERD_LOG_LEVEL": "trace", "ROSTERD_SYNC_CONCURRENCY": "1"]
-    try await withProxy(settings, .init(flow: .oauth2Refresh, uses: [1])) { site, proxy in
+    try await withProxy(settings, tokens: .init(flow: .oauth2Refresh, uses: [1])) { site, proxy in
       let credentials = Data("roster:geheim".utf8).base64EncodedString()
       proxy.configure { $0.credentials = credentials }
       var site = site
@@ -60,7 +60,7 @@ import Testing
       }
       #expect(proxy.requests.count == 6)
       let curl = try await Program.run(
-        try Program.tool("curl"), ["-sS", "-o", "/dev/null", "\(site.upstream.baseURL)/character"],
+        try Program.tool("curl"), arguments: ["-sS", "-o", "/dev/null", "\(site.upstream.baseURL)/character"],
         environment: ["http_proxy": proxy.url])
       #expect(curl.exit == 0 && proxy.requests.count == 7)
       let socks = try await site.rosterd("sync", with: ["HTTP_PROXY": "socks5://roster:geheim@127.0.0.1:1"])
@@ -71,7 +71,7 @@ import Testing
   @Test("P11.2: a proxy that cannot be reached is 69 after the retries, and the message names it and the setting")
   func unreachable() async throws {
     let settings = ["ROSTERD_UPSTREAM_PROXY": "http://127.0.0.1:1"]
-    try await withProxy(settings, .init(flow: .oauth2ClientCredentials)) { site, _ in
+    try await withProxy(settings, tokens: .init(flow: .oauth2ClientCredentials)) { site, _ in
       let report = try await site.sync(exit: 69)
       #expect(report.error?.contains("the proxy http://127.0.0.1:1 is out of reach") == true, "\(report.error ?? "")")
       #expect(report.error?.contains("whether upstream.proxy is right") == true)

@@ -9,7 +9,8 @@ import Testing
   func lineASync() async throws {
     let tokens = Scenario.Tokens(flow: .oauth2Refresh, uses: [4])
     let faults: [Rule] = [
-      .on(.page(2), times: 2, .status(500)), .on(.anyToken, times: 1, .status(503)), .on(.page(5), times: 1, .html()),
+      .on(.page(2), times: 2, .status(500)), .on(.anyToken, times: 1, .status(503)),
+      .on(.page(5), times: 1, .html()),
     ]
     try await withSite(.pages(8, tokens: tokens, rules: faults)) { site in
       try await site.withDaemon { daemon, _ in

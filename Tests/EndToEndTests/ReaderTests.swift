@@ -11,14 +11,15 @@ extension CacheTrials {
 
     /// Reads the cache with the sqlite3 shell and with Python, as another user in the cache's group. Expects the number
     /// of characters, and their version.
-    private func expectRead(_ site: Site, version: Int? = nil, _ moment: Comment) async throws {
+    private func expectRead(_ site: Site, version: Int? = nil, moment: Comment) async throws {
       let user = try Stranger.prefix()
       let sql = "SELECT count(*), min(substr(name, instr(name, '·v'))) FROM characters"
       let shell = try await Program.run(
-        user[0], user.dropFirst() + [try Program.tool("sqlite3"), "-readonly", site.cache, ".timeout 5000", sql],
+        user[0],
+        arguments: user.dropFirst() + [try Program.tool("sqlite3"), "-readonly", site.cache, ".timeout 5000", sql],
         environment: ["HOME": "/"])
       let python = try await Program.run(
-        user[0], user.dropFirst() + [try Stranger.python(), "-c", Self.count, site.cache, sql],
+        user[0], arguments: user.dropFirst() + [try Stranger.python(), "-c", Self.count, site.cache, sql],
         environment: ["PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"])
       for outcome in [shell, python] {
         #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(moment): \(outcome.error)")
@@ -53,40 +54,41 @@ extension CacheTrials {
         site.next(1)
         _ = try await site.sync()
         try share(site)
-        try await expectRead(site, version: 1, "after a clean stop")
+        try await expectRead(site, version: 1, moment: "after a clean stop")
         try await site.withDaemon { daemon, notify in
-          try await expectRead(site, version: 1, "while it starts")
+          try await expectRead(site, version: 1, moment: "while it starts")
           // A request during the first sync joins that sync (P12).
           #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
           site.next(2)
           _ = try await site.ask()
-          try await expectRead(site, version: 2, "while it runs")
+          try await expectRead(site, version: 2, moment: "while it runs")
           site.next(3)
-          try await stopInPublish(site, daemon, faults)
-          try await expectRead(site, version: 2, "in the middle of a publish")
+          try await stopInPublish(site, daemon: daemon, faults: faults)
+          try await expectRead(site, version: 2, moment: "in the middle of a publish")
           daemon.signal(SIGCONT)
           _ = try await site.ask()
-          try await expectRead(site, version: 3, "after it")
+          try await expectRead(site, version: 3, moment: "after it")
           daemon.signal(SIGKILL)
           _ = try await daemon.end()
-          try await expectRead(site, version: 3, "after SIGKILL")
+          try await expectRead(site, version: 3, moment: "after SIGKILL")
         }
         // A user with write permission opens the stopped cache, which removes the log's files.
-        let other = try await Program.run(try Program.tool("sqlite3"), [site.cache, "SELECT count(*) FROM characters"])
+        let other = try await Program.run(
+          try Program.tool("sqlite3"), arguments: [site.cache, "SELECT count(*) FROM characters"])
         #expect(other.exit == 0)
         let left = try site.names()
         #expect(!left.contains("roster.db-wal"))
         try await site.withDaemon { daemon, _ in
-          try await expectRead(site, version: 3, "after the next start")
+          try await expectRead(site, version: 3, moment: "after the next start")
           daemon.signal(SIGTERM)
           _ = try await daemon.end()
         }
-        try await expectRead(site, version: 3, "after a stop")
+        try await expectRead(site, version: 3, moment: "after a stop")
       }
     }
 
     /// Stops the program when its publish has begun to write.
-    private func stopInPublish(_ site: Site, _ daemon: Program, _ faults: DiskFaults) async throws {
+    private func stopInPublish(_ site: Site, daemon: Program, faults: DiskFaults) async throws {
       try faults.stop(at: 100_000, of: "/roster.db-wal")
       #expect(try await site.rosterctl("sync").exit == 0)
       await daemon.stopped()
@@ -103,7 +105,8 @@ extension CacheTrials {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let script = "umask \(String(umask, radix: 8)); exec \"$0\" \"$@\""
         let started = try await Program.run(
-          try Program.tool("sh"), ["-c", script, try Program.built("rosterd"), "sync"], environment: site.settings)
+          try Program.tool("sh"), arguments: ["-c", script, try Program.built("rosterd"), "sync"],
+          environment: site.settings)
         #expect(started.exit == 0, "\(started.error)")
         let names = try site.names()
         #expect(names.count == 8, "\(names)")
@@ -120,7 +123,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "C4.5, C4.7: a reader that holds a transaction fails no sync; status explains the WAL, which shrinks afterwards"
+      "C4.5, C4.7: an open transaction of a reader fails no sync; status explains the WAL, which shrinks afterwards"
     )
     func pinned() async throws {
       try await withSite(.pages(20)) { site in
@@ -195,7 +198,8 @@ extension CacheTrials {
       let path = "\(site.folder)/held"
       let held = try NotifySocket(path: path)
       try #require(chmod(path, 0o777) == 0)
-      let reader = try Program(python[0], python.dropFirst() + ["-c", Self.hold, site.cache, path], ended: held.close)
+      let reader = try Program(
+        python[0], arguments: python.dropFirst() + ["-c", Self.hold, site.cache, path], ended: held.close)
       try #require(await held.first { $0 == "held" } != nil, "\(reader.complaints)")
       return reader
     }

@@ -13,7 +13,7 @@ import Testing
       try skip("the release is not built (make build)")
     }
     guard isStripped(binary) else { try skip("the release is not as make build leaves it: it is not stripped") }
-    let search = try await Program.run(try Program.tool("grep"), ["-q", "icudt", path])
+    let search = try await Program.run(try Program.tool("grep"), arguments: ["-q", "icudt", path])
     #expect(search.exit == 1)  // grep(1): not found
     #expect(binary.count < 36_000_000)
   }
@@ -22,7 +22,7 @@ import Testing
   func noCompiler() async throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").path
     let made = try await Program.run(
-      try Program.tool("make"), ["-C", root, "demo"], environment: ["PATH": "/nonexistent"])
+      try Program.tool("make"), arguments: ["-C", root, "demo"], environment: ["PATH": "/nonexistent"])
     #expect(made.exit == 2 && made.error.contains("Swift 6.3") && made.error.contains("https://www.swift.org/install"))
     #expect(made.error.split(separator: "\n").count <= 2, "\(made.error)")
   }
@@ -33,7 +33,8 @@ import Testing
   func linked(library: String) async throws {
     for (program, exit): (String, Int32) in [("rosterctl", 1), ("rosterd", 0)] {
       let path = "\(Program.productFolder)/\(program)"
-      #expect(try await Program.run(try Program.tool("grep"), ["-q", library, path]).exit == exit, "\(program)")
+      #expect(
+        try await Program.run(try Program.tool("grep"), arguments: ["-q", library, path]).exit == exit, "\(program)")
     }
   }
 

@@ -25,14 +25,14 @@ extension Site {
   /// Runs the daemon with a configuration file. The environment takes precedence, so it contains only keys that are not
   /// in the file.
   func withFile(
-    _ text: String, _ body: (Program, NotifySocket) async throws -> Void
+    _ text: String, body: (Program, NotifySocket) async throws -> Void
   ) async throws {
     try write(text)
     var site = self
     for name in ["SYNC_INTERVAL", "AUTH_FLOW", "AUTH_TOKEN_URL", "LOG_FORMAT"] {
       site.settings["ROSTERD_\(name)"] = nil
     }
-    try await site.withDaemon(["run", "--config", file], body)
+    try await site.withDaemon(["run", "--config", file], body: body)
   }
 
   /// The stored events, up to the first one with this name.
@@ -45,7 +45,7 @@ extension Site {
     return events
   }
 
-  func reload(_ text: String, _ daemon: Program, _ notify: NotifySocket) async throws {
+  func reload(_ text: String, daemon: Program, notify: NotifySocket) async throws {
     try write(text)
     daemon.signal(SIGHUP)
     try await reloaded(notify)

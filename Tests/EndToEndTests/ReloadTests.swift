@@ -29,7 +29,7 @@ import Testing
           headers = {"X-Team" = "citadel"}
           [log]
           level = "debug"
-          """, daemon, notify)
+          """, daemon: daemon, notify: notify)
         let after = try await site.status()
         #expect(after.pid == before.pid && after.startedAt == before.startedAt)
         #expect(after.config.loadedAt > before.config.loadedAt && after.config.lastError == nil)
@@ -59,7 +59,7 @@ import Testing
           [upstream]
           timeout = "20s"
           headers = {"X-Team" = "citadel"}
-          """, daemon, notify)
+          """, daemon: daemon, notify: notify)
         let during = try await site.status()
         #expect(during.state == .syncing && during.sync.current?.id == 1 && during.sync.current?.pagesDone == 4)
         site.upstream.release(.pages(5...8))
@@ -67,7 +67,7 @@ import Testing
         #expect(site.upstream.counts.pageRequests.prefix(before).allSatisfy { $0["X-Team"] == nil })
         #expect(site.upstream.counts.pageRequests.dropFirst(before).allSatisfy { $0["X-Team"] == "citadel" })
 
-        try await site.reload("[sync]\nconcurrency = 2\n", daemon, notify)
+        try await site.reload("[sync]\nconcurrency = 2\n", daemon: daemon, notify: notify)
         site.upstream.release()
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         let ended = try await site.status()
@@ -88,17 +88,17 @@ import Testing
         site.upstream.hold(.page(2))
         _ = try await site.rosterctl("sync")
         try await site.upstream.waitFor { $0.held == 1 }
-        try await site.reload("[sync]\nmax_removal = 50\n", daemon, notify)
+        try await site.reload("[sync]\nmax_removal = 50\n", daemon: daemon, notify: notify)
         site.upstream.release()
         #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
         #expect(try await site.status().sync.last?.removed == 1)
 
-        try await site.reload("[retry]\nmax_retries = 20\nbase_delay = \"0s\"\n", daemon, notify)
+        try await site.reload("[retry]\nmax_retries = 20\nbase_delay = \"0s\"\n", daemon: daemon, notify: notify)
         site.upstream.configure { $0.rules = [.on(.page(3), .status(503))] }
         site.upstream.hold(.page(3))
         _ = try await site.rosterctl("sync")
         try await site.upstream.waitFor { $0.held == 1 }
-        try await site.reload("[retry]\nmax_retries = 1\nbase_delay = \"0s\"\n", daemon, notify)
+        try await site.reload("[retry]\nmax_retries = 1\nbase_delay = \"0s\"\n", daemon: daemon, notify: notify)
         let before = site.upstream.counts.requests(ofPage: 3).count
         site.upstream.release()
         #expect(await notify.first { $0.contains("STATUS=degraded") } != nil)
@@ -156,7 +156,7 @@ import Testing
           let files = try openFiles(of: "\(daemon.pid)", besides: "socket:[").values.reduce(0, +)
           return [files, try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid)/task").count]
         }
-        try await site.reload("", daemon, notify)
+        try await site.reload("", daemon: daemon, notify: notify)
         let idle = try owned()
         site.upstream.hold(.pages(3...8))
         for isSyncing in [false, true] {
@@ -165,7 +165,7 @@ import Testing
             try await site.upstream.waitFor { $0.held == 6 }
           }
           for number in 1...20 {
-            try await site.reload("[upstream]\ntimeout = \"\(20 + number)s\"\n", daemon, notify)
+            try await site.reload("[upstream]\ntimeout = \"\(20 + number)s\"\n", daemon: daemon, notify: notify)
           }
           // The requests of a running sync keep their old transport. Dispatch's own threads vary.
           let (files, threads) = (try owned()[0], try owned()[1])
@@ -190,14 +190,14 @@ import Testing
       try await site.withFile("[sync]\nconcurrency = 4\ninterval = \"30m\"\n") { daemon, notify in
         try await site.upstream.waitFor { $0.held == 4 }
         let before = try await site.status()
-        try await site.reload(text, daemon, notify)
+        try await site.reload(text, daemon: daemon, notify: notify)
         let after = try await site.status()
         #expect(after.config.lastError?.contains(named) == true, "\(after.config.lastError ?? "nothing")")
         #expect(after.config.loadedAt == before.config.loadedAt && after.state == .syncing)
         #expect(daemon.complaints.contains("the new configuration is refused") && daemon.complaints.contains(named))
 
         // The cause is corrected: the error is gone, and nothing else has changed.
-        try await site.reload("[sync]\nconcurrency = 4\ninterval = \"30m\"\n", daemon, notify)
+        try await site.reload("[sync]\nconcurrency = 4\ninterval = \"30m\"\n", daemon: daemon, notify: notify)
         #expect(try await site.status().config.lastError == nil)
         site.upstream.release()
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
@@ -223,7 +223,7 @@ import Testing
           token_store = "\(site.folder)/other.json"
           [log]
           level = "debug"
-          """, daemon, notify)
+          """, daemon: daemon, notify: notify)
         let log = daemon.complaints
         for key in ["cache.path", "status.socket", "auth.token_store"] {
           #expect(log.split(separator: "\n").contains { $0.contains("reloaded") && $0.contains(key) }, "\(key)")
@@ -251,7 +251,7 @@ import Testing
           token_url = "/token"
           [upstream]
           headers = {"X-Team" = "citadel"}
-          """, daemon, notify)
+          """, daemon: daemon, notify: notify)
         let after = try await site.status()
         #expect(after.config.lastError?.contains("refresh_token") == true && after.token.flow == "none")
         #expect(try await site.rosterctl("sync", "--wait").exit == 0)
@@ -265,7 +265,7 @@ import Testing
     try await withSite(.pages(1)) { site in
       try await site.withFile("[log]\nformat = \"text\"\n") { daemon, notify in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        try await site.reload("[log]\nformat = \"json\"\n", daemon, notify)
+        try await site.reload("[log]\nformat = \"json\"\n", daemon: daemon, notify: notify)
         #expect(try await site.rosterctl("sync", "--wait").exit == 0)
         let lines = daemon.complaints.split(separator: "\n")
         #expect(lines.first?.hasPrefix("{") == false && lines.last?.hasPrefix("{") == true, "\(lines)")
@@ -281,13 +281,13 @@ import Testing
         defer { close(other) }
         try #require(flock(other, LOCK_EX | LOCK_NB) == 0)
         let text = "[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n"
-        try await site.reload(text, daemon, notify)
+        try await site.reload(text, daemon: daemon, notify: notify)
         let refused = try await site.status()
         #expect(refused.config.lastError?.contains(site.tokenStore) == true && refused.token.flow == "none")
         // The lock is released without a close, because a program that another test starts may have the file open for a
         // moment.
         try #require(flock(other, LOCK_UN) == 0)
-        try await site.reload(text, daemon, notify)
+        try await site.reload(text, daemon: daemon, notify: notify)
         #expect(try await site.status().token.flow == "oauth2_refresh")
         #expect(flock(other, LOCK_EX | LOCK_NB) != 0)
       }
@@ -303,14 +303,14 @@ import Testing
       site.upstream.hold(.anyToken)
       try await site.withFile(on) { daemon, notify in
         try await site.upstream.waitFor { $0.tokenRequests.count == 1 }
-        try await site.reload("", daemon, notify)
+        try await site.reload("", daemon: daemon, notify: notify)
         // Upstream requires a token that does not exist. This ends the running sync, or the next one.
         #expect(try await site.rosterctl("sync", "--wait").exit == 77)
-        if beforeTheAnswer { try await site.reload(on, daemon, notify) }
+        if beforeTheAnswer { try await site.reload(on, daemon: daemon, notify: notify) }
         site.upstream.release()
         if !beforeTheAnswer {
           try await site.upstream.waitFor { $0.tokensGranted == 1 }
-          try await site.reload(on, daemon, notify)
+          try await site.reload(on, daemon: daemon, notify: notify)
         }
         let after = try await site.rosterctl("sync", "--wait")
         #expect(after.exit == 0, "\(after.error)")

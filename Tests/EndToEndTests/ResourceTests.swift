@@ -23,7 +23,7 @@ import Testing
         #expect(told.records == 156 && told.pages == 9)
         try await site.expectUpstream()
         try await expectBeside(site)
-        try await expectReload(site, file, daemon, notify)
+        try await expectReload(site, file: file, daemon: daemon, notify: notify)
       }
     }
   }
@@ -90,7 +90,7 @@ import Testing
     #expect(definition == [["/info/pages"]])
   }
 
-  private func expectReload(_ site: Site, _ file: String, _ daemon: Program, _ notify: NotifySocket) async throws {
+  private func expectReload(_ site: Site, file: String, daemon: Program, notify: NotifySocket) async throws {
     let other = "[resource.location]\npath = \"/location\"\ncolumns.id = \"/id\"\n[sync]\nconcurrency = 3\n"
     try Data(other.utf8).write(to: URL(filePath: file))
     daemon.signal(SIGHUP)

@@ -21,10 +21,10 @@ import Testing
 
   private func sync(_ site: Site, as user: [String]) async throws -> Program.Outcome {
     try await Program.run(
-      user[0], user.dropFirst() + [try Program.built("rosterd"), "sync"], environment: site.settings)
+      user[0], arguments: user.dropFirst() + [try Program.built("rosterd"), "sync"], environment: site.settings)
   }
 
-  private func expectHandedOver(_ site: Site, _ names: Set<String>) throws {
+  private func expectHandedOver(_ site: Site, names: Set<String>) throws {
     let found = try site.names()
     #expect(names.isSubset(of: found), "\(found)")
     for name in found {
@@ -36,17 +36,17 @@ import Testing
 
   @Test("P14.1: files of root's sync and daemon belong to the owner of the folder, whose syncs go on with them")
   func handedOver() async throws {
-    try await withSite(Self.scenario, ["ROSTERD_LIMIT_BUDGET": "1000/1h"]) { site in
+    try await withSite(Self.scenario, settings: ["ROSTERD_LIMIT_BUDGET": "1000/1h"]) { site in
       let user = try handOver(site)
       #expect(try await site.rosterd("sync", "--dry-run").exit == 0)
       #expect(try await site.rosterd("sync").exit == 0)
       let unreachable = ["ROSTERD_UPSTREAM_BASE_URL": "http://127.0.0.1:1/api", "ROSTERD_RETRY_MAX_RETRIES": "0"]
       #expect(try await site.rosterd("sync", with: unreachable).exit == 69)
       let cache = ["", "-wal", "-shm", ".lock", ".pulled", ".published", ".budget", ".trouble"].map { "roster.db\($0)" }
-      try expectHandedOver(site, Set(cache + ["token.json", "token.json.lock"]))
+      try expectHandedOver(site, names: Set(cache + ["token.json", "token.json.lock"]))
       var daemon = site
       daemon.settings["ROSTERD_STATUS_SOCKET"] = "\(site.folder)/state/status.sock"
-      try await daemon.withDaemon { _, _ in try expectHandedOver(site, ["status.sock"]) }
+      try await daemon.withDaemon { _, _ in try expectHandedOver(site, names: ["status.sock"]) }
       let outcome = try await sync(site, as: user)
       #expect(outcome.exit == 0, "\(outcome.error)")
     }
@@ -66,7 +66,7 @@ import Testing
       #expect(outcome.error.contains("must be able to write the file and its folder, not only read them"))
       let command = try #require(outcome.error.firstMatch(of: /chown --reference=\S+ \S+\*/)).output
       // The shell expands the asterisk.
-      #expect(try await Program.run("/bin/sh", ["-c", String(command)]).exit == 0)
+      #expect(try await Program.run("/bin/sh", arguments: ["-c", String(command)]).exit == 0)
       let mended = try await sync(site, as: user)
       #expect(mended.exit == 0, "\(mended.error)")
     }

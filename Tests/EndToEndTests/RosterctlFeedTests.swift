@@ -19,8 +19,8 @@ import Testing
     }
   }
 
-  private func changes(_ site: Site, _ arguments: String...) async throws -> Program.Outcome {
-    try await Program.run(try Program.built("rosterctl"), ["changes", "--cache", site.cache] + arguments)
+  private func changes(_ site: Site, arguments: String...) async throws -> Program.Outcome {
+    try await Program.run(try Program.built("rosterctl"), arguments: ["changes", "--cache", site.cache] + arguments)
   }
 
   @Test("rosterctl changes prints lines for people, and as JSON those of /v1/changes, without a daemon too")
@@ -29,16 +29,16 @@ import Testing
       let text = try await changes(site)
       #expect(text.exit == 0 && text.output.split(separator: "\n").count == 3 && ids.count == 3)
       #expect(text.output.contains("  changed  character \(ids[0]) "))
-      let json = try await changes(site, "--since", "1", "--json", "--resource", "character")
+      let json = try await changes(site, arguments: "--since", "1", "--json", "--resource", "character")
       let lines = json.output.split(separator: "\n")
       #expect(json.exit == 0 && lines.count == 2)
       try await site.withDaemon { _, _ in
-        let answer = try await StatusClient(socket: site.socket).send("GET", "/v1/changes?since=1")
+        let answer = try await StatusClient(socket: site.socket).send("GET", target: "/v1/changes?since=1")
         #expect(
           String(decoding: answer.body, as: UTF8.self).contains(
             "\"changes\":[\(lines.joined(separator: ","))],\"last\":3}"))
       }
-      let none = try await changes(site, "--since", "3")
+      let none = try await changes(site, arguments: "--since", "3")
       #expect(none.exit == 0 && none.output.isEmpty && none.error == "nothing has changed since change 3\n")
     }
   }
@@ -57,7 +57,7 @@ import Testing
     try await withChanges { site, _ in
       let outcome = try await Program.run(
         try Program.built("rosterctl"),
-        ["changes"] + (arguments.contains("--cache") ? [] : ["--cache", site.cache]) + arguments)
+        arguments: ["changes"] + (arguments.contains("--cache") ? [] : ["--cache", site.cache]) + arguments)
       #expect(outcome.exit == exit && outcome.output.isEmpty && outcome.error.contains(sentence), "\(outcome.error)")
     }
   }
@@ -77,7 +77,7 @@ import Testing
       site.upstream.update { $0[5] = $0[5].marked(2) }
       let outcome = try await Program.run(
         try Program.tool("bash"),
-        ["-c", script, try Program.built("rosterctl"), site.cache, try Program.built("rosterd")],
+        arguments: ["-c", script, try Program.built("rosterctl"), site.cache, try Program.built("rosterd")],
         environment: site.settings)
       let lines = (1...4).map { #"{"id":\#($0)"# } + ["ended with 0"]
       #expect(outcome.output.split(separator: "\n").map(String.init) == lines, "\(outcome.error)")
@@ -89,7 +89,8 @@ import Testing
     try await withChanges { site, ids in
       func show(_ time: String) async throws -> Program.Outcome {
         try await Program.run(
-          try Program.built("rosterctl"), ["show", "character", ids[0], "--json", "--at", time, "--cache", site.cache])
+          try Program.built("rosterctl"),
+          arguments: ["show", "character", ids[0], "--json", "--at", time, "--cache", site.cache])
       }
       let first = try await site.rows("SELECT finished_at FROM syncs WHERE id = 1")[0][0]
       let (before, now) = (try await show(first), try await show("0s"))
@@ -108,7 +109,7 @@ import Testing
 
   @Test("P3.1, P4.1: rosterctl cancel ends the running sync; readers see no change, and the next sync keeps its pages")
   func cancel() async throws {
-    try await withSite(.pages(6), ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+    try await withSite(.pages(6), settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
       site.upstream.hold(.page(5))
       try await site.withDaemon { _, _ in
         try await site.upstream.waitFor { $0.held == 1 }

@@ -18,12 +18,12 @@ import Testing
   }
 
   /// Runs a line of bash in which `$0` is rosterctl.
-  private func bash(_ line: String, _ site: Site) async throws -> Program.Outcome {
+  private func bash(_ line: String, in site: Site) async throws -> Program.Outcome {
     var environment = site.settings
     environment["ROSTERD_STATUS_SOCKET"] = site.socket
     environment["ROSTERD_CACHE_PATH"] = site.cache
     return try await Program.run(
-      try Program.tool("bash"), ["-c", line, try Program.built("rosterctl")], environment: environment)
+      try Program.tool("bash"), arguments: ["-c", line, try Program.built("rosterctl")], environment: environment)
   }
 
   private func withSnapshot(_ body: (Site) async throws -> Void) async throws {
@@ -43,7 +43,7 @@ import Testing
         "sync --help", "--generate-completion-script bash",
       ]
       for command in commands {
-        let outcome = try await bash("\"$0\" \(command) >/dev/full", site)
+        let outcome = try await bash("\"$0\" \(command) >/dev/full", in: site)
         #expect(outcome.exit == 73, "\(command)")
         #expect(
           outcome.error == "rosterctl: cannot write the answer (standard output): No space left on device\n",
@@ -55,7 +55,7 @@ import Testing
   @Test("rosterctl never opens a socket in the place of a closed standard output: 73", arguments: ["status", "web"])
   func closed(command: String) async throws {
     try await withSnapshot { site in
-      let outcome = try await bash("\"$0\" \(command) >&-", site)
+      let outcome = try await bash("\"$0\" \(command) >&-", in: site)
       #expect(outcome.exit == 73)
       #expect(outcome.error == "rosterctl: cannot write the answer (standard output): Bad file descriptor\n")
     }
@@ -70,7 +70,7 @@ import Testing
     try await withSnapshot { site in
       // The reader has closed the pipe before anything is written.
       let outcome = try await bash(
-        "exec 3> >(:); wait $!; exec env --default-signal=PIPE \"$0\" \(command) >&3", site)
+        "exec 3> >(:); wait $!; exec env --default-signal=PIPE \"$0\" \(command) >&3", in: site)
       #expect(outcome.exit == 0 && outcome.error.isEmpty)
     }
   }
@@ -83,7 +83,7 @@ import Testing
       let lines = status.output.split(separator: "\n")
       #expect(lines.allSatisfy { $0.hasPrefix("○ ") || $0.prefix(11).contains { $0 != " " } }, "\(status.output)")
       #expect(lines.contains { $0.count > 100 && $0.contains("last sync  ") && $0.contains("403") }, "\(status.output)")
-      let narrow = try await bash("COLUMNS=60 \"$0\" status", site)
+      let narrow = try await bash("COLUMNS=60 \"$0\" status", in: site)
       #expect(narrow.output.split(separator: "\n").contains { $0.hasPrefix("             ") }, "\(narrow.output)")
     }
   }
@@ -91,7 +91,7 @@ import Testing
   @Test("rosterctl watch | head -n 1 ends with head")
   func head() async throws {
     try await withSnapshot { site in
-      let outcome = try await bash("\"$0\" watch | head -n 1; echo ${PIPESTATUS[0]}", site)
+      let outcome = try await bash("\"$0\" watch | head -n 1; echo ${PIPESTATUS[0]}", in: site)
       let lines = outcome.output.split(separator: "\n")
       #expect(lines.count == 2 && lines.last == "0", "\(outcome.output)")
     }
@@ -100,7 +100,7 @@ import Testing
   @Test("rosterctl: a server that answers without JSON is not rosterd (3)", arguments: ["200 OK", "404 Not Found"])
   func stranger(status: String) async throws {
     let outcome = try await Program.run(
-      try Program.tool("python3"), ["-c", Self.server, try Program.built("rosterctl"), status])
+      try Program.tool("python3"), arguments: ["-c", Self.server, try Program.built("rosterctl"), status])
     try #require(outcome.exit == 0, "\(outcome.error)")
     let answers = try JSONDecoder().decode([[String]].self, from: Data(outcome.output.utf8))
     #expect(answers.count == 6)
@@ -114,10 +114,11 @@ import Testing
   func killed() async throws {
     var scenario = Scenario()
     scenario.latency = .milliseconds(150)
-    try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
+    try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
       try await site.withDaemon { daemon, _ in
         let outcome = try await Program.run(
-          try Program.tool("python3"), ["-c", Self.terminal, try Program.built("rosterctl"), "\(daemon.pid)"],
+          try Program.tool("python3"),
+          arguments: ["-c", Self.terminal, try Program.built("rosterctl"), "\(daemon.pid)"],
           environment: [
             "ROSTERD_STATUS_SOCKET": site.socket, "PATH": site.settings["PATH"] ?? "", "TERM": "xterm",
           ])

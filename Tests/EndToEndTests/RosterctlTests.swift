@@ -12,7 +12,7 @@ import Testing
     config: DaemonStatus.Config(path: nil, loadedAt: Date().rfc3339), flow: "none", clock: .system)
 
   private func withDaemon(
-    syncs: [SyncRecord] = [report(17, .published)],
+    syncs: [SyncRecord] = [report(17, outcome: .published)],
     sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted = { _ in
       SyncRequest.Accepted(sync: 18, joined: false)
     },
@@ -28,7 +28,8 @@ import Testing
     try await server.start()
     do {
       let program = try Program.built("rosterctl")
-      try await body({ try await Program.run(program, $0, environment: ["ROSTERD_STATUS_SOCKET": socket]) }, socket)
+      try await body(
+        { try await Program.run(program, arguments: $0, environment: ["ROSTERD_STATUS_SOCKET": socket]) }, socket)
       await server.stop()
     } catch {
       await server.stop()
@@ -36,7 +37,7 @@ import Testing
     }
   }
 
-  private static func report(_ id: Int64, _ outcome: SyncRecord.Outcome) -> SyncRecord {
+  private static func report(_ id: Int64, outcome: SyncRecord.Outcome) -> SyncRecord {
     var report = SyncRecord(id: id, startedAt: "2026-01-01T00:00:00.000Z", outcome: outcome)
     report.finishedAt = "2026-01-01T00:00:00.500Z"
     report.exit = outcome == .failed ? 65 : 0
@@ -57,8 +58,9 @@ import Testing
   @Test(
     "rosterctl sync --wait exits as its own sync ended, also if another one has ended since", .timeLimit(.minutes(1)))
   func overtaken() async throws {
-    try await withDaemon(syncs: [Self.report(19, .published), Self.report(18, .failed)]) { rosterctl, _ in
-      board.syncEnded(Self.report(19, .published), cache: nil)
+    try await withDaemon(syncs: [Self.report(19, outcome: .published), Self.report(18, outcome: .failed)]) {
+      rosterctl, _ in
+      board.syncEnded(Self.report(19, outcome: .published), cache: nil)
       let outcome = try await rosterctl(["sync", "--wait"])
       #expect(outcome.exit == 65 && outcome.output.hasPrefix("sync 18 failed"), "\(outcome.output)\(outcome.error)")
     }
@@ -77,7 +79,7 @@ import Testing
     "A bad command line of rosterctl is 64",
     arguments: [["statos"], ["status", "--jsno"], ["history", "--limit", "0"]])
   func usage(arguments: [String]) async throws {
-    let outcome = try await Program.run(try Program.built("rosterctl"), arguments)
+    let outcome = try await Program.run(try Program.built("rosterctl"), arguments: arguments)
     #expect(outcome.exit == 64 && !outcome.error.isEmpty)
   }
 
@@ -88,7 +90,7 @@ import Testing
     let copy = folder + "/rosterctl"
     try await Stranger.copyRosterctl(to: copy)
     for path in [folder, copy] { chmod(path, 0o755) }
-    return { try await Program.run(stranger[0], stranger.dropFirst() + [copy] + $0 + ["--socket", socket]) }
+    return { try await Program.run(stranger[0], arguments: stranger.dropFirst() + [copy] + $0 + ["--socket", socket]) }
   }
 
   @Test("rosterctl: a socket of another user is 77, and the message has the group's name")
@@ -143,7 +145,7 @@ import Testing
     arguments: [(nil, 1), (.published, 0), (.failed, 1)] as [(SyncRecord.Outcome?, Int32)])
   func check(outcome: SyncRecord.Outcome?, exit: Int32) async throws {
     try await withDaemon { rosterctl, _ in
-      if let outcome { board.syncEnded(Self.report(17, outcome), cache: CacheFacts(snapshot: 1)) }
+      if let outcome { board.syncEnded(Self.report(17, outcome: outcome), cache: CacheFacts(snapshot: 1)) }
       let check = try await rosterctl(["status", "--check"])
       #expect(check.exit == exit && check.error.isEmpty)
       let status = try await rosterctl(["status"])
@@ -157,7 +159,7 @@ import Testing
   @Test("rosterctl status --check is 0 for a running sync whatever the last one was, and 1 for a stopping daemon")
   func checkSyncing() async throws {
     try await withDaemon { rosterctl, _ in
-      board.syncEnded(Self.report(17, .failed), cache: nil)
+      board.syncEnded(Self.report(17, outcome: .failed), cache: nil)
       board.syncBegan(SyncRecord(id: 18, startedAt: Date().rfc3339), tally: Tally())
       let syncing = try await rosterctl(["status", "--check"])
       #expect(syncing.exit == 0 && syncing.output.hasPrefix("◐ syncing: "), "\(syncing.output)")
@@ -170,7 +172,7 @@ import Testing
   @Test("rosterctl status --check is 77 for refused credentials")
   func checkUnauthorized() async throws {
     try await withDaemon { rosterctl, _ in
-      var report = Self.report(17, .failed)
+      var report = Self.report(17, outcome: .failed)
       report.exit = 77
       board.syncEnded(report, cache: nil)
       let check = try await rosterctl(["status", "--check"])
@@ -184,7 +186,7 @@ import Testing
       ("rosterctl", "statsu", "status"), ("rosterctl", "charcters", "characters"), ("rosterd", "snyc", "sync"),
     ])
   func nearest(program: String, typed: String, meant: String) async throws {
-    let outcome = try await Program.run(try Program.built(program), [typed])
+    let outcome = try await Program.run(try Program.built(program), arguments: [typed])
     #expect(outcome.exit == 64 && outcome.output.isEmpty)
     #expect(outcome.error.hasPrefix("Error: There is no command '\(typed)'; did you mean '\(meant)'?\n"))
   }
@@ -197,7 +199,7 @@ import Testing
     try #require(commands.count > 4)
     for command in [nil] + commands {
       let help = try await Program.run(
-        try Program.built(program), [command, "--help"].compactMap(\.self), environment: ["COLUMNS": "80"])
+        try Program.built(program), arguments: [command, "--help"].compactMap(\.self), environment: ["COLUMNS": "80"])
       let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false)
       let rows = lines.reduce(0) { $0 + max(1, ($1.count + 79) / 80) }
       #expect(help.exit == 0 && rows <= 24, "\(help.output)")
@@ -212,15 +214,16 @@ import Testing
   func cacheOfDaemon() async throws {
     try await withDaemon { _, socket in
       for command in [["list"], ["rejects"], ["changes"]] {
-        let outcome = try await Program.run(try Program.built("rosterctl"), command + ["--socket", socket])
+        let outcome = try await Program.run(try Program.built("rosterctl"), arguments: command + ["--socket", socket])
         #expect(outcome.exit == 73 && outcome.error.contains("(/nowhere/roster.db)"), "\(outcome.error)")
       }
       let cache = ["--cache", "/nowhere/roster.db"]
       let rosterctl = try Program.built("rosterctl")
-      let found = try await Program.run(rosterctl, ["sync"] + cache, environment: ["ROSTERD_STATUS_SOCKET": socket])
+      let found = try await Program.run(
+        rosterctl, arguments: ["sync"] + cache, environment: ["ROSTERD_STATUS_SOCKET": socket])
       #expect(found.exit == 0 && found.output == "sync 18 started\n", "\(found.error)")
       let other = try await Program.run(
-        rosterctl, ["sync", "--cache", "/nowhere/other.db"], environment: ["ROSTERD_STATUS_SOCKET": socket])
+        rosterctl, arguments: ["sync", "--cache", "/nowhere/other.db"], environment: ["ROSTERD_STATUS_SOCKET": socket])
       #expect(other.exit == 64 && other.error.contains("add --socket FILE"), "\(other.error)")
     }
   }
@@ -235,7 +238,7 @@ import Testing
         (["status", "--socket", folder + "/none.sock"], 3, "add --cache FILE"),
         (["explain", "--cache", folder + "/none.db"], 3, "add --socket FILE"),
       ] as [([String], Int32, String)] {
-        let outcome = try await Program.run(try Program.built("rosterctl"), words, environment: environment)
+        let outcome = try await Program.run(try Program.built("rosterctl"), arguments: words, environment: environment)
         #expect(outcome.exit == exit && outcome.error.contains(option), "\(words): \(outcome.error)")
       }
     }
@@ -249,12 +252,12 @@ import Testing
       try Data(text.utf8).write(to: URL(filePath: file))
       let rosterctl = try Program.built("rosterctl")
       let both = ["ROSTERD_STATUS_SOCKET": "/nowhere/s.sock", "ROSTERD_CACHE_PATH": "/nowhere/r.db"]
-      let sync = try await Program.run(rosterctl, ["--config", file, "sync"], environment: both)
+      let sync = try await Program.run(rosterctl, arguments: ["--config", file, "sync"], environment: both)
       #expect(sync.exit == 3 && sync.error.contains("(\(folder)/s.sock)"), "\(sync.error)")
-      let list = try await Program.run(rosterctl, ["list", "--config", file], environment: both)
+      let list = try await Program.run(rosterctl, arguments: ["list", "--config", file], environment: both)
       #expect(list.exit == 73 && list.error.contains("(\(folder)/r.db)"), "\(list.error)")
       for place in [["--config", folder + "/none.toml"], ["--instance", "there-is-no-such-instance"]] {
-        let missing = try await Program.run(rosterctl, ["status"] + place)
+        let missing = try await Program.run(rosterctl, arguments: ["status"] + place)
         #expect(missing.exit == 78 && missing.error.contains("No such file"), "\(missing.error)")
       }
     }
@@ -268,7 +271,7 @@ import Testing
     ])
   func contradictions(places: [String]) async throws {
     for words in [places + ["status"], ["list"] + places] {
-      let outcome = try await Program.run(try Program.built("rosterctl"), words)
+      let outcome = try await Program.run(try Program.built("rosterctl"), arguments: words)
       #expect(outcome.exit == 64 && outcome.output.isEmpty, "\(outcome.error)")
     }
   }
@@ -293,13 +296,13 @@ import Testing
   func optionFirst(first: Bool) async throws {
     let socket = ["--socket", "/nonexistent/status.sock"]
     let arguments = first ? socket + ["status"] : ["status"] + socket
-    let result = try await Program.run(try Program.built("rosterctl"), arguments)
+    let result = try await Program.run(try Program.built("rosterctl"), arguments: arguments)
     #expect(result.exit == 3)
   }
 
   @Test("rosterctl --version names the version")
   func version() async throws {
-    let outcome = try await Program.run(try Program.built("rosterctl"), ["--version"])
+    let outcome = try await Program.run(try Program.built("rosterctl"), arguments: ["--version"])
     #expect(outcome.exit == 0 && outcome.output == rosterdVersion + "\n")
   }
 
@@ -315,7 +318,7 @@ import Testing
 
   @Test("rosterctl sync --wait exits as the sync ended", arguments: [SyncRecord.Outcome.published, .failed])
   func syncWaits(outcome: SyncRecord.Outcome) async throws {
-    let report = Self.report(18, outcome)
+    let report = Self.report(18, outcome: outcome)
     let board = board
     let end: @Sendable (SyncRequest) -> SyncRequest.Accepted = { _ in
       board.syncEnded(report, cache: CacheFacts())
@@ -351,15 +354,16 @@ import Testing
   func curl() async throws {
     try await withDaemon { _, socket in
       let curl = try Program.tool("curl")
-      let status = try await Program.run(curl, ["-sS", "--unix-socket", socket, "http://localhost/v1/status"])
+      let status = try await Program.run(
+        curl, arguments: ["-sS", "--unix-socket", socket, "http://localhost/v1/status"])
       #expect(status.output.hasPrefix("{") && status.exit == 0)
       let code = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", socket, "http://localhost/v1/sync"]
-      let long = try await Program.run(curl, code + ["-d", String(repeating: "x", count: 70_000)])
+      let long = try await Program.run(curl, arguments: code + ["-d", String(repeating: "x", count: 70_000)])
       #expect(long.output == "413")
       guard getuid() == 0 else { try skip("only root can become a stranger") }
       chmod(String(socket.dropLast("/status.sock".count)), 0o755)
       let nobody = ["--reuid=65534", "--clear-groups", curl]
-      let stranger = try await Program.run(try Program.tool("setpriv"), nobody + code + ["-X", "POST"])
+      let stranger = try await Program.run(try Program.tool("setpriv"), arguments: nobody + code + ["-X", "POST"])
       #expect(stranger.output == "403")
     }
   }
@@ -369,7 +373,7 @@ import Testing
     board.metrics.request(code: 200, seconds: 0.02, bytes: 1000)
     board.report(Event(.pageRetried, reason: "timeout"))
     let promtool = try Program.tool("promtool")
-    let check = try await Program.run(promtool, ["check", "metrics"], input: board.metricsText())
+    let check = try await Program.run(promtool, arguments: ["check", "metrics"], input: board.metricsText())
     #expect(check.exit == 0 && check.output.isEmpty && check.error.isEmpty)
   }
 }

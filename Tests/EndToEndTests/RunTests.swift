@@ -67,7 +67,7 @@ import Testing
     var settings = ["ROSTERD_LOG_LEVEL": "info"]
     if environment != "unset" { settings["WATCHDOG_USEC"] = "200000" }
     if environment == "WATCHDOG_PID=1" { settings["WATCHDOG_PID"] = "1" }
-    try await withSite(.pages(1), settings) { site in
+    try await withSite(.pages(1), settings: settings) { site in
       try await site.withDaemon { daemon, notify in
         if isWatched {
           #expect(await notify.first { $0 == "WATCHDOG=1" } != nil)
@@ -87,7 +87,7 @@ import Testing
       "WATCHDOG_USEC": "400000", "ROSTERD_UPSTREAM_TIMEOUT": "1s", "ROSTERD_RETRY_MAX_DELAY": "0s",
       "ROSTERD_RETRY_MAX_RETRY_AFTER": "0s",
     ]
-    try await withFaults(.pages(3), settings) { site, faults in
+    try await withFaults(.pages(3), settings: settings) { site, faults in
       site.upstream.hold(.pages(2...3))
       try await site.withDaemon { _, notify in
         try await site.upstream.waitFor { $0.held == 2 }
@@ -116,11 +116,11 @@ import Testing
         struct Accepted: Decodable { var sync: Int64, joined: Bool }
         for _ in 0..<200 {
           while true {
-            let answer = try await client.send("GET", "/v1/syncs?limit=1")
+            let answer = try await client.send("GET", target: "/v1/syncs?limit=1")
             let latest = try JSONDecoder().decode(Syncs.self, from: Data(answer.body)).syncs.first
             if let latest, latest.outcome != .running { break }
           }
-          let answer = try await client.send("POST", "/v1/sync")
+          let answer = try await client.send("POST", target: "/v1/sync")
           let accepted = try JSONDecoder().decode(Accepted.self, from: Data(answer.body))
           #expect(!accepted.joined, "\(accepted.sync)")
         }
@@ -186,7 +186,7 @@ import Testing
   func interval() async throws {
     let times = Arrivals()
     let scenario = Scenario.pages(3, rules: [.on(.anyPage, .drift { _ in times.note() })])
-    try await withSite(scenario, ["ROSTERD_SYNC_INTERVAL": "150ms"]) { site in
+    try await withSite(scenario, settings: ["ROSTERD_SYNC_INTERVAL": "150ms"]) { site in
       try await site.withDaemon { _, _ in
         try await site.upstream.waitFor { $0.requests(ofPage: 1).count == 4 }
       }
@@ -200,7 +200,7 @@ import Testing
     let times = Arrivals()
     let scenario = Scenario.pages(1, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.anyPage, .status(403))])
     let settings = ["ROSTERD_SYNC_INTERVAL": "400ms", "ROSTERD_SYNC_RETRY_INTERVAL": "100ms"]
-    try await withSite(scenario, settings) { site in
+    try await withSite(scenario, settings: settings) { site in
       try await site.withDaemon { _, _ in
         try await site.upstream.waitFor { $0.pageRequests.count == 5 }
       }

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SecretEchoTests {
   @Test(
     "T9.1, T9.2: no output or file has a token, secret or Authorization value, whatever fails and repeats them",
-    arguments: [("text", TokenPlace.bearer), ("json", TokenPlace(.parameter, "api_key"))])
+    arguments: [("text", TokenPlace.bearer), ("json", TokenPlace(.parameter, name: "api_key"))])
   func nothingShows(format: String, place: TokenPlace) async throws {
     let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"
     let settings = [
@@ -19,19 +19,20 @@ import Testing
     ]
     var tokens = Scenario.Tokens(flow: .oauth2Refresh)
     tokens.place = place
-    try await withSite(.pages(3, tokens: tokens), settings) { site in
+    try await withSite(.pages(3, tokens: tokens), settings: settings) { site in
       var shown = Shown()
-      shown.add("check", try await site.rosterd("check"))
+      shown.add("check", outcome: try await site.rosterd("check"))
       try await site.withDaemon { daemon, _ in
         let events = try Program(
-          try Program.built("rosterctl"), ["events", "--json"], environment: ["ROSTERD_STATUS_SOCKET": site.socket])
+          try Program.built("rosterctl"), arguments: ["events", "--json"],
+          environment: ["ROSTERD_STATUS_SOCKET": site.socket])
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        for failure in Failing.all { try await provoke(failure, site, &shown) }
+        for failure in Failing.all { try await provoke(failure, in: site, shown: &shown) }
         for path in ["/openapi.json", "/metrics", "/readyz", "/readyz?max_age=1ms", "/v1/sync", "/nowhere"] {
-          shown.add(path, try await site.curl(path).body)
+          shown.add(path, text: try await site.curl(path).body)
         }
-        shown.add("syncs", try await site.curl("/v1/syncs?limit=1000").body)
-        shown.add("history", try await site.rosterctl("history", "--json"))
+        shown.add("syncs", text: try await site.curl("/v1/syncs?limit=1000").body)
+        shown.add("history", outcome: try await site.rosterctl("history", "--json"))
         shown.addFiles(of: site, "while it runs")
 
         site.upstream.configure { $0.rules = [] }
@@ -41,19 +42,19 @@ import Testing
         try await site.upstream.waitFor { $0.held == 1 }
         daemon.signal(SIGTERM)
         let ended = try await daemon.end()
-        shown.add("rosterd", ended)
+        shown.add("rosterd", outcome: ended)
         let told = try await events.end()
         #expect(told.output.contains("token.failed") && told.output.contains("page.retried"))
         #expect(ended.error.utf8.count > 10_000, "the log is at trace")
-        shown.add("events", told)
+        shown.add("events", outcome: told)
       }
       shown.addFiles(of: site, "after its end")
-      try search(shown, for: site, key)
+      try search(shown, for: site, key: key)
     }
   }
 
   /// Runs one sync with a new session that causes the failure.
-  private func provoke(_ failure: Failing, _ site: Site, _ shown: inout Shown) async throws {
+  private func provoke(_ failure: Failing, in site: Site, shown: inout Shown) async throws {
     site.upstream.configure { $0.rules = [] }
     let started = site.upstream.newSession()
     try site.write(started.files)
@@ -69,10 +70,13 @@ import Testing
     #expect(failure.succeeds || outcome.exit != 0, "\(failure.name)")
     let after = site.upstream.counts
     #expect(after.pageRequests.count > before.pageRequests.count, "\(failure.name)")
-    shown.add(failure.name, outcome)
+    shown.add(failure.name, outcome: outcome)
     shown.add(
-      "status after \(failure.name)", try await StatusClient(socket: site.socket).send("GET", "/v1/status").body)
-    shown.add("metrics after \(failure.name)", try await StatusClient(socket: site.socket).send("GET", "/metrics").body)
+      "status after \(failure.name)",
+      bytes: try await StatusClient(socket: site.socket).send("GET", target: "/v1/status").body)
+    shown.add(
+      "metrics after \(failure.name)",
+      bytes: try await StatusClient(socket: site.socket).send("GET", target: "/metrics").body)
   }
 
   @Test(
@@ -108,7 +112,7 @@ import Testing
         for command in ["run", "check", "sync"] {
           let outcome = try await bare.rosterd(command, "--config", file)
           #expect(outcome.exit == 78, "\(text)")
-          shown.add("\(command) with \(text.prefix(30))", outcome)
+          shown.add("\(command) with \(text.prefix(30))", outcome: outcome)
         }
       }
       for (name, value) in [
@@ -117,12 +121,12 @@ import Testing
         ("ROSTERD_UPSTREAM_PROXY", "http://user:\(key)@example"), ("ROSTERD_AUTH_SEND", key),
         ("ROSTERD_AUTH_REFRESH_TOKEN", key),
       ] {
-        shown.add(name, try await site.rosterd("check", with: [name: value]))
+        shown.add(name, outcome: try await site.rosterd("check", with: [name: value]))
       }
       try write(good)
       let check = try await site.rosterd("check", "--config", file)
       #expect(check.exit == 0 && check.output.contains("X-Api-Key"))
-      shown.add("check", check)
+      shown.add("check", outcome: check)
       try await site.withDaemon(["run", "--config", file]) { daemon, notify in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         for text in bad where !text.contains("base_url") {
@@ -130,8 +134,8 @@ import Testing
           daemon.signal(SIGHUP)
           try #require(await notify.first { $0.contains("RELOADING=1") } != nil)
           let told = try #require(await notify.first { $0.contains("READY=1") })
-          shown.add("STATUS", told)
-          shown.add("status", try await StatusClient(socket: site.socket).send("GET", "/v1/status").body)
+          shown.add("STATUS", text: told)
+          shown.add("status", bytes: try await StatusClient(socket: site.socket).send("GET", target: "/v1/status").body)
           #expect(try await site.status().config.lastError != nil, "\(text)")
         }
         var events: [UInt8] = []
@@ -141,9 +145,9 @@ import Testing
           if event.name == "config.refused" { refused += 1 }
           return refused < bad.count { !$0.contains("base_url") }
         }
-        shown.add("events", events)
+        shown.add("events", bytes: events)
         daemon.signal(SIGTERM)
-        shown.add("rosterd", try await daemon.end())
+        shown.add("rosterd", outcome: try await daemon.end())
       }
       shown.addFiles(of: site, "at last")
       for (place, bytes) in shown.places {
@@ -154,7 +158,7 @@ import Testing
     }
   }
 
-  private func search(_ shown: Shown, for site: Site, _ key: String) throws {
+  private func search(_ shown: Shown, for site: Site, key: String) throws {
     let made = site.upstream.secrets.map { String($0.split(separator: "-").last ?? "") }
     let client = try #require(site.upstream.credentials.clientID)
     let needles = (made + [key, client]).flatMap { Needle.forms(of: $0) }
@@ -175,13 +179,13 @@ import Testing
 private struct Shown {
   private(set) var places: [(String, [UInt8])] = []
 
-  mutating func add(_ place: String, _ bytes: [UInt8]) { places.append((place, bytes)) }
+  mutating func add(_ place: String, bytes: [UInt8]) { places.append((place, bytes)) }
 
-  mutating func add(_ place: String, _ text: String) { add(place, Array(text.utf8)) }
+  mutating func add(_ place: String, text: String) { add(place, bytes: Array(text.utf8)) }
 
-  mutating func add(_ place: String, _ outcome: Program.Outcome) {
-    add("stdout of \(place)", outcome.output)
-    add("stderr of \(place)", outcome.error)
+  mutating func add(_ place: String, outcome: Program.Outcome) {
+    add("stdout of \(place)", text: outcome.output)
+    add("stderr of \(place)", text: outcome.error)
   }
 
   /// The files of the state folder except the token store, which contains tokens and only its owner may read.
@@ -190,7 +194,7 @@ private struct Shown {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     #expect(names.contains("roster.db") && names.contains("roster.db-wal") && names.contains("roster.db.pulled"))
     for name in names where !name.hasPrefix("token.json") {
-      add("\(name) \(when)", Array(FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data()))
+      add("\(name) \(when)", bytes: Array(FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data()))
     }
   }
 }
@@ -266,7 +270,7 @@ private struct Echo: Sendable {
     }
   }
 
-  func answer(_ status: Int, _ body: String) -> Fault { .answer(status: status, headers: headers, body: body) }
+  func answer(_ status: Int, body: String) -> Fault { .answer(status: status, headers: headers, body: body) }
 
   func redirect(_ status: Int, to location: String) -> Fault {
     .answer(status: status, headers: headers + [Request.Header("Location", location)], body: everything)
@@ -290,9 +294,9 @@ private struct Failing: Sendable {
           status: 200,
           body: #"{"info":{"count":9,"pages":3,"next":"http://a/?\#(echo.query)","prev":null},"results":[]}"#)
       },
-      Failing(name: "a list at \(match)", match: match) { $0.answer(200, #"["\#($0.everything)"]"#) },
+      Failing(name: "a list at \(match)", match: match) { $0.answer(200, body: #"["\#($0.everything)"]"#) },
       Failing(name: "a wrong type at \(match)", match: match) {
-        $0.answer(200, #"{"info":"\#($0.everything)","results":"\#($0.everything)"}"#)
+        $0.answer(200, body: #"{"info":"\#($0.everything)","results":"\#($0.everything)"}"#)
       },
     ]
   }
@@ -303,23 +307,24 @@ private struct Failing: Sendable {
       Failing(name: "an OAuth error", match: .anyToken) {
         $0.answer(
           400,
-          #"{"error":"\#($0.access)","error_description":"\#($0.everything)","error_uri":"http://a/?\#($0.query)"}"#)
+          body:
+            #"{"error":"\#($0.access)","error_description":"\#($0.everything)","error_uri":"http://a/?\#($0.query)"}"#)
       },
-      Failing(name: "incomplete", match: .anyToken) { $0.answer(200, #"{"token":"\#($0.everything)"}"#) },
+      Failing(name: "incomplete", match: .anyToken) { $0.answer(200, body: #"{"token":"\#($0.everything)"}"#) },
       Failing(name: "a token that no header may carry", match: .anyToken) {
-        $0.answer(200, #"{"access_token":"\#($0.everything)\n","refresh_token":"\#($0.access)"}"#)
+        $0.answer(200, body: #"{"access_token":"\#($0.everything)\n","refresh_token":"\#($0.access)"}"#)
       },
       Failing(name: "a token that is refused", match: .anyToken) {
-        $0.answer(200, #"{"access_token":"\#($0.access)","refresh_token":"\#($0.access)"}"#)
+        $0.answer(200, body: #"{"access_token":"\#($0.access)","refresh_token":"\#($0.access)"}"#)
       },
     ]
 
   private static func answers(_ match: Match, statuses: [Int]) -> [Failing] {
     statuses.map { status in
-      Failing(name: "\(status) at \(match)", match: match) { $0.answer(status, $0.everything) }
+      Failing(name: "\(status) at \(match)", match: match) { $0.answer(status, body: $0.everything) }
     } + [
-      Failing(name: "HTML at \(match)", match: match) { $0.answer(200, "<p>\($0.everything)") },
-      Failing(name: "broken JSON at \(match)", match: match) { $0.answer(200, #"{"\#($0.everything)"#) },
+      Failing(name: "HTML at \(match)", match: match) { $0.answer(200, body: "<p>\($0.everything)") },
+      Failing(name: "broken JSON at \(match)", match: match) { $0.answer(200, body: #"{"\#($0.everything)"#) },
     ]
   }
 

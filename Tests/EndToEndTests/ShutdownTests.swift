@@ -18,7 +18,8 @@ import Testing
   @Test(
     "P13.1, P13.5: SIGTERM cancels a sync in any phase, and the next one keeps its pages", arguments: Phase.allCases)
   func phase(phase: Phase) async throws {
-    try await withSite(.pages(12), ["ROSTERD_RETRY_BASE_DELAY": "1m", "ROSTERD_RETRY_MAX_DELAY": "1m"]) { site in
+    try await withSite(.pages(12), settings: ["ROSTERD_RETRY_BASE_DELAY": "1m", "ROSTERD_RETRY_MAX_DELAY": "1m"]) {
+      site in
       switch phase {
       case .discovering: site.upstream.hold(.page(1))
       case .pulling: site.upstream.hold(.page(9))
@@ -27,7 +28,7 @@ import Testing
       }
       try await site.withDaemon { daemon, _ in
         try await site.upstream.waitFor { $0.held == 1 || $0.pages(answered: 503) == 1 }
-        try await stop(daemon, SIGTERM)
+        try await stop(daemon, signal: SIGTERM)
       }
       #expect(try await site.rows("SELECT id, outcome, exit FROM syncs") == [["1", "cancelled", "1"]])
       site.upstream.release()
@@ -41,7 +42,7 @@ import Testing
     try await withSite(.pages(1)) { site in
       try await site.withDaemon { daemon, _ in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        try await stop(daemon, signal)
+        try await stop(daemon, signal: signal)
       }
     }
   }
@@ -49,7 +50,7 @@ import Testing
   @Test("P13.1: a signal after the socket answers and before READY stops the daemon", arguments: [SIGTERM, SIGINT])
   func atOnce(signal: Int32) async throws {
     try await withSite(.pages(1)) { site in
-      let daemon = try Program(try Program.built("rosterd"), ["run"], environment: site.settings)
+      let daemon = try Program(try Program.built("rosterd"), arguments: ["run"], environment: site.settings)
       await withCheckedContinuation { met in
         DispatchQueue(label: "socket").async {
           // Only a few milliseconds pass between the socket and READY, so this polls without a pause.
@@ -86,7 +87,7 @@ import Testing
       site.upstream.hold(.anyToken)
       try await site.withDaemon { daemon, _ in
         try await site.upstream.waitFor { $0.held == 1 }
-        let log = try await stop(daemon, SIGTERM)
+        let log = try await stop(daemon, signal: SIGTERM)
         #expect(log.contains("token"), "\(log)")
       }
     }
@@ -100,11 +101,12 @@ import Testing
       try await site.withDaemon { daemon, notify in
         try await site.upstream.waitFor { $0.held == 1 }
         let locked = try NotifySocket(path: "\(site.folder)/locked")
-        let other = try Program(python, ["-c", Self.lock, site.cache, "\(site.folder)/locked"], ended: locked.close)
+        let other = try Program(
+          python, arguments: ["-c", Self.lock, site.cache, "\(site.folder)/locked"], ended: locked.close)
         try #require(await locked.first { $0 == "locked" } != nil)
         site.upstream.release()
         #expect(await notify.first { $0.contains("STATUS=syncing: publishing") } != nil)
-        try await stop(daemon, SIGTERM)
+        try await stop(daemon, signal: SIGTERM)
         other.signal(SIGKILL)
         _ = try await other.end()
       }
@@ -118,12 +120,13 @@ import Testing
     "P13.1, P13.3: a name server that does not answer delays no stop, and the cache is closed",
     arguments: ["run", "sync"])
   func silentNames(command: String) async throws {
-    try await withFaults(.pages(1), ["ROSTERD_UPSTREAM_BASE_URL": "http://upstream.example"]) { site, faults in
+    try await withFaults(.pages(1), settings: ["ROSTERD_UPSTREAM_BASE_URL": "http://upstream.example"]) {
+      site, faults in
       let names = try faults.hangNames()
       let program = try Program(
-        try Program.built("rosterd"), [command], environment: site.settings, ended: names.close)
+        try Program.built("rosterd"), arguments: [command], environment: site.settings, ended: names.close)
       #expect(await names.first { $0 == "asked" } != nil)
-      try await stop(program, SIGTERM, exit: command == "run" ? 0 : 1)
+      try await stop(program, signal: SIGTERM, exit: command == "run" ? 0 : 1)
       try expectClosed(site)
       #expect(try await site.rows("SELECT outcome FROM syncs") == [["cancelled"]])
     }
@@ -139,10 +142,10 @@ import Testing
     if asksForToken { settings["ROSTERD_AUTH_FLOW"] = "authenticate_form" }
     let tokens = asksForToken ? Scenario.Tokens(flow: .authenticateForm, uses: [1]) : .init()
     // The second page gets an expired token.
-    try await withSite(.pages(3, tokens: tokens), settings) { site in
+    try await withSite(.pages(3, tokens: tokens), settings: settings) { site in
       let program = try site.start(command)
       while program.isRunning, !full.isAsked { await Task.yield() }
-      try await stop(program, SIGTERM, exit: command == "run" ? 0 : 1)
+      try await stop(program, signal: SIGTERM, exit: command == "run" ? 0 : 1)
       try expectClosed(site)
       #expect(try await site.rows("SELECT outcome FROM syncs") == [["cancelled"]])
     }
@@ -155,12 +158,12 @@ import Testing
     let fields = (1...250_000).map { "\"field\($0)\":0" }.joined(separator: ",")
     let body = "{\"info\":{\"count\":1,\"pages\":1},\"results\":[{\(fields)}]}"
     try await withSite(
-      .pages(1, rules: [.on(.anyPage, .answer(status: 200, body: body))]), ["ROSTERD_LOG_LEVEL": "debug"]
+      .pages(1, rules: [.on(.anyPage, .answer(status: 200, body: body))]), settings: ["ROSTERD_LOG_LEVEL": "debug"]
     ) { site in
       let program = try site.start(command)
       // Now the answer is being read.
       while program.isRunning, !program.complaints.contains("answered") { await Task.yield() }
-      try await stop(program, SIGTERM, exit: command == "run" ? 0 : 1)
+      try await stop(program, signal: SIGTERM, exit: command == "run" ? 0 : 1)
       try expectClosed(site)
     }
   }
@@ -183,7 +186,7 @@ import Testing
 
   /// Returns the log of the program.
   @discardableResult
-  private func stop(_ daemon: Program, _ signal: Int32, exit: Int32 = 0) async throws -> String {
+  private func stop(_ daemon: Program, signal: Int32, exit: Int32 = 0) async throws -> String {
     let start = ContinuousClock.now
     daemon.signal(signal)
     let outcome = try await daemon.end()

@@ -19,7 +19,7 @@ struct Site: Sendable {
   var tokenStore: String { "\(folder)/state/token.json" }
 
   init(
-    _ scenario: Scenario, _ settings: [String: String], upstreamTime: @escaping @Sendable () -> Date
+    _ scenario: Scenario, settings: [String: String], upstreamTime: @escaping @Sendable () -> Date
   ) async throws {
     var template = Array("\(FileManager.default.temporaryDirectory.path)/rosterd-XXXXXX".utf8CString)
     folder = String(cString: try #require(mkdtemp(&template)))
@@ -61,16 +61,17 @@ struct Site: Sendable {
   // MARK: Programs
 
   func rosterd(_ arguments: String..., with more: [String: String] = [:]) async throws -> Program.Outcome {
-    try await Program.run(try Program.built("rosterd"), arguments, environment: settings.merging(more) { $1 })
+    try await Program.run(
+      try Program.built("rosterd"), arguments: arguments, environment: settings.merging(more) { $1 })
   }
 
   func start(_ arguments: String...) throws -> Program {
-    try Program(try Program.built("rosterd"), arguments, environment: settings)
+    try Program(try Program.built("rosterd"), arguments: arguments, environment: settings)
   }
 
   func rosterctl(_ arguments: String...) async throws -> Program.Outcome {
     try await Program.run(
-      try Program.built("rosterctl"), arguments, environment: ["ROSTERD_STATUS_SOCKET": socket])
+      try Program.built("rosterctl"), arguments: arguments, environment: ["ROSTERD_STATUS_SOCKET": socket])
   }
 
   /// Runs one sync and returns its row.
@@ -82,26 +83,26 @@ struct Site: Sendable {
 
   /// Runs `body` after the daemon has reported READY. A daemon that still runs at the end of `body` is killed.
   func withDaemon(
-    _ arguments: [String] = ["run"], _ body: (Program, NotifySocket) async throws -> Void
+    _ arguments: [String] = ["run"], body: (Program, NotifySocket) async throws -> Void
   ) async throws {
     let path = "\(folder)/notify-\(UInt32.random(in: 0 ... .max))"
     let notify = try NotifySocket(path: path)
     defer { notify.close() }
     let daemon = try Program(
-      try Program.built(daemon), arguments, environment: settings.merging(["NOTIFY_SOCKET": path]) { $1 },
+      try Program.built(daemon), arguments: arguments, environment: settings.merging(["NOTIFY_SOCKET": path]) { $1 },
       ended: notify.close)
     try #require(await notify.first { $0.contains("READY=1") } != nil, "\(daemon.complaints)")
     try await body(daemon, notify)
   }
 
   func status() async throws -> DaemonStatus {
-    let answer = try await StatusClient(socket: socket).send("GET", "/v1/status")
+    let answer = try await StatusClient(socket: socket).send("GET", target: "/v1/status")
     return try JSONDecoder().decode(DaemonStatus.self, from: Data(answer.body))
   }
 
   func curl(_ target: String) async throws -> (body: String, status: String) {
     let arguments = ["-sS", "-w", "\n%{http_code}", "--unix-socket", socket, "http://localhost\(target)"]
-    let lines = try await Program.run(try Program.tool("curl"), arguments).output
+    let lines = try await Program.run(try Program.tool("curl"), arguments: arguments).output
       .split(separator: "\n", omittingEmptySubsequences: false)
     return (lines.dropLast().joined(separator: "\n"), String(lines.last ?? ""))
   }
@@ -114,7 +115,7 @@ struct Site: Sendable {
       "-readonly", "-list", "-separator", Self.unit, "-newline", Self.record, "-nullvalue", "NULL", path ?? cache,
       ".timeout 5000", sql,
     ]
-    let outcome = try await Program.run(try Program.tool("sqlite3"), arguments)
+    let outcome = try await Program.run(try Program.tool("sqlite3"), arguments: arguments)
     try #require(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
     return outcome.output.split(separator: Self.record).map {
       $0.split(separator: Self.unit, omittingEmptySubsequences: false).map(String.init)
@@ -162,10 +163,10 @@ extension Character {
 
 /// A site that is removed with all its processes when `body` returns.
 func withSite(
-  _ scenario: Scenario = Scenario(), _ settings: [String: String] = [:],
-  upstreamTime: @escaping @Sendable () -> Date = { Date() }, _ body: (Site) async throws -> Void
+  _ scenario: Scenario = Scenario(), settings: [String: String] = [:],
+  upstreamTime: @escaping @Sendable () -> Date = { Date() }, body: (Site) async throws -> Void
 ) async throws {
-  let site = try await Site(scenario, settings, upstreamTime: upstreamTime)
+  let site = try await Site(scenario, settings: settings, upstreamTime: upstreamTime)
   do { try await body(site) } catch {
     await site.remove()
     throw error

@@ -15,12 +15,12 @@ import Testing
     let version = Version(last: Self.versions)
     // Page 1 is requested once in each sync, so that each sync gets one version.
     let next = Rule.on(.page(1), .drift { characters in version.next().map { characters.mark($0) } ?? () })
-    try await withSite(.pages(Self.pages, rules: [next]), ["ROSTERD_SYNC_INTERVAL": "100ms"]) { site in
+    try await withSite(.pages(Self.pages, rules: [next]), settings: ["ROSTERD_SYNC_INTERVAL": "100ms"]) { site in
       let python = try Program.tool("python3")
       try await site.withDaemon { _, _ in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         let arguments = ["-c", Self.reader, site.cache, "v\(Self.versions)", "\(Self.pages * 20)"]
-        let outcome = try await Program.run(python, arguments, environment: ["PYTHONUTF8": "1"])
+        let outcome = try await Program.run(python, arguments: arguments, environment: ["PYTHONUTF8": "1"])
         #expect(outcome.exit == 0, "\(outcome.output)\(outcome.error)")
         // A reader that saw no change has tested nothing.
         #expect(Int(outcome.output.split(separator: "\n").last ?? "") ?? 0 > 10)

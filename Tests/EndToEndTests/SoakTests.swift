@@ -13,7 +13,7 @@ import Testing
   /// Syncs until all intended caches are full: the latest 1,024 events, SQLite's pages, malloc's arenas. That takes
   /// some 1,300 syncs, independent of the number of measured ones.
   private static let warmUp = rounds
-  private static let mostGrowth = 2 << 20
+  private static let maxGrowth = 2 << 20
   /// The request and the event stream by which a test detects a sync's end. The daemon may not have noticed yet that
   /// they are closed.
   private static let ownConnections = 2
@@ -28,18 +28,18 @@ import Testing
   func nothingIsLeft() async throws {
     let timeout = Sanitizer.isPresent ? "1s" : "200ms"
     let settings = ["ROSTERD_UPSTREAM_TIMEOUT": timeout, "ROSTERD_RETRY_MAX_RETRIES": "1"]
-    try await withSite(.pages(7), settings) { site in
+    try await withSite(.pages(7), settings: settings) { site in
       try await site.withDaemon { daemon, _ in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         try await fail(site, times: Self.warmUp)
-        let before = try await rest(site, daemon)
+        let before = try await rest(site, daemon: daemon)
         try await fail(site, times: Self.rounds)
-        let after = try await rest(site, daemon)
+        let after = try await rest(site, daemon: daemon)
         #expect(after.connections <= before.connections + Self.ownConnections)
         #expect(after.files == before.files)
         let grown = after.memory - before.memory
         #expect(
-          grown <= Self.mostGrowth || Sanitizer.isPresent, "\(before.memory) bytes before, \(after.memory) after")
+          grown <= Self.maxGrowth || Sanitizer.isPresent, "\(before.memory) bytes before, \(after.memory) after")
       }
     }
   }
@@ -58,7 +58,7 @@ import Testing
     let client = StatusClient(socket: site.socket)
     var ending: String?
     try await client.follow {
-      try await client.send("POST", "/v1/sync").status == 202
+      try await client.send("POST", target: "/v1/sync").status == 202
     } each: { event in
       ending = event.name
       return !Self.endings.contains(event.name)
@@ -70,7 +70,7 @@ import Testing
 
   /// Measures after every connection to upstream was closed and one request was sent on a new one.
   private func rest(
-    _ site: Site, _ daemon: Program
+    _ site: Site, daemon: Program
   ) async throws -> (connections: Int, files: [String: Int], memory: Int) {
     await site.upstream.disconnect()
     site.upstream.configure { $0.rules = [.on(.page(1), .status(400))] }

@@ -12,7 +12,7 @@ enum Stranger {
 
   /// The prefix that runs a command as another user. Skips the test if it is not run by root.
   static func prefix(user: uid_t = reader, group: gid_t = group) throws -> [String] {
-    guard geteuid() == 0 else { try skip("only root can be somebody else") }
+    guard geteuid() == 0 else { try skip("only root can become another user") }
     return [
       try Program.tool("setpriv"), "--reuid", "\(user)", "--regid", "\(group)", "--clear-groups", "--no-new-privs",
     ]
@@ -34,6 +34,6 @@ enum Stranger {
   /// file open for writing, programs started by other tests would inherit it, and the copy could not be executed
   /// (execve(2), ETXTBSY).
   static func copyRosterctl(to path: String) async throws {
-    #expect(try await Program.run(try Program.tool("cp"), [try Program.built("rosterctl"), path]).exit == 0)
+    #expect(try await Program.run(try Program.tool("cp"), arguments: [try Program.built("rosterctl"), path]).exit == 0)
   }
 }

@@ -38,7 +38,7 @@ import Testing
 
   @Test("P1.2: the number of pages in flight reaches concurrency and never exceeds it", arguments: [1, 3, 16])
   func concurrency(limit: Int) async throws {
-    try await withSite(.pages(33), ["ROSTERD_SYNC_CONCURRENCY": "\(limit)"]) { site in
+    try await withSite(.pages(33), settings: ["ROSTERD_SYNC_CONCURRENCY": "\(limit)"]) { site in
       site.upstream.hold(.pages(2...33))
       let sync = try site.start("sync")
       try await site.upstream.waitFor { $0.held == limit }
@@ -109,7 +109,7 @@ import Testing
       site.upstream.hold(.page(3))
       let script = "trap '' HUP; exec \"$0\" sync"
       let sync = try Program(
-        try Program.tool("sh"), ["-c", script, try Program.built("rosterd")], environment: site.settings)
+        try Program.tool("sh"), arguments: ["-c", script, try Program.built("rosterd")], environment: site.settings)
       try await site.upstream.waitFor { $0.held == 1 }
       sync.signal(SIGHUP)
       site.upstream.release()

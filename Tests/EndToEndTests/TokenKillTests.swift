@@ -24,7 +24,8 @@ import Testing
     let paths = ["-P", folder, "-P", "\(folder)/token.json.new"]
     let arguments = ["-f", "-qq", "-o", "/dev/null"] + paths + ["-e", "inject=\(step.rawValue)"]
     let killed = try await Program.run(
-      try Program.tool("strace"), arguments + [try Program.built("rosterd"), "sync"], environment: site.settings)
+      try Program.tool("strace"), arguments: arguments + [try Program.built("rosterd"), "sync"],
+      environment: site.settings)
     try #require(killed.exit != 0, "\(killed)")
     #expect(!site.upstream.counts.pageRequests.contains { $0.generation == 1 })
   }

@@ -13,7 +13,7 @@ import Testing
   func send(_ text: String) async throws {
     var tokens = Scenario.Tokens(flow: .oauth2Refresh, uses: [2])
     tokens.place = try #require(TokenPlace(text))
-    try await withSite(.pages(3, tokens: tokens), ["ROSTERD_LOG_LEVEL": "trace"]) { site in
+    try await withSite(.pages(3, tokens: tokens), settings: ["ROSTERD_LOG_LEVEL": "trace"]) { site in
       let first = try await site.sync()
       #expect(first.outcome == .published && first.refreshes == 1)
       site.upstream.update { $0.removeLast() }
@@ -72,17 +72,18 @@ import Testing
   @Test("F9.1, F9.2: SIGHUP applies auth.send, flow and proxy at once, also during a sync; a bad one changes nothing")
   func sendAndProxy() async throws {
     try await withSite(.pages(6, tokens: .init(flow: .static))) { site in
-      func token(_ send: String, _ more: String = "") -> String {
+      func token(_ send: String, more: String = "") -> String {
         "[auth]\nflow = \"static\"\nsend = \"\(send)\"\n[sync]\nconcurrency = 1\n[upstream]\n\(more)\n"
       }
       try await ForwardProxy.run { proxy in
         site.upstream.hold(.page(3))
         try await site.withFile(token("Authorization: Bearer {access_token}")) { daemon, notify in
           try await site.upstream.waitFor { $0.held == 1 }
-          site.upstream.configure { $0.tokens.place = TokenPlace(.parameter, "api_key") }
-          try await site.reload(token("api_key {access_token}"), daemon, notify)
+          site.upstream.configure { $0.tokens.place = TokenPlace(.parameter, name: "api_key") }
+          try await site.reload(token("api_key {access_token}"), daemon: daemon, notify: notify)
           #expect(try await site.status().config.lastError?.contains("auth.send") == true)
-          try await site.reload(token("?api_key={access_token}", "proxy = \"\(proxy.url)\""), daemon, notify)
+          try await site.reload(
+            token("?api_key={access_token}", more: "proxy = \"\(proxy.url)\""), daemon: daemon, notify: notify)
           #expect(try await site.status().config.lastError == nil)
           site.upstream.release()
           #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
@@ -92,11 +93,11 @@ import Testing
           #expect(proxy.requests.count == 3 && seen.count == 6)
 
           let basic = "[auth]\nflow = \"basic\"\n[upstream]\nproxy = \"none\"\n"
-          try await site.reload(basic, daemon, notify)
+          try await site.reload(basic, daemon: daemon, notify: notify)
           #expect(try await site.status().config.lastError?.contains("username") == true)
           site.upstream.configure { $0.tokens.flow = .basic }
           try site.write(site.upstream.newSession().files)
-          try await site.reload(basic, daemon, notify)
+          try await site.reload(basic, daemon: daemon, notify: notify)
           #expect(try await site.rosterctl("sync", "--wait").exit == 0)
           #expect(try await site.status().token.flow == "basic" && proxy.requests.count == 3)
         }

@@ -15,12 +15,12 @@ import Testing
     for seed in 1...orders {
       var dice = SeededDice(seed: UInt64(requests * 1000 + seed))
       let scenario = Scenario.pages(requests + 3, tokens: .init(flow: .authenticateForm, uses: [1]))
-      try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "\(requests)"]) { site in
+      try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "\(requests)"]) { site in
         let sync = try site.start("sync", "--json")
-        try await meetDeadToken(requests, site.upstream, &dice)
+        try await meetDeadToken(requests, upstream: site.upstream, using: &dice)
         let outcome = try await sync.end()
         #expect(outcome.exit == 0, "seed \(seed): \(outcome.error)")
-        expectOneRefresh(of: requests, site.upstream.counts, seed)
+        expectOneRefresh(of: requests, site.upstream.counts, seed: seed)
         let report = try JSONDecoder().decode(SyncRecord.self, from: Data(outcome.output.utf8))
         #expect(report.refreshes == 1 && report.outcome == .published)
       }
@@ -29,7 +29,7 @@ import Testing
 
   /// All requests are refused at once. Some are answered before the refresh, the others only after it, in a random
   /// order.
-  private func meetDeadToken(_ requests: Int, _ upstream: Simulator, _ dice: inout SeededDice) async throws {
+  private func meetDeadToken(_ requests: Int, upstream: Simulator, using dice: inout SeededDice) async throws {
     upstream.hold(.status(401))
     upstream.hold(.anyToken)
     let met = try await upstream.waitFor { $0.held == requests }
@@ -50,7 +50,7 @@ import Testing
     upstream.release()
   }
 
-  private func expectOneRefresh(of requests: Int, _ counts: Counts, _ seed: Int) {
+  private func expectOneRefresh(of requests: Int, _ counts: Counts, seed: Int) {
     #expect(counts.tokenRequests.count == 1 && counts.tokensGranted == 1, "seed \(seed)")
     #expect(counts.reuses == 0 && counts.peakTokensInFlight == 1, "seed \(seed)")
     #expect(counts.pages(answered: 401) == requests, "seed \(seed)")
@@ -61,7 +61,7 @@ import Testing
   func manyGenerations() async throws {
     // A fresh token must be valid for the requests that waited for it (T3).
     let scenario = Scenario.pages(42, tokens: .init(flow: .bearerRefresh, uses: [5, 8, 9, 10]))
-    try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "2"]) { site in
+    try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "2"]) { site in
       let report = try await site.sync()
       let counts = site.upstream.counts
       #expect(report.refreshes == 4 && counts.tokenRequests.count == 4)
@@ -78,7 +78,7 @@ import Testing
     // Reads the file when a request has arrived, before the simulator continues.
     let look = Rule.on(.anyPage, .drift { _ in disk.look() })
     let scenario = Scenario.pages(20, tokens: .init(flow: flow, uses: [3, 8]), rules: [look])
-    try await withSite(scenario, ["ROSTERD_SYNC_CONCURRENCY": "2"]) { site in
+    try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "2"]) { site in
       disk.path.withLock { $0 = site.tokenStore }
       let report = try await site.sync()
       #expect(report.refreshes == 2 && site.upstream.counts.reuses == 0)
@@ -134,7 +134,7 @@ import Testing
   @Test("T9.1, T9.2: no secret is in the log, the output, the status or the cache")
   func secrets() async throws {
     try await withSite(
-      .pages(5, tokens: .init(flow: .oauth2Refresh, uses: [2])), ["ROSTERD_LOG_LEVEL": "trace"]
+      .pages(5, tokens: .init(flow: .oauth2Refresh, uses: [2])), settings: ["ROSTERD_LOG_LEVEL": "trace"]
     ) { site in
       try await site.withDaemon { daemon, _ in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)

@@ -27,7 +27,9 @@ import Testing
     if noColour { environment["NO_COLOR"] = "1" }
     let outcome = try await Program.run(
       try Program.tool("python3"),
-      ["-c", Self.script, try Program.built("rosterd"), try Program.built("rosterctl"), terminal ? "\(columns)" : "0"],
+      arguments: [
+        "-c", Self.script, try Program.built("rosterd"), try Program.built("rosterctl"), terminal ? "\(columns)" : "0",
+      ],
       environment: environment)
     try #require(outcome.exit == 0, "\(outcome.error)")
     return try JSONDecoder().decode(Seen.self, from: Data(outcome.output.utf8))
@@ -72,7 +74,7 @@ import Testing
   @Test("rosterctl watch without a daemon at the start ends with 3")
   func absent() async throws {
     let outcome = try await Program.run(
-      try Program.built("rosterctl"), ["watch", "--socket", "/nonexistent/status.sock"])
+      try Program.built("rosterctl"), arguments: ["watch", "--socket", "/nonexistent/status.sock"])
     #expect(outcome.exit == 3 && outcome.output.isEmpty && outcome.error.contains("no daemon answers"))
   }
 
@@ -113,7 +115,8 @@ import Testing
       var environment = ["PATH": site.settings["PATH"] ?? "", "ROSTERD_STATUS_SOCKET": site.socket]
       environment["TERM"] = terminal
       let outcome = try await Program.run(
-        try Program.tool("python3"), ["-c", Self.presses, try Program.built("rosterctl")], environment: environment)
+        try Program.tool("python3"), arguments: ["-c", Self.presses, try Program.built("rosterctl")],
+        environment: environment)
       try #require(outcome.exit == 0, "\(outcome.error)")
       seen = try JSONDecoder().decode(Pressed.self, from: Data(outcome.output.utf8))
     }

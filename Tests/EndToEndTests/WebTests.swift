@@ -47,7 +47,7 @@ import Testing
         try Data(browser.utf8).write(to: URL(filePath: script))
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
         let outcome = try await Program.run(
-          try Program.built("rosterctl"), ["web", "--open", "--socket", site.socket],
+          try Program.built("rosterctl"), arguments: ["web", "--open", "--socket", site.socket],
           environment: ["PATH": site.folder + ":/usr/bin:/bin", "TMPDIR": site.folder])
         #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
         let address = try #require(outcome.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/\?token=[0-9a-f]{32}\n/))
@@ -75,8 +75,8 @@ import Testing
   @Test("rosterctl web is 3 without a daemon, and 64 with a port out of range")
   func refused() async throws {
     let program = try Program.built("rosterctl")
-    let alone = try await Program.run(program, ["web", "--socket", "/nowhere/status.sock"])
+    let alone = try await Program.run(program, arguments: ["web", "--socket", "/nowhere/status.sock"])
     #expect(alone.exit == 3 && alone.output.isEmpty && alone.error.contains("no daemon answers"))
-    #expect(try await Program.run(program, ["web", "--port", "65536"]).exit == 64)
+    #expect(try await Program.run(program, arguments: ["web", "--port", "65536"]).exit == 64)
   }
 }

@@ -47,7 +47,7 @@ import Testing
     try await withSite { site in
       for form in [[], ["--json"]] {
         let outcome = try await Program.run(
-          try Program.built("rosterctl"), [command, "--cache", site.cache] + form,
+          try Program.built("rosterctl"), arguments: [command, "--cache", site.cache] + form,
           environment: ["ROSTERD_STATUS_SOCKET": site.socket])
         #expect(outcome.exit == 3 && outcome.output.isEmpty && outcome.error.count { $0 == "\n" } == 1)
         #expect(outcome.error.contains("(\(site.socket)): no daemon answers"))
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("After SIGKILL of a sync no output says that it runs or that all is well; while it runs, the output says so")
+  @Test("After SIGKILL of a sync no output claims that it runs or that all is well; a running sync is shown")
   func killed() async throws {
     try await withSite(.pages(3)) { site in
       _ = try await site.sync()

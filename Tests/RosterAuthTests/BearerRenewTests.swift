@@ -10,14 +10,14 @@ import Testing
   private static let files = Credentials(accessToken: Secret("a0"))
 
   private func bench(_ files: Credentials = files, workspace: Workspace? = nil) async throws -> Bench {
-    let bench = try Bench(.bearerRenew, files, workspace: workspace)
+    let bench = try Bench(.bearerRenew, credentials: files, workspace: workspace)
     try await bench.keeper.syncBegins()
     return bench
   }
 
-  private func renew(_ bench: Bench, to access: String, _ fields: String = "") async throws -> Token? {
+  private func renew(_ bench: Bench, to access: String, fields: String = "") async throws -> Token? {
     let token = try #require(try await bench.keeper.current())
-    bench.endpoint.answer(200, #"{"accessToken":"\#(access)"\#(fields)}"#)
+    bench.endpoint.answer(200, body: #"{"accessToken":"\#(access)"\#(fields)}"#)
     return try await bench.keeper.rejected(token.generation).token
   }
 
@@ -47,7 +47,7 @@ import Testing
     let first = try #require(try await bench.keeper.current())
     let requests = bench.reject(first.generation, times: 8)
     await bench.events.wait(for: .tokenJoined, 7)
-    bench.endpoint.answer(200, #"{"accessToken":"a1"}"#)
+    bench.endpoint.answer(200, body: #"{"accessToken":"a1"}"#)
     for request in requests { #expect(try await request.value?.access == Secret("a1")) }
     #expect(bench.endpoint.requests.all.count == 1)
   }
@@ -71,28 +71,28 @@ import Testing
   func ends(status: Int, body: String) async throws {
     let bench = try await bench()
     let token = try #require(try await bench.keeper.current())
-    bench.endpoint.answer(status, body)
+    bench.endpoint.answer(status, body: body)
     let ended = await failure { try await bench.keeper.rejected(token.generation) }
     #expect(ended?.kind == .refused && ended?.hint?.contains("/access_token ") == true)
     #expect(status == 200 || ended?.cause.contains("upstream refuses the access token (401)") == true)
     #expect(await bench.keeper.drain())
-    let next = try Bench(.bearerRenew, Self.files, workspace: bench.workspace)
+    let next = try Bench(.bearerRenew, credentials: Self.files, workspace: bench.workspace)
     #expect(await failure { try await next.keeper.syncBegins() }?.kind == .refused)
     try await next.keeper.syncBegins(retrySession: true)
-    next.endpoint.answer(200, #"{"accessToken":"a1"}"#)
+    next.endpoint.answer(200, body: #"{"accessToken":"a1"}"#)
     #expect(try await next.keeper.current()?.access == Secret("a1"))
     #expect(authorizations(next) == ["Bearer a0"])
   }
 
   @Test("T2.1, T2.5: bearer_renew renews before the exp of a JWT, with the token that is still valid")
   func early() async throws {
-    let bench = try Bench(.bearerRenew, Self.files)
+    let bench = try Bench(.bearerRenew, credentials: Self.files)
     try await bench.keeper.syncBegins()
     let end = Int(bench.clock.now.timeIntervalSince1970) + 100
     let long = jwt(#"{"exp":\#(end)}"#)
     _ = try await renew(bench, to: long)
     bench.clock.advance(by: .seconds(60))
-    bench.endpoint.answer(200, #"{"accessToken":"a2"}"#)
+    bench.endpoint.answer(200, body: #"{"accessToken":"a2"}"#)
     let used = try await bench.keeper.current()
     #expect(used?.access == Secret(long))
     await bench.events.wait(for: .tokenRefreshed, 2)

@@ -20,16 +20,16 @@ struct ExchangeGrantTests {
   }
 
   private func request(_ settings: TokenSettings, refresh: String? = nil, access: String? = nil) throws -> Request {
-    var session = Session(settings, Self.files)
+    var session = Session(settings, credentials: Self.files)
     session.refreshToken = refresh.map { Secret($0) }
     session.renewedAccess = access.map { Secret($0) }
-    return try #require(Grant(settings, session)).request(
-      settings, Self.files, refreshToken: session.refreshToken, renewedAccess: session.renewedAccess)
+    return try #require(Grant(settings, session: session)).request(
+      settings, credentials: Self.files, refreshToken: session.refreshToken, renewedAccess: session.renewedAccess)
   }
 
   private func body(_ request: Request) -> String { String(decoding: request.body, as: UTF8.self) }
 
-  private func header(_ name: String, _ request: Request) -> String? {
+  private func header(_ name: String, request: Request) -> String? {
     request.headers.first { $0.name == name }?.value
   }
 
@@ -40,7 +40,7 @@ struct ExchangeGrantTests {
     #expect(login.method == .post && login.url == "https://auth.test/login")
     let refresh = try request(settings, refresh: "r")
     #expect(refresh.method == .post && refresh.url == "https://auth.test/token")
-    #expect(body(refresh) == #"{"refresh":"r"}"# && header("Content-Type", refresh) == "application/json")
+    #expect(body(refresh) == #"{"refresh":"r"}"# && header("Content-Type", request: refresh) == "application/json")
   }
 
   @Test("T13.2: placeholders are replaced once, as JSON or as a form, and a value is no template")
@@ -55,7 +55,7 @@ struct ExchangeGrantTests {
     }
     let sent = try request(form)
     #expect(body(sent) == "grant_type=password&user=id%2F%7Bpassword%7D&key=s%26t&days=7&keep=true")
-    #expect(header("Content-Type", sent) == "application/x-www-form-urlencoded")
+    #expect(header("Content-Type", request: sent) == "application/x-www-form-urlencoded")
   }
 
   @Test("T13.2: send is a header or a query parameter that no address shows, and {} sends no body")
@@ -65,8 +65,8 @@ struct ExchangeGrantTests {
       $0.refresh?.send = TokenExchange.Field("Authorization: Bearer {refresh_token}")
     }
     let header = try request(inHeader, refresh: "r")
-    #expect(header.body.isEmpty && self.header("Authorization", header) == "Bearer r")
-    #expect(self.header("Content-Type", header) == nil)
+    #expect(header.body.isEmpty && self.header("Authorization", request: header) == "Bearer r")
+    #expect(self.header("Content-Type", request: header) == nil)
     let inQuery = try settings { $0.refresh?.send = TokenExchange.Field("?key={client_secret}") }
     let query = try request(inQuery, refresh: "r")
     #expect(query.secret == Request.Parameter("key", "s&t") && !query.url.contains("key"))
@@ -88,10 +88,10 @@ struct ExchangeGrantTests {
   }
 
   private func read(
-    _ body: String, headers: [Request.Header] = [], _ change: (inout TokenExchange) -> Void
+    _ body: String, headers: [Request.Header] = [], change: (inout TokenExchange) -> Void
   ) throws -> GrantAnswer {
     let settings = try settings(change)
-    let grant = try #require(Grant(settings, Session(settings, Self.files)))
+    let grant = try #require(Grant(settings, session: Session(settings, credentials: Self.files)))
     return try grant.read(Response(status: 200, headers: headers, body: Array(body.utf8)), now: Self.now)
   }
 
@@ -131,18 +131,18 @@ struct ExchangeGrantTests {
 struct ExchangeKeeperTests {
   private static let files = Credentials(username: Secret("user"), password: Secret("hunter22"))
 
-  private func grant(_ bench: Bench, _ access: String, _ refresh: String? = nil) {
+  private func grant(_ bench: Bench, access: String, refresh: String? = nil) {
     let refresh = refresh.map { #","refresh":"\#($0)""# } ?? ""
-    bench.endpoint.answer(200, #"{"access":"\#(access)"\#(refresh)}"#)
+    bench.endpoint.answer(200, body: #"{"access":"\#(access)"\#(refresh)}"#)
   }
 
   private func addresses(_ bench: Bench) -> [String] { bench.endpoint.requests.all.map(\.url) }
 
   /// One that has logged in, with the token of that login.
   private func loggedIn() async throws -> (Bench, Token) {
-    let bench = try Bench(.exchange, Self.files)
+    let bench = try Bench(.exchange, credentials: Self.files)
     try await bench.keeper.syncBegins()
-    grant(bench, "a1", "r1")
+    grant(bench, access: "a1", refresh: "r1")
     let token = try #require(try await bench.keeper.current())
     await bench.keeper.accepted(token.generation)
     return (bench, token)
@@ -153,7 +153,7 @@ struct ExchangeKeeperTests {
     let (bench, token) = try await loggedIn()
     let requests = bench.reject(token.generation, times: 20)
     await bench.events.wait(for: .tokenRefused, 20)
-    grant(bench, "a2")
+    grant(bench, access: "a2")
     for request in requests { #expect(try await request.value?.access == Secret("a2")) }
     #expect(addresses(bench) == ["https://auth.test/login", "https://auth.test/token"])
     #expect(bench.stored?.refreshToken == "r1")
@@ -162,13 +162,13 @@ struct ExchangeKeeperTests {
   @Test("T13.4: one login follows a refused refresh, and one refused after it ends the session")
   func oneLogin() async throws {
     let (bench, token) = try await loggedIn()
-    bench.endpoint.answer(401, #"{"detail":"Token is invalid or expired"}"#)
-    grant(bench, "a2", "r2")
+    bench.endpoint.answer(401, body: #"{"detail":"Token is invalid or expired"}"#)
+    grant(bench, access: "a2", refresh: "r2")
     let fresh = try #require(try await bench.keeper.rejected(token.generation).token)
     #expect(fresh.access == Secret("a2") && bench.stored?.refreshToken == "r2")
     await bench.keeper.accepted(fresh.generation)
-    bench.endpoint.answer(200, #"{"detail":"nothing for you"}"#)
-    bench.endpoint.answer(401, #"{"detail":"No active account for user with hunter22"}"#)
+    bench.endpoint.answer(200, body: #"{"detail":"nothing for you"}"#)
+    bench.endpoint.answer(401, body: #"{"detail":"No active account for user with hunter22"}"#)
     let refusal = await failure { try await bench.keeper.rejected(fresh.generation) }
     #expect(refusal?.kind == .refused && refusal?.trouble == .session)
     #expect(refusal?.cause == "upstream refuses the login (401, No active account for *** with ***)")
@@ -184,13 +184,13 @@ struct ExchangeKeeperTests {
     arguments: ["<html>sign in</html>", "", "access=a"])
   func loginAfterNoJSON(answer: String) async throws {
     let (bench, token) = try await loggedIn()
-    bench.endpoint.answer(200, answer)
-    grant(bench, "a2", "r2")
+    bench.endpoint.answer(200, body: answer)
+    grant(bench, access: "a2", refresh: "r2")
     let fresh = try #require(try await bench.keeper.rejected(token.generation).token)
     #expect(fresh.access == Secret("a2") && bench.stored?.refreshToken == "r2")
     await bench.keeper.accepted(fresh.generation)
-    bench.endpoint.answer(200, answer)
-    bench.endpoint.answer(200, answer)
+    bench.endpoint.answer(200, body: answer)
+    bench.endpoint.answer(200, body: answer)
     let failure = await failure { try await bench.keeper.rejected(fresh.generation) }
     #expect(failure?.kind == .refused && failure?.trouble == .tokenMalformed)
     #expect(addresses(bench).suffix(2) == ["https://auth.test/token", "https://auth.test/login"])
@@ -199,9 +199,9 @@ struct ExchangeKeeperTests {
 
   @Test("T13.4, T6.8: without a login a refresh that is answered without JSON leaves the session")
   func noJSONWithoutLogin() async throws {
-    let bench = try Bench(.exchange, Credentials(refreshToken: Secret("r0"))) { $0.exchange?.login = nil }
+    let bench = try Bench(.exchange, credentials: Credentials(refreshToken: Secret("r0"))) { $0.exchange?.login = nil }
     try await bench.keeper.syncBegins()
-    bench.endpoint.answer(200, "<html>")
+    bench.endpoint.answer(200, body: "<html>")
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.trouble == .tokenMalformed && bench.status?.state != .unauthorized)
     #expect(bench.endpoint.requests.all.count == 1)
@@ -209,7 +209,7 @@ struct ExchangeKeeperTests {
 
   @Test("T13.4: without a login a refused refresh ends the session")
   func noLogin() async throws {
-    let bench = try Bench(.exchange, Credentials(refreshToken: Secret("r0"))) { $0.exchange?.login = nil }
+    let bench = try Bench(.exchange, credentials: Credentials(refreshToken: Secret("r0"))) { $0.exchange?.login = nil }
     try await bench.keeper.syncBegins()
     bench.endpoint.answer(400)
     let failure = await failure { try await bench.keeper.current() }
@@ -223,12 +223,12 @@ struct ExchangeKeeperTests {
     let text = try String(contentsOfFile: bench.settings.storePath, encoding: .utf8)
     #expect(!text.contains("hunter22") && !text.contains("user\""))
     #expect(bench.stored?.began.keys.sorted() == ["password", "username"])
-    let again = try Bench(.exchange, Self.files, workspace: bench.workspace)
+    let again = try Bench(.exchange, credentials: Self.files, workspace: bench.workspace)
     try await again.keeper.syncBegins()
     #expect(try await again.keeper.current()?.access == Secret("a1") && again.endpoint.requests.all.isEmpty)
     again.setCredentials(Credentials(username: Secret("user"), password: Secret("hunter23")))
     try await again.keeper.syncBegins()
-    grant(again, "a5", "r5")
+    grant(again, access: "a5", refresh: "r5")
     #expect(try await again.keeper.current()?.access == Secret("a5"))
     #expect(addresses(again) == ["https://auth.test/login"])
   }
@@ -236,11 +236,12 @@ struct ExchangeKeeperTests {
   @Test("T13.6: a change of a template or a place lifts an ended session, as another token_url does")
   func lifted() throws {
     let settings = TokenSettings.sample(.exchange)
-    var session = Session(settings, Self.files)
+    var session = Session(settings, credentials: Self.files)
     session.standing = .ended(
       .init(
-        at: Date(timeIntervalSince1970: 0), cause: "c", file: "password", tried: Session.tried(settings, Self.files)))
-    #expect(try Session.change(from: session, settings, Self.files) == .none)
+        at: Date(timeIntervalSince1970: 0), cause: "c", file: "password",
+        tried: Session.tried(settings, credentials: Self.files)))
+    #expect(try Session.change(from: session, settings, credentials: Self.files) == .none)
     let edits: [(inout TokenExchange) -> Void] = [
       { $0.login?.url += "/" }, { $0.refresh?.format = .form }, { $0.answer.refresh = nil },
       { $0.login?.send = TokenExchange.Field("X-App: 1") }, { $0.login?.body = .object([.init("u", .text("x"))]) },
@@ -250,7 +251,7 @@ struct ExchangeKeeperTests {
       var exchange = try #require(changed.exchange)
       edit(&exchange)
       changed.exchange = exchange
-      let change = try Session.change(from: session, changed, Self.files)
+      let change = try Session.change(from: session, changed, credentials: Self.files)
       #expect(change != .none)
     }
   }
@@ -258,13 +259,14 @@ struct ExchangeKeeperTests {
   @Test("F5.2: a missing file that a placeholder names is 78, and so is one that would forge a header")
   func missing() {
     let missing = #expect(throws: Failure.self) {
-      try Session.change(from: nil, TokenSettings.sample(.exchange), Credentials(username: Secret("u")))
+      try Session.change(from: nil, TokenSettings.sample(.exchange), credentials: Credentials(username: Secret("u")))
     }
     #expect(missing?.kind == .configuration && missing?.description.contains("password") == true)
     var settings = TokenSettings.sample(.exchange)
     settings.exchange?.login?.send = TokenExchange.Field("X-Pass: {password}")
     let forged = #expect(throws: Failure.self) {
-      try Session.change(from: nil, settings, Credentials(username: Secret("u"), password: Secret("a\r\nX: y")))
+      try Session.change(
+        from: nil, settings, credentials: Credentials(username: Secret("u"), password: Secret("a\r\nX: y")))
     }
     #expect(forged?.kind == .configuration)
   }
@@ -273,9 +275,9 @@ struct ExchangeKeeperTests {
   func tokenMissing() throws {
     var settings = TokenSettings.sample(.exchange)
     settings.exchange?.login = nil
-    let failure = #expect(throws: Failure.self) { try Session.change(from: nil, settings, Credentials()) }
+    let failure = #expect(throws: Failure.self) { try Session.change(from: nil, settings, credentials: Credentials()) }
     #expect(failure?.kind == .configuration && failure?.description.contains("refresh_token") == true)
-    let stored = Session(settings, Credentials(refreshToken: Secret("r")))
-    #expect(try Session.change(from: stored, settings, Credentials()) == .none)
+    let stored = Session(settings, credentials: Credentials(refreshToken: Secret("r")))
+    #expect(try Session.change(from: stored, settings, credentials: Credentials()) == .none)
   }
 }

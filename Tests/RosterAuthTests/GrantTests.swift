@@ -8,14 +8,15 @@ struct GrantTests {
   private static let client = Credentials(clientID: Secret("my:id"), clientSecret: Secret("s ecret%"))
 
   private func request(
-    _ flow: Flow, _ credentials: Credentials = Credentials(), refresh: String? = nil, scope: String = ""
+    _ flow: Flow, credentials: Credentials = Credentials(), refresh: String? = nil, scope: String = ""
   ) throws -> Request {
     var settings = TokenSettings.sample(flow)
     settings.scope = scope
-    return try #require(Grant(flow)).request(settings, credentials, refreshToken: refresh.map { Secret($0) })
+    return try #require(Grant(flow)).request(
+      settings, credentials: credentials, refreshToken: refresh.map { Secret($0) })
   }
 
-  private func header(_ name: String, _ request: Request) -> String? {
+  private func header(_ name: String, request: Request) -> String? {
     request.headers.first { $0.name == name }?.value
   }
 
@@ -26,46 +27,47 @@ struct GrantTests {
     let plain = try request(.oauth2Refresh, refresh: "a+b/c d")
     #expect(plain.method == .post && plain.url == "https://auth.test/token")
     #expect(body(plain) == "grant_type=refresh_token&refresh_token=a%2Bb%2Fc%20d")
-    #expect(header("Content-Type", plain) == "application/x-www-form-urlencoded")
-    #expect(header("Authorization", plain) == nil)
-    let full = try request(.oauth2Refresh, Self.client, refresh: "r", scope: "read all")
+    #expect(header("Content-Type", request: plain) == "application/x-www-form-urlencoded")
+    #expect(header("Authorization", request: plain) == nil)
+    let full = try request(.oauth2Refresh, credentials: Self.client, refresh: "r", scope: "read all")
     #expect(body(full) == "grant_type=refresh_token&refresh_token=r&scope=read%20all")
-    #expect(header("Authorization", full) == "Basic " + Data("my%3Aid:s%20ecret%25".utf8).base64EncodedString())
+    #expect(
+      header("Authorization", request: full) == "Basic " + Data("my%3Aid:s%20ecret%25".utf8).base64EncodedString())
   }
 
   @Test("oauth2_refresh names a client without a secret in the form (RFC 6749 §3.2.1)")
   func publicClient() throws {
-    let request = try request(.oauth2Refresh, Credentials(clientID: Secret("my:id")), refresh: "r")
+    let request = try request(.oauth2Refresh, credentials: Credentials(clientID: Secret("my:id")), refresh: "r")
     #expect(body(request) == "grant_type=refresh_token&refresh_token=r&client_id=my%3Aid")
-    #expect(header("Authorization", request) == nil)
+    #expect(header("Authorization", request: request) == nil)
   }
 
   @Test("oauth2_client_credentials sends RFC 6749 §4.4, or a refresh token first if upstream sent one")
   func clientCredentials() throws {
-    let granted = try request(.oauth2ClientCredentials, Self.client, scope: "x")
+    let granted = try request(.oauth2ClientCredentials, credentials: Self.client, scope: "x")
     #expect(body(granted) == "grant_type=client_credentials&scope=x")
-    #expect(header("Authorization", granted)?.hasPrefix("Basic ") == true)
-    let refreshed = try request(.oauth2ClientCredentials, Self.client, refresh: "r")
+    #expect(header("Authorization", request: granted)?.hasPrefix("Basic ") == true)
+    let refreshed = try request(.oauth2ClientCredentials, credentials: Self.client, refresh: "r")
     #expect(body(refreshed) == "grant_type=refresh_token&refresh_token=r")
   }
 
   @Test("authenticate_form sends refreshToken, and no client")
   func authenticateForm() throws {
-    let form = try request(.authenticateForm, Self.client, refresh: "é&=")
+    let form = try request(.authenticateForm, credentials: Self.client, refresh: "é&=")
     #expect(body(form) == "refreshToken=%C3%A9%26%3D")
-    #expect(header("Authorization", form) == nil)
+    #expect(header("Authorization", request: form) == nil)
   }
 
   @Test("bearer_refresh sends the refresh token as bearer, with an empty body")
   func bearerRefresh() throws {
     let bearer = try request(.bearerRefresh, refresh: "r")
-    #expect(bearer.body.isEmpty && header("Authorization", bearer) == "Bearer r")
+    #expect(bearer.body.isEmpty && header("Authorization", request: bearer) == "Bearer r")
   }
 
   @Test("bearer_renew sends the access token to be replaced, with an empty body")
   func bearerRenew() throws {
     let bearer = try request(.bearerRenew, refresh: "a0")
-    #expect(bearer.method == .post && bearer.body.isEmpty && header("Authorization", bearer) == "Bearer a0")
+    #expect(bearer.method == .post && bearer.body.isEmpty && header("Authorization", request: bearer) == "Bearer a0")
   }
 
   @Test("none, static and basic send no token request")
@@ -80,29 +82,29 @@ struct GrantAnswerTests {
   private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
   private func read(
-    _ flow: Flow, status: Int = 200, _ body: String, headers: [Request.Header] = []
+    _ flow: Flow, status: Int = 200, body: String, headers: [Request.Header] = []
   ) throws -> GrantAnswer {
     try #require(Grant(flow)).read(Response(status: status, headers: headers, body: Array(body.utf8)), now: Self.now)
   }
 
   private func refusal(
-    _ flow: Flow, status: Int = 200, _ body: String, headers: [Request.Header] = []
+    _ flow: Flow, status: Int = 200, body: String, headers: [Request.Header] = []
   ) throws -> GrantRefusal? {
-    #expect(throws: GrantRefusal.self) { try read(flow, status: status, body, headers: headers) }
+    #expect(throws: GrantRefusal.self) { try read(flow, status: status, body: body, headers: headers) }
   }
 
   @Test("The flows with both tokens required read both names")
   func both() throws {
-    let form = try read(.authenticateForm, #"{"token":"a","refreshToken":"r"}"#)
+    let form = try read(.authenticateForm, body: #"{"token":"a","refreshToken":"r"}"#)
     #expect(form.issued.access == Secret("a") && form.refreshToken == Secret("r"))
-    let bearer = try read(.bearerRefresh, #"{"accessToken":"a","refreshToken":"r"}"#)
+    let bearer = try read(.bearerRefresh, body: #"{"accessToken":"a","refreshToken":"r"}"#)
     #expect(bearer.issued.access == Secret("a") && bearer.refreshToken == Secret("r"))
-    #expect(try read(.oauth2Refresh, #"{"access_token":"a"}"#).refreshToken == nil)
+    #expect(try read(.oauth2Refresh, body: #"{"access_token":"a"}"#).refreshToken == nil)
   }
 
   @Test("bearer_renew sends the token that arrived last when it asks for the next one")
   func renewed() throws {
-    let answer = try read(.bearerRenew, #"{"accessToken":"a1","refreshToken":"r"}"#)
+    let answer = try read(.bearerRenew, body: #"{"accessToken":"a1","refreshToken":"r"}"#)
     #expect(answer.issued.access == Secret("a1") && answer.refreshToken == Secret("a1"))
   }
 
@@ -118,7 +120,7 @@ struct GrantAnswerTests {
       (.bearerRenew, #"{"refreshToken":"a"}"#, "accessToken"), (.bearerRenew, #"{"accessToken":""}"#, "accessToken"),
     ])
   func incomplete(flow: Flow, body: String, field: String) throws {
-    let refusal = try refusal(flow, body)
+    let refusal = try refusal(flow, body: body)
     guard case .incomplete(field, _)? = refusal else {
       Issue.record("\(String(describing: refusal))")
       return
@@ -127,28 +129,28 @@ struct GrantAnswerTests {
 
   @Test("T6.8, T6.11: a 2xx answer that is not JSON is malformed", arguments: ["", "<html>", #"{"access_token":"a""#])
   func malformed(body: String) throws {
-    #expect(try refusal(.oauth2Refresh, body) == .malformed)
+    #expect(try refusal(.oauth2Refresh, body: body) == .malformed)
   }
 
   @Test("T5.1, T6.1, T6.8: every status of a token answer is refused, passing or other")
   func statuses() throws {
     for status in [400, 401, 403] {
-      #expect(try refusal(.oauth2Refresh, status: status, "") == .refused(status: status, said: nil))
+      #expect(try refusal(.oauth2Refresh, status: status, body: "") == .refused(status: status, said: nil))
     }
     for status in [408, 429, 500, 501, 503, 599] {
-      #expect(try refusal(.oauth2Refresh, status: status, "") == .passing(.status(status), retryAfter: nil))
+      #expect(try refusal(.oauth2Refresh, status: status, body: "") == .passing(.status(status), retryAfter: nil))
     }
     for status in [302, 307, 402, 404, 410, 422] {
-      #expect(try refusal(.oauth2Refresh, status: status, "") == .other(status: status, said: nil))
+      #expect(try refusal(.oauth2Refresh, status: status, body: "") == .other(status: status, said: nil))
     }
   }
 
   @Test("P11.7, T5.1: Retry-After of a token answer is seconds, or a date relative to the answer's own Date")
   func retryAfter() throws {
-    let seconds = try refusal(.oauth2Refresh, status: 429, "", headers: [.init("retry-after", "7")])
+    let seconds = try refusal(.oauth2Refresh, status: 429, body: "", headers: [.init("retry-after", "7")])
     #expect(seconds == .passing(.status(429), retryAfter: .seconds(7)))
     let date = try refusal(
-      .oauth2Refresh, status: 503, "",
+      .oauth2Refresh, status: 503, body: "",
       headers: [
         .init("Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT"), .init("Date", "Sun, 06 Nov 1994 08:49:37 GMT"),
       ])
@@ -159,7 +161,7 @@ struct GrantAnswerTests {
   func expiry() throws {
     func expiry(_ body: String, date: String? = nil) throws -> Double? {
       let headers = date.map { [Request.Header("Date", $0)] } ?? []
-      return try read(.oauth2Refresh, body, headers: headers).issued.expiresAt?.timeIntervalSince(Self.now)
+      return try read(.oauth2Refresh, body: body, headers: headers).issued.expiresAt?.timeIntervalSince(Self.now)
     }
     // 784111777 is Sun, 06 Nov 1994 08:49:37 GMT.
     let token = jwt(#"{"exp":784111837}"#)
@@ -180,7 +182,7 @@ struct GrantAnswerTests {
   func bornExpired() throws {
     let old = jwt(#"{"exp":1600000000}"#)
     for more in ["", #","expires_in":0"#, #","expires_in":-5"#] {
-      let issued = try read(.oauth2Refresh, #"{"access_token":"\#(old)"\#(more)}"#).issued
+      let issued = try read(.oauth2Refresh, body: #"{"access_token":"\#(old)"\#(more)}"#).issued
       #expect(issued.expiresAt == Self.now && Token(generation: 1, issued: issued).isBornExpired)
     }
   }

@@ -18,7 +18,7 @@ struct LoginTests {
   private func login(_ files: Credentials = files) -> Login {
     var settings = TokenSettings.sample(.oauth2Refresh)
     settings.scope = "read all"
-    return Login(settings, files, send: endpoint.send, clock: clock.wallClock)
+    return Login(settings, credentials: files, send: endpoint.send, clock: clock.wallClock)
   }
 
   private func body(_ request: Request?) -> String { request.map { String(decoding: $0.body, as: UTF8.self) } ?? "" }
@@ -39,12 +39,12 @@ struct LoginTests {
   @Test("T11.2: the client authenticates by HTTP Basic if it has a secret, otherwise its id is in the form")
   func client() async throws {
     let request = AuthorizationRequest(redirect: "http://127.0.0.1:7/", state: "st", verifier: "v")
-    endpoint.answer(200, #"{"access_token":"a","refresh_token":"r1"}"#)
+    endpoint.answer(200, body: #"{"access_token":"a","refresh_token":"r1"}"#)
     #expect(try await login().refreshToken(code: Secret("c"), request) == Secret("r1"))
     let form = "grant_type=authorization_code&code=c&redirect_uri=http%3A%2F%2F127.0.0.1%3A7%2F&code_verifier=v"
     #expect(body(endpoint.requests.all.last) == form)
     #expect(endpoint.requests.all.last?.headers.contains { $0.value.hasPrefix("Basic ") } == true)
-    endpoint.answer(200, #"{"access_token":"a","refresh_token":"r1"}"#)
+    endpoint.answer(200, body: #"{"access_token":"a","refresh_token":"r1"}"#)
     _ = try await login(Credentials(clientID: Secret("my id"))).refreshToken(code: Secret("c"), request)
     #expect(body(endpoint.requests.all.last) == form + "&client_id=my%20id")
     #expect(endpoint.requests.all.last?.headers.contains { $0.name == "Authorization" } == false)
@@ -63,7 +63,7 @@ struct LoginTests {
       (503, "", .unreachable, "upstream answered 503"),
     ])
   func refusals(status: Int, answer: String, kind: Failure.Kind, cause: String) async {
-    endpoint.answer(status, answer)
+    endpoint.answer(status, body: answer)
     let request = AuthorizationRequest(redirect: "http://127.0.0.1:7/")
     let failure = await failure { try await login().refreshToken(code: Secret("the-code-0123456"), request) }
     #expect(failure?.kind == kind && failure?.cause == cause, "\(String(describing: failure))")
@@ -72,14 +72,14 @@ struct LoginTests {
 
   @Test("T12.1: it polls at upstream's interval, 5 s slower after slow_down, until the token is there")
   func device() async throws {
-    endpoint.answer(200, Self.device)
+    endpoint.answer(200, body: Self.device)
     let login = login()
     let device = try await login.deviceCode(at: "https://auth.test/device")
     #expect(device.userCode == "AB-CD" && device.address == "https://auth.test/d")
     #expect(body(endpoint.requests.all.last) == "client_id=my%20id&scope=read%20all")
     let token = Task { try await login.refreshToken(device) }
     for (error, pause) in [("authorization_pending", 5), ("slow_down", 5), ("authorization_pending", 10)] {
-      endpoint.answer(400, #"{"error":"\#(error)"}"#)
+      endpoint.answer(400, body: #"{"error":"\#(error)"}"#)
       await clock.sleepers(1)
       #expect(clock.pending == [.seconds(pause)])
       clock.advance(by: .seconds(pause))
@@ -94,12 +94,12 @@ struct LoginTests {
   @Test("L5.3, T12.1: a code that expires is 1, and a denied one 77")
   func expiry() async throws {
     for (error, kind) in [("expired_token", Failure.Kind.cancelled), ("access_denied", .refused)] {
-      endpoint.answer(200, Self.device)
+      endpoint.answer(200, body: Self.device)
       let login = login()
       let device = try await login.deviceCode(at: "https://auth.test/device")
       let token = Task { try await login.refreshToken(device) }
       await clock.sleepers(1)
-      endpoint.answer(400, #"{"error":"\#(error)"}"#)
+      endpoint.answer(400, body: #"{"error":"\#(error)"}"#)
       clock.advance(by: .seconds(5))
       let failure = await failure { try await token.value }
       #expect(failure?.kind == kind)
@@ -113,9 +113,9 @@ struct LoginTests {
     #expect(failure.hint == "run rosterd login again")
   }
 
-  @Test("T12.1: an address that is no web address is no device code")
+  @Test("T12.1: a device code needs a web address")
   func foreignAddress() async {
-    endpoint.answer(200, Self.device.replacing("https://auth.test/d", with: "javascript:alert"))
+    endpoint.answer(200, body: Self.device.replacing("https://auth.test/d", with: "javascript:alert"))
     let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
     #expect(failure?.kind == .refused)
   }

@@ -70,9 +70,9 @@ struct ServerStatementFailureTests {
       (422, #"{"message":"Not enough segments"}"#, "upstream answered 422, Not enough segments"),
     ])
   func failures(status: Int, body: String, cause: String) async throws {
-    let bench = try Bench(.oauth2Refresh, Credentials(refreshToken: Secret("r0-secret-r0")))
+    let bench = try Bench(.oauth2Refresh, credentials: Credentials(refreshToken: Secret("r0-secret-r0")))
     try await bench.keeper.syncBegins()
-    bench.endpoint.answer(status, body)
+    bench.endpoint.answer(status, body: body)
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.cause == cause)
     #expect(bench.status?.lastError?.contains(cause) == true)

@@ -12,16 +12,18 @@ struct SessionTests {
   private func change(
     settings: TokenSettings? = nil, ended: Bool = false, _ edit: (inout Credentials) -> Void = { _ in }
   ) throws -> Session.Change {
-    var session = Session(self.settings, files)
+    var session = Session(self.settings, credentials: files)
     session.standing = .token(IssuedToken(access: Secret("a1")))
     session.refreshToken = Secret("r1")
     if ended {
       session.standing = .ended(
-        .init(at: Date(timeIntervalSince1970: 0), cause: "c", file: "f", tried: Session.tried(self.settings, files)))
+        .init(
+          at: Date(timeIntervalSince1970: 0), cause: "c", file: "f",
+          tried: Session.tried(self.settings, credentials: files)))
     }
     var now = files
     edit(&now)
-    return try Session.change(from: session, settings ?? self.settings, now)
+    return try Session.change(from: session, settings ?? self.settings, credentials: now)
   }
 
   private func begins(_ change: Session.Change, with refreshToken: String) -> Bool {
@@ -97,18 +99,18 @@ struct SessionTests {
     ])
   func missing(flow: Flow, file: String) {
     let failure = #expect(throws: Failure.self) {
-      try Session.change(from: nil, TokenSettings.sample(flow), Credentials())
+      try Session.change(from: nil, TokenSettings.sample(flow), credentials: Credentials())
     }
     #expect(failure?.kind == .configuration)
     #expect(failure?.description.contains("/etc/rosterd/credentials/\(file)") == true)
-    // What check looks for (L7.1).
+    // `rosterd check` looks for the same file (L7.1).
     #expect(TokenSettings.sample(flow).neededCredentials.first == file)
   }
 
   @Test("A credential that would forge a header is 78")
   func unsendable() {
     let failure = #expect(throws: Failure.self) {
-      try Session.change(from: nil, .sample(.static), Credentials(accessToken: Secret("a\nb")))
+      try Session.change(from: nil, .sample(.static), credentials: Credentials(accessToken: Secret("a\nb")))
     }
     #expect(failure?.kind == .configuration)
   }
@@ -116,15 +118,15 @@ struct SessionTests {
   @Test("basic encodes user and password as in RFC 7617; without a password it is empty")
   func basic() {
     let settings = TokenSettings.sample(.basic)
-    func token(_ user: String, _ password: String?) -> String? {
+    func token(_ user: String, password: String?) -> String? {
       let files = Credentials(accessToken: Secret("a"), username: Secret(user), password: password.map { Secret($0) })
-      return Session(settings, files).access?.access.reveal()
+      return Session(settings, credentials: files).access?.access.reveal()
     }
     // RFC 7617 §2 and §2.1.
-    #expect(token("Aladdin", "open sesame") == "QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
-    #expect(token("test", "123£") == "dGVzdDoxMjPCow==")
-    #expect(token("sk_key", nil) == Data("sk_key:".utf8).base64EncodedString())
-    #expect(settings.place == TokenPlace(.header, "Authorization", before: "Basic "))
+    #expect(token("Aladdin", password: "open sesame") == "QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+    #expect(token("test", password: "123£") == "dGVzdDoxMjPCow==")
+    #expect(token("sk_key", password: nil) == Data("sk_key:".utf8).base64EncodedString())
+    #expect(settings.place == TokenPlace(.header, name: "Authorization", before: "Basic "))
   }
 
   @Test(
@@ -135,7 +137,7 @@ struct SessionTests {
   func unfitForBasic(user: String, password: String, file: String) {
     let failure = #expect(throws: Failure.self) {
       try Session.change(
-        from: nil, .sample(.basic), Credentials(username: Secret(user), password: Secret(password)))
+        from: nil, .sample(.basic), credentials: Credentials(username: Secret(user), password: Secret(password)))
     }
     #expect(failure?.kind == .configuration && failure?.subject == "/etc/rosterd/credentials/\(file)")
   }
@@ -147,7 +149,9 @@ struct SessionTests {
     func begins(_ edit: (inout Credentials) -> Void) throws -> Bool {
       var now = files
       edit(&now)
-      if case .begin = try Session.change(from: Session(settings, files), settings, now) { return true }
+      if case .begin = try Session.change(from: Session(settings, credentials: files), settings, credentials: now) {
+        return true
+      }
       return false
     }
     #expect(try begins { $0.password = Secret("q") })
@@ -161,13 +165,15 @@ struct SessionTests {
   func renew() throws {
     let settings = TokenSettings.sample(.bearerRenew)
     let files = Credentials(refreshToken: Secret("r"), accessToken: Secret("a0"))
-    var session = Session(settings, files)
+    var session = Session(settings, credentials: files)
     #expect(session.access?.access == Secret("a0") && session.refreshToken == Secret("a0"))
     session.standing = .token(IssuedToken(access: Secret("a1")))
     session.refreshToken = Secret("a1")
-    #expect(try Session.change(from: session, settings, Credentials()) == .none)
-    #expect(try Session.change(from: session, settings, Credentials(refreshToken: Secret("new"))) == .none)
-    guard case .begin(let next) = try Session.change(from: session, settings, .init(accessToken: Secret("b0"))) else {
+    #expect(try Session.change(from: session, settings, credentials: Credentials()) == .none)
+    #expect(try Session.change(from: session, settings, credentials: Credentials(refreshToken: Secret("new"))) == .none)
+    guard
+      case .begin(let next) = try Session.change(from: session, settings, credentials: .init(accessToken: Secret("b0")))
+    else {
       Issue.record("kept")
       return
     }
@@ -176,7 +182,7 @@ struct SessionTests {
 
   @Test("T9.2, T10.3: the stored digests do not contain the credentials")
   func digests() {
-    let session = Session(settings, Credentials(refreshToken: Secret("hunter2")))
+    let session = Session(settings, credentials: Credentials(refreshToken: Secret("hunter2")))
     #expect(session.began == ["refresh_token": "f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7"])
   }
 }

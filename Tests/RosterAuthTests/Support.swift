@@ -7,7 +7,7 @@ import Synchronization
 
 @testable import RosterAuth
 
-/// Tells what was recorded, and waits for it: a test is woken by what it waits for.
+/// Records values and waits for them, so that a test resumes with the value that it needs.
 final class Recorder<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
@@ -88,7 +88,7 @@ final class TokenEndpoint: Sendable {
     open?.resume(with: result)
   }
 
-  func answer(_ status: Int, _ body: String = "", headers: [Request.Header] = []) {
+  func answer(_ status: Int, body: String = "", headers: [Request.Header] = []) {
     answer(.success(Response(status: status, headers: headers, body: Array(body.utf8))))
   }
 
@@ -96,7 +96,7 @@ final class TokenEndpoint: Sendable {
     let fields =
       [#""access_token":"\#(access)""#]
       + (refresh.map { [#""refresh_token":"\#($0)""#] } ?? []) + (expiresIn.map { [#""expires_in":\#($0)"#] } ?? [])
-    answer(200, "{\(fields.joined(separator: ","))}")
+    answer(200, body: "{\(fields.joined(separator: ","))}")
   }
 
   func fail(_ reason: Failure.Reason) {
@@ -117,7 +117,7 @@ final class Bench: Sendable {
   let keeper: TokenKeeper
 
   init(
-    _ flow: Flow = .oauth2Refresh, _ credentials: Credentials = Credentials(refreshToken: Secret("r0")),
+    _ flow: Flow = .oauth2Refresh, credentials: Credentials = Credentials(refreshToken: Secret("r0")),
     workspace: Workspace? = nil, lines: Recorder<String> = Recorder(),
     change: (inout TokenSettings) -> Void = { _ in }
   ) throws {
@@ -151,7 +151,7 @@ final class Bench: Sendable {
 
   var status: TokenStatus? { statuses.all.last }
 
-  /// As many requests as that, each of which wants a token.
+  /// Starts requests that need a token each.
   func requests(_ count: Int) -> [Task<Token?, any Error>] {
     let keeper = keeper
     return (0..<count).map { _ in Task { try await keeper.current() } }
@@ -203,7 +203,7 @@ extension TokenExchange {
     answer: Answer(access: JSONPointer(segments: ["access"]), refresh: JSONPointer(segments: ["refresh"])))
 }
 
-/// What a call throws, if it is a `Failure`.
+/// The `Failure` that a call throws.
 func failure<T: Sendable>(of work: () async throws -> T) async -> Failure? {
   do {
     _ = try await work()
@@ -234,7 +234,7 @@ struct LineHandler: LogHandler {
 }
 
 extension Bench {
-  /// Puts a file where the store's folder was, so that nobody, not even root, can write it.
+  /// Replaces the store's folder by a file, so that not even root can write the store.
   func breakStore() throws {
     let state = workspace.path("state")
     try FileManager.default.removeItem(atPath: state)

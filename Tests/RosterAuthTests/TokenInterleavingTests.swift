@@ -22,7 +22,7 @@ struct TokenInterleavingTests {
     var usedFresh = false
   }
 
-  /// What happens to the daemon meanwhile.
+  /// An event of the daemon meanwhile.
   private enum Happening: String {
     /// SIGHUP with `auth.flow` "none", and with the flow that was.
     case off, on
@@ -38,7 +38,7 @@ struct TokenInterleavingTests {
     /// The one access token that upstream takes now; nil: none.
     var accepted: Secret?
     var killsLeft: Int
-    /// In this order.
+    /// Events in their order.
     var happenings: [Happening] = []
     /// Upstream takes no refresh token (T13.4).
     var refusesRefreshes = false
@@ -89,11 +89,11 @@ struct TokenInterleavingTests {
     private mutating func happen(_ happening: Happening) {
       var files = world.files
       switch happening {
-      case .off: world.reload(.none, files)
-      case .on: world.reload(flow, files)
+      case .off: world.reload(.none, files: files)
+      case .on: world.reload(flow, files: files)
       case .credentials:
         if flow == .bearerRenew { files.accessToken = Secret("f") } else { files.refreshToken = Secret("f") }
-        world.reload(flow, files)
+        world.reload(flow, files: files)
       case .stop: world.stop()
       }
     }
@@ -106,13 +106,13 @@ struct TokenInterleavingTests {
 
     private func step(_ index: Int) -> Scene? {
       switch processes[index].stage {
-      case .fresh: changed { scene in scene.take(index, scene.world.wanted()) }
-      case .sent(let token): changed { $0.answer(index, token) }
+      case .fresh: changed { scene in scene.take(index, answer: scene.world.wanted()) }
+      case .sent(let token): changed { $0.answer(index, token: token) }
       case .waiting, .done, .failed: nil
       }
     }
 
-    private mutating func answer(_ index: Int, _ token: Token) {
+    private mutating func answer(_ index: Int, token: Token) {
       if token.access == accepted {
         world.machine.accepted(token.generation)
         processes[index].stage = .done
@@ -124,11 +124,11 @@ struct TokenInterleavingTests {
         let isLate = world.machine.isLate(token.generation)
         processes[index].usedFresh = !isLate || processes[index].usedCurrent
         processes[index].usedCurrent = true
-        take(index, world.rejected(token.generation))
+        take(index, answer: world.rejected(token.generation))
       }
     }
 
-    private mutating func take(_ index: Int, _ answer: (waiter: Int, outcome: TokenWorld.Outcome)) {
+    private mutating func take(_ index: Int, answer: (waiter: Int, outcome: TokenWorld.Outcome)) {
       switch answer.outcome {
       case .waits: processes[index].stage = .waiting(answer.waiter)
       case .token(let token?): processes[index].stage = .sent(token)
@@ -144,7 +144,7 @@ struct TokenInterleavingTests {
     private mutating func resume() {
       for index in processes.indices {
         guard case .waiting(let waiter) = processes[index].stage, let outcome = world.released[waiter] else { continue }
-        take(index, (waiter, outcome))
+        take(index, answer: (waiter, outcome))
       }
     }
   }
@@ -152,7 +152,7 @@ struct TokenInterleavingTests {
   /// Every end that can be reached. Scenes that differ in the names of the requests only are one.
   private func ends(
     _ flow: Flow = .oauth2Refresh, kills: Int, access: String? = "a0", requests: Int = 4,
-    _ happenings: [Happening] = [], refusesRefreshes: Bool = false
+    happenings: [Happening] = [], refusesRefreshes: Bool = false
   ) -> [Scene] {
     var open = [
       Scene(
@@ -194,7 +194,7 @@ struct TokenInterleavingTests {
       """
   }
 
-  /// Without the names of the requests.
+  /// The phase without the names of the requests.
   private func phase(_ machine: TokenMachine) -> String {
     guard case .busy(_, let sequel) = machine.phase else { return "" }
     return "\(sequel.hasNote) \(sequel.isSuperseded) \(sequel.waiters.count)"
@@ -256,23 +256,23 @@ struct TokenInterleavingTests {
 
   @Test("T4.1, T7.1: a reload that removes the flow at any moment loses no refresh token", arguments: [0, 1])
   func flowOff(kills: Int) {
-    expectSound(ends(kills: kills, requests: 2, [.off]))
+    expectSound(ends(kills: kills, requests: 2, happenings: [.off]))
   }
 
   @Test(
     "T4.1, T7.1: a reload that restores the flow, before or after the answer, loses no refresh token",
     arguments: ["a0", nil])
   func flowOffAndOn(access: String?) {
-    let ends = ends(kills: 0, access: access, requests: 2, [.off, .on])
+    let ends = ends(kills: 0, access: access, requests: 2, happenings: [.off, .on])
     expectSound(ends)
     for end in ends { #expect(end.world.machine.session.refreshToken == end.world.disk?.refreshToken ?? Secret("r0")) }
-    expectSound(self.ends(kills: 1, access: access, requests: 2, [.off, .on, .off, .on]))
+    expectSound(self.ends(kills: 1, access: access, requests: 2, happenings: [.off, .on, .off, .on]))
   }
 
   @Test(
     "T10.2, T1.2: other credentials at any moment cause at most one token request of their own", arguments: ["a0", nil])
   func otherCredentials(access: String?) {
-    let ends = ends(kills: 0, access: access, requests: 2, [.credentials])
+    let ends = ends(kills: 0, access: access, requests: 2, happenings: [.credentials])
     expectSound(ends)
     for end in ends { #expect(end.world.sent <= 2) }
   }
@@ -283,9 +283,9 @@ struct TokenInterleavingTests {
       #expect(end.processes.allSatisfy { $0.stage == .done } && end.world.sent == 1)
     }
     for happenings: [Happening] in [[.off], [.off, .on], [.credentials], [.stop], [.off, .on, .stop]] {
-      expectSound(ends(.bearerRenew, kills: 0, requests: 2, happenings))
+      expectSound(ends(.bearerRenew, kills: 0, requests: 2, happenings: happenings))
     }
-    expectSound(ends(.bearerRenew, kills: 1, requests: 2, [.off, .on]))
+    expectSound(ends(.bearerRenew, kills: 1, requests: 2, happenings: [.off, .on]))
   }
 
   @Test("T13.3: an exchange replaces a dead token by one refresh, in whatever order four requests find it")
@@ -294,9 +294,9 @@ struct TokenInterleavingTests {
       #expect(end.processes.allSatisfy { $0.stage == .done } && end.world.sent == 1)
     }
     for happenings: [Happening] in [[.off], [.off, .on], [.credentials], [.stop], [.off, .on, .stop]] {
-      expectSound(ends(.exchange, kills: 0, requests: 2, happenings))
+      expectSound(ends(.exchange, kills: 0, requests: 2, happenings: happenings))
     }
-    expectSound(ends(.exchange, kills: 1, requests: 2, [.off, .on]))
+    expectSound(ends(.exchange, kills: 1, requests: 2, happenings: [.off, .on]))
   }
 
   @Test("T13.4: one login follows a refused refresh, in whatever order four requests wait, and all of them succeed")
@@ -311,8 +311,8 @@ struct TokenInterleavingTests {
 
   @Test("P13.4: no token request begins after a stop, in any order of events")
   func stop() {
-    expectSound(ends(kills: 1, requests: 3, [.stop]))
-    expectSound(ends(kills: 0, requests: 2, [.off, .on, .stop]))
-    expectSound(ends(kills: 0, requests: 2, [.credentials, .stop]))
+    expectSound(ends(kills: 1, requests: 3, happenings: [.stop]))
+    expectSound(ends(kills: 0, requests: 2, happenings: [.off, .on, .stop]))
+    expectSound(ends(kills: 0, requests: 2, happenings: [.credentials, .stop]))
   }
 }

@@ -44,7 +44,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.stored?.refreshToken == "r1")
   }
 
-  @Test("T7.3: a shutdown that cannot wait longer says so, and starts no further attempt")
+  @Test("T7.3: a shutdown that cannot wait longer reports it, and starts no further attempt")
   func drainTimesOut() async throws {
     let lines = Recorder<String>()
     let (bench, request) = try await Bench.refreshing(lines: lines)

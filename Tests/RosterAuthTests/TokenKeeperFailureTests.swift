@@ -8,10 +8,10 @@ import Testing
 /// T5, T6: what a token request that brings no token means.
 @Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperFailureTests {
-  private func refuse(_ bench: Bench, _ status: Int = 400, _ body: String = #"{"error":"invalid_grant"}"#) async
+  private func refuse(_ bench: Bench, status: Int = 400, body: String = #"{"error":"invalid_grant"}"#) async
     -> Failure?
   {
-    bench.endpoint.answer(status, body)
+    bench.endpoint.answer(status, body: body)
     return await failure { try await bench.keeper.current() }
   }
 
@@ -106,7 +106,7 @@ struct TokenKeeperFailureTests {
     #expect(after?.cause.contains(bench.settings.mayHaveRotated) == !unsent)
   }
 
-  @Test("T5.3: a refusal says so too if an earlier process had the attempt without an answer")
+  @Test("T5.3: a refusal also reports an attempt without an answer in an earlier process")
   func rotatedUnseenBefore() async throws {
     let bench = try Bench { $0.retry.maxRetries = 0 }
     try await bench.keeper.syncBegins()
@@ -118,11 +118,11 @@ struct TokenKeeperFailureTests {
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
   }
 
-  @Test("T5.3: a refusal says so too if a process was killed during its request, but not if that had an answer")
+  @Test("T5.3: a refusal also reports a process that was killed during its request, unless the request had an answer")
   func killed() async throws {
     let (bench, request) = try await Bench.refreshing()
     #expect(bench.stored?.unanswered == true)
-    // As it is on the disk when the process is killed.
+    // The store on disk at the kill.
     let next = try Bench(workspace: bench.workspace)
     try await next.keeper.syncBegins()
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
@@ -147,7 +147,7 @@ struct TokenKeeperFailureTests {
     try await bench.keeper.syncBegins()
     let requests = bench.requests(3)
     await bench.events.wait(for: .tokenJoined, 2)
-    bench.endpoint.answer(status, body)
+    bench.endpoint.answer(status, body: body)
     var failures: [Failure?] = []
     for request in requests { failures.append(await failure { try await request.value }) }
     let ended = try #require(failures[0])
@@ -162,11 +162,11 @@ struct TokenKeeperFailureTests {
   @Test("T6.3, T16.1: the hint names the file that systemd loads and the command; a refused client names its secret")
   func hints() async throws {
     let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
-    let bench = try Bench(.oauth2ClientCredentials, files) {
+    let bench = try Bench(.oauth2ClientCredentials, credentials: files) {
       $0.credentialsDirectory = "/run/credentials/rosterd@stage.service"
     }
     try await bench.keeper.syncBegins()
-    let failure = await refuse(bench, 401, #"{"error":"invalid_client"}"#)
+    let failure = await refuse(bench, status: 401, body: #"{"error":"invalid_client"}"#)
     let file = "rosterd.stage.client_secret"
     let advice = "into /etc/credstore/\(file) (encrypted: /etc/credstore.encrypted/\(file))"
     #expect(failure?.hint?.contains("\(advice), then systemctl reload-or-restart rosterd@stage") == true)
@@ -276,7 +276,7 @@ struct TokenKeeperFailureTests {
   func other(status: Int, body: String, reason: String) async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
-    let first = await refuse(bench, status, body)
+    let first = await refuse(bench, status: status, body: body)
     #expect(first?.kind == .refused)
     #expect((first?.cause.contains("may be used up") == true) == (reason == "malformed"))
     let second = await failure { try await bench.keeper.current() }
@@ -303,7 +303,7 @@ struct TokenKeeperFailureTests {
   @Test("T6.7: with client credentials a refused refresh token is followed by one new grant")
   func newGrant() async throws {
     let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
-    let bench = try Bench(.oauth2ClientCredentials, files)
+    let bench = try Bench(.oauth2ClientCredentials, credentials: files)
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1", refresh: "r1")
     let first = try #require(try await bench.keeper.current())
@@ -323,7 +323,7 @@ struct TokenKeeperFailureTests {
   @Test("P13.4: after a stop no new grant follows a refused refresh token")
   func noGrantAfterStop() async throws {
     let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
-    let bench = try Bench(.oauth2ClientCredentials, client)
+    let bench = try Bench(.oauth2ClientCredentials, credentials: client)
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1", refresh: "r1")
     let first = try #require(try await bench.keeper.current())
@@ -342,7 +342,7 @@ struct TokenKeeperFailureTests {
   @Test("T5.3: if no refresh token was sent, the message does not say that one may have been rotated")
   func nothingRotated() async throws {
     let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
-    let bench = try Bench(.oauth2ClientCredentials, client) { $0.retry.maxRetries = 0 }
+    let bench = try Bench(.oauth2ClientCredentials, credentials: client) { $0.retry.maxRetries = 0 }
     try await bench.keeper.syncBegins()
     bench.endpoint.fail(.timeout)
     let failure = await failure { try await bench.keeper.current() }
@@ -358,7 +358,7 @@ struct TokenKeeperFailureTests {
       (.bearerRefresh, "refresh_token"), (.bearerRenew, "access_token"), (.basic, "username and password"),
     ])
   func logoutHint(flow: Flow, mend: String) {
-    let hint = Failure.loggedOut(403, .sample(flow)).hint
+    let hint = Failure.loggedOut(403, settings: .sample(flow)).hint
     #expect(hint?.contains(mend) == true)
     #expect(hint?.contains("--retry-session") == flow.refreshes)
   }

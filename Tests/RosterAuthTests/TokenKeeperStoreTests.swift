@@ -9,7 +9,7 @@ import Testing
 /// T4, T7, T9, T10: what outlives a request, a sync, the process.
 @Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperStoreTests {
-  private func body(_ bench: Bench, _ index: Int) -> String {
+  private func body(_ bench: Bench, index: Int) -> String {
     String(decoding: bench.endpoint.requests.all[index].body, as: UTF8.self)
   }
 
@@ -92,7 +92,7 @@ struct TokenKeeperStoreTests {
     next.endpoint.grant("a9")
     let token = try await next.keeper.current()
     #expect(token?.access == Secret("a9"))
-    #expect(body(next, restarts ? 0 : 1).hasSuffix("refresh_token=r9"))
+    #expect(body(next, index: restarts ? 0 : 1).hasSuffix("refresh_token=r9"))
   }
 
   @Test("T8.5: a store of another origin is not used, and no credential at all is 78")
@@ -105,8 +105,8 @@ struct TokenKeeperStoreTests {
     try await moved.keeper.syncBegins()
     moved.endpoint.grant("a9")
     _ = try await moved.keeper.current()
-    #expect(body(moved, 0).hasSuffix("refresh_token=r0"))
-    let bare = try Bench(.oauth2Refresh, Credentials(), workspace: bench.workspace)
+    #expect(body(moved, index: 0).hasSuffix("refresh_token=r0"))
+    let bare = try Bench(.oauth2Refresh, credentials: Credentials(), workspace: bench.workspace)
     let failure = await failure { try await bare.keeper.open() }
     #expect(failure?.kind == .configuration)
   }
@@ -117,7 +117,7 @@ struct TokenKeeperStoreTests {
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
     _ = try await bench.keeper.current()
-    let restarted = try Bench(.oauth2Refresh, Credentials(), workspace: bench.workspace)
+    let restarted = try Bench(.oauth2Refresh, credentials: Credentials(), workspace: bench.workspace)
     try await restarted.keeper.open()
     let token = try await restarted.keeper.current()
     #expect(token?.access == Secret("a1"))
@@ -134,9 +134,9 @@ struct TokenKeeperStoreTests {
     let atSync = await failure { try await bench.keeper.syncBegins() }
     #expect(atStart?.kind == .cannotWrite && atSync == atStart)
     #expect(FileManager.default.contents(atPath: path) == Data("junk".utf8))
-    let fixed = try Bench(.static, Credentials(accessToken: Secret("a")), workspace: workspace)
+    let fixed = try Bench(.static, credentials: Credentials(accessToken: Secret("a")), workspace: workspace)
     try await fixed.keeper.open()
-    let none = try Bench(.none, Credentials(), workspace: workspace)
+    let none = try Bench(.none, credentials: Credentials(), workspace: workspace)
     try await none.keeper.open()
   }
 
@@ -169,7 +169,7 @@ struct TokenKeeperStoreTests {
     #expect(token?.access == Secret("a9"))
     bench.clock.advance(by: .seconds(60))
     #expect(bench.endpoint.requests.all.count == 2)
-    #expect(body(bench, 1).hasSuffix("refresh_token=r9"))
+    #expect(body(bench, index: 1).hasSuffix("refresh_token=r9"))
   }
 
   @Test("A reload with new credentials lets a token request in flight end, then sends the new credential")
@@ -182,7 +182,7 @@ struct TokenKeeperStoreTests {
     bench.endpoint.grant("a9")
     let token = try await request.value
     #expect(token?.access == Secret("a9"))
-    #expect(body(bench, 1).hasSuffix("refresh_token=r9"))
+    #expect(body(bench, index: 1).hasSuffix("refresh_token=r9"))
   }
 
   @Test("T9.1: no event, status, error or log line has a secret, whatever upstream answers")
@@ -196,9 +196,9 @@ struct TokenKeeperStoreTests {
     var texts: [String] = []
     for answer in ["{\"error\":\"\(secrets[0])\"}", "<p>\(secrets[0])", "{\"token\":\"\(secrets[3])\"}"] {
       for status in [200, 400, 404, 500] {
-        let bench = try Bench(.oauth2Refresh, files, lines: lines) { $0.retry.maxRetries = 0 }
+        let bench = try Bench(.oauth2Refresh, credentials: files, lines: lines) { $0.retry.maxRetries = 0 }
         try await bench.keeper.syncBegins()
-        bench.endpoint.answer(status, answer)
+        bench.endpoint.answer(status, body: answer)
         failures.append(await failure { try await bench.keeper.rejected(1 << 20) })
         _ = await bench.keeper.drain()
         texts += bench.events.all.map { "\($0)" } + bench.statuses.all.map { "\($0)" }

@@ -21,7 +21,7 @@ struct TokenKeeperTests {
 
   @Test("T1.1: eight requests with the dead token cause one refresh")
   func oneRefresh() async throws {
-    let bench = try Bench(.oauth2Refresh, Self.withFirst)
+    let bench = try Bench(.oauth2Refresh, credentials: Self.withFirst)
     try await bench.keeper.syncBegins()
     let first = try #require(try await bench.keeper.current())
     #expect(first.access == Secret("a0"))
@@ -167,7 +167,7 @@ struct TokenKeeperTests {
     arguments: [(Flow.none, nil), (.static, "a0"), (.basic, "dTpw")] as [(Flow, String?)])
   func notRenewable(flow: Flow, sent: String?) async throws {
     let files = Credentials(accessToken: Secret("a0"), username: Secret("u"), password: Secret("p"))
-    let bench = try Bench(flow, files) { $0.storePath = "/nonexistent/token.json" }
+    let bench = try Bench(flow, credentials: files) { $0.storePath = "/nonexistent/token.json" }
     try await bench.keeper.syncBegins()
     let token = try await bench.keeper.current()
     #expect(token?.access == sent.map { Secret($0) })
@@ -181,11 +181,11 @@ struct TokenKeeperTests {
 
   @Test("After a reload that changes auth.send, a 401 to the token in its old place is sent again with the new one")
   func moved() async throws {
-    let bench = try Bench(.static, Credentials(accessToken: Secret("a0")))
+    let bench = try Bench(.static, credentials: Credentials(accessToken: Secret("a0")))
     try await bench.keeper.syncBegins()
     let old = try #require(try await bench.keeper.current())
     var settings = bench.settings
-    settings.send = TokenPlace(.parameter, "api_key")
+    settings.send = TokenPlace(.parameter, name: "api_key")
     try await bench.keeper.reload(settings)
     let again = try await bench.keeper.rejected(old.generation)
     #expect(!again.isFresh && again.token?.access == Secret("a0") && again.token?.place == settings.send)
@@ -196,7 +196,7 @@ struct TokenKeeperTests {
   @Test("T2.2: a static token whose own exp has passed is not sent")
   func staticExpired() async throws {
     let old = Secret(jwt(#"{"exp":1600000000}"#))
-    let bench = try Bench(.static, Credentials(accessToken: old))
+    let bench = try Bench(.static, credentials: Credentials(accessToken: old))
     try await bench.keeper.syncBegins()
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.kind == .refused)

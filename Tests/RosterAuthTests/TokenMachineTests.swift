@@ -24,7 +24,7 @@ struct TokenMachineTests {
   /// Generation 2, so that 1 is late.
   private static func machine(_ state: State) -> TokenMachine {
     switch state {
-    case .empty: return TokenMachine(setup(), session(nil), now: now)
+    case .empty: return TokenMachine(setup(), session: session(nil), now: now)
     case .valid: return settledMachine(life: 3600)
     case .due: return settledMachine(life: 30)
     case .expired: return settledMachine(life: 0)
@@ -35,7 +35,7 @@ struct TokenMachineTests {
         _ = $0.wanted(9, now: now)
         _ = $0.due()
       }
-    case .superseded: return after(.refreshing) { _ = feed(.credentialChanged, &$0) }
+    case .superseded: return after(.refreshing) { _ = feed(.credentialChanged, machine: &$0) }
     case .coolingDown: return after(.refreshing) { _ = $0.refreshFailed(.passing(again: true), now: now) }
     case .storing: return after(.refreshing) { _ = $0.refreshed(answer) }
     case .keeping: return after(.valid) { _ = $0.refusedAgain(2) }
@@ -53,15 +53,15 @@ struct TokenMachineTests {
     }
   }
 
-  private static func after(_ state: State, _ change: (inout TokenMachine) -> Void) -> TokenMachine {
+  private static func after(_ state: State, change: (inout TokenMachine) -> Void) -> TokenMachine {
     var machine = machine(state)
     change(&machine)
     return machine
   }
 
   private static func settledMachine(life: Double) -> TokenMachine {
-    var machine = TokenMachine(setup(), session(nil), now: now)
-    _ = machine.reconfigured(setup(), session(start + life), now: now)
+    var machine = TokenMachine(setup(), session: session(nil), now: now)
+    _ = machine.reconfigured(setup(), session: session(start + life), now: now)
     return machine
   }
 
@@ -70,20 +70,20 @@ struct TokenMachineTests {
   }
 
   private static func session(_ expiry: Date?) -> Session {
-    var session = Session(.sample(.oauth2Refresh), Credentials(refreshToken: Secret("r0")))
+    var session = Session(.sample(.oauth2Refresh), credentials: Credentials(refreshToken: Secret("r0")))
     session.standing = expiry.map { .token(IssuedToken(access: Secret("a"), expiresAt: $0)) } ?? .absent
     return session
   }
 
   private static let answer = GrantAnswer(issued: IssuedToken(access: Secret("b")), refreshToken: Secret("r1"))
 
-  private static func feed(_ input: Input, _ machine: inout TokenMachine) -> TokenMachine.Action {
+  private static func feed(_ input: Input, machine: inout TokenMachine) -> TokenMachine.Action {
     switch input {
     case .wanted: machine.wanted(1, now: now)
-    case .rejectedCurrent: machine.rejected(1, machine.generation, now: now)
-    case .rejectedLate: machine.rejected(1, machine.generation - 1, now: now)
+    case .rejectedCurrent: machine.rejected(1, generation: machine.generation, now: now)
+    case .rejectedLate: machine.rejected(1, generation: machine.generation - 1, now: now)
     case .refusedAgain: machine.refusedAgain(machine.generation)
-    case .loggedOut: machine.loggedOut(machine.generation, .init(at: start, cause: "c", file: "f", tried: "d"))
+    case .loggedOut: machine.loggedOut(machine.generation, ending: .init(at: start, cause: "c", file: "f", tried: "d"))
     case .refreshed: machine.refreshed(answer)
     case .passingAgain: machine.refreshFailed(.passing(again: true), now: now)
     case .passingLast: machine.refreshFailed(.passing(again: false), now: now)
@@ -95,17 +95,18 @@ struct TokenMachineTests {
     case .stored: machine.stored(now: now)
     case .storeFailed: machine.storeFailed(failure, now: now)
     case .syncBegan: machine.syncBegan(1)
-    case .credentialChanged: machine.reconfigured(setup(), session(start + 1800), now: now)
-    case .reconfigured: machine.reconfigured(setup(), machine.session, now: now)
-    case .switchedOff: machine.reconfigured(setup(.none), Session(.sample(.none), Credentials()), now: now)
+    case .credentialChanged: machine.reconfigured(setup(), session: session(start + 1800), now: now)
+    case .reconfigured: machine.reconfigured(setup(), session: machine.session, now: now)
+    case .switchedOff:
+      machine.reconfigured(setup(.none), session: Session(.sample(.none), credentials: Credentials()), now: now)
     case .stopped: machine.stopped()
     }
   }
 
   /// One word for the action, one for the phase after it.
-  private static func cell(_ state: State, _ input: Input) -> String {
+  private static func cell(_ state: State, input: Input) -> String {
     var machine = machine(state)
-    let action = String("\(feed(input, &machine))".prefix { $0 != "(" })
+    let action = String("\(feed(input, machine: &machine))".prefix { $0 != "(" })
     return "\(action)/\(name(machine.phase))"
   }
 
@@ -118,7 +119,7 @@ struct TokenMachineTests {
     }
   }
 
-  /// "action/phase after it" and the events that lead there. What is not named is ignored and leaves the phase.
+  /// "action/phase after it" and the events that lead there. Other events are ignored and do not change the phase.
   private static let table: [State: [String: [Input]]] = [
     .empty: [
       "refresh/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
@@ -214,7 +215,7 @@ struct TokenMachineTests {
     let unmoved = "ignore/\(Self.name(Self.machine(state).phase))"
     for input in Input.allCases {
       let expected = row.first { $0.value.contains(input) }?.key ?? unmoved
-      #expect(Self.cell(state, input) == expected, "\(state) × \(input)")
+      #expect(Self.cell(state, input: input) == expected, "\(state) × \(input)")
     }
   }
 

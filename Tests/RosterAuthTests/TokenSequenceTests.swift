@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterAuth
 
-/// What several events in a row come to.
+/// Results of several events in a row.
 struct TokenSequenceTests {
   /// One with client credentials whose refresh token is being tried.
   private static func clientWorld() -> TokenWorld {
@@ -73,7 +73,7 @@ struct TokenSequenceTests {
     world.machine.accepted(used)
     _ = world.rejected(used)
     world.due()
-    #expect(world.sent == 3, "T3: once it has worked, a 401 is met by another")
+    #expect(world.sent == 3, "T3: after the token has worked, a 401 causes another refresh")
   }
 
   @Test("T2.2: a token that expires after its arrival is refreshed in the same sync")
@@ -161,7 +161,7 @@ struct TokenSequenceTests {
     var files = world.files
     files.refreshToken = Secret("r9")
     files.accessToken = Secret("a9")
-    world.reload(.oauth2Refresh, files)
+    world.reload(.oauth2Refresh, files: files)
     #expect(world.released[waiter] == .token(world.machine.token))
     #expect(world.machine.token?.access == Secret("a9"))
     world.granted()
@@ -176,8 +176,8 @@ struct TokenSequenceTests {
     world.due()
     world.granted()
     world.writeFailed()
-    world.reload(.none, world.files)
-    world.reload(.oauth2Refresh, world.files)
+    world.reload(.none, files: world.files)
+    world.reload(.oauth2Refresh, files: world.files)
     guard case .failed = world.wanted().1 else {
       Issue.record("a request is served")
       return

@@ -18,7 +18,7 @@ struct TokenStoreTests {
   private static let start = Date(timeIntervalSince1970: 1_700_000_000.5)
   fileprivate static let session: Session = {
     var session = Session(
-      .sample(.oauth2Refresh), Credentials(refreshToken: Secret("r0"), clientID: Secret("id")))
+      .sample(.oauth2Refresh), credentials: Credentials(refreshToken: Secret("r0"), clientID: Secret("id")))
     session.standing = .token(IssuedToken(access: Secret("a1"), obtainedAt: start, expiresAt: start + 60))
     session.refreshToken = Secret("r1")
     return session
@@ -89,7 +89,7 @@ struct TokenStoreTests {
     #expect(try store.load() == Self.session)
   }
 
-  // In a process of its own: the umask is all threads'.
+  // The test runs in its own process, because all threads share the umask.
   @Test("T4.2: the file is 0600 and its folders are 0700 whatever the umask")
   func modes() async {
     await #expect(processExitsWith: .success) {

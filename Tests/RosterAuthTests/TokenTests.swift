@@ -14,7 +14,7 @@ struct TokenTests {
     return Token(generation: 1, issued: issued)
   }
 
-  /// So many seconds later, and the clock set by so many.
+  /// A reading this number of seconds later, after the clock was set by `set` seconds.
   private func at(_ seconds: Double, set: Double = 0) -> ClockReading {
     ClockReading(date: start + seconds + set, uptime: .seconds(1000 + seconds))
   }

@@ -15,7 +15,7 @@ struct TokenWalkTests {
       var walk = Walk(&generator)
       for _ in 0..<100 { walk.step(&generator) }
       walk.settle()
-      #expect(walk.world.waiting.isEmpty, "seed \(seed): somebody waits for ever")
+      #expect(walk.world.waiting.isEmpty, "seed \(seed): a request waits for ever")
     }
   }
 
@@ -43,9 +43,9 @@ struct TokenWalkTests {
       case 50..<52: world.loggedOut(generation)
       case 52..<56: if let waiter = world.waiting.sorted().randomElement(using: &generator) { world.cancel(waiter) }
       case 56..<62: _ = world.syncBegan()
-      case 62..<64: world.reload(world.machine.settings.flow, newFiles(&generator))
+      case 62..<64: world.reload(world.machine.settings.flow, files: newFiles(&generator))
       case 64..<66: world.machine.requestRetry()
-      case 66..<69: world.reload(world.machine.settings.flow == .none ? flow : .none, world.files)
+      case 66..<69: world.reload(world.machine.settings.flow == .none ? flow : .none, files: world.files)
       case 69: if Int.random(in: 0..<5, using: &generator) == 0 { world.stop() }
       case 70: world.abandon()
       case 71: world.now.date += Double.random(in: -100...100, using: &generator)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import RosterAuth
 
-/// The machine with everything that it commands reduced to flags: does what it asks, and asserts at each step what must
-/// hold in every reachable state (design 3).
+/// The machine, with its surroundings reduced to flags. It performs the machine's actions, and asserts after each step
+/// the invariants of every reachable state.
 struct TokenWorld: Equatable {
   enum Outcome: Equatable {
     case token(Token?)
@@ -18,7 +18,7 @@ struct TokenWorld: Equatable {
   private(set) var isWaiting = false
   private(set) var sending: TokenMachine.Attempt?
   private(set) var writing: Session?
-  /// What a restart would find.
+  /// The session that a restart would read.
   private(set) var disk: Session?
   private(set) var files: Credentials
   /// The access tokens that the credential files have held, which are on disk too.
@@ -37,11 +37,11 @@ struct TokenWorld: Equatable {
       refreshToken: Secret("r0"), accessToken: access.map { Secret($0) }, clientID: Secret("id"),
       clientSecret: Secret("s"), username: Secret("user"), password: Secret("word"))
     let settings = TokenSettings.sample(flow)
-    var session = Session(settings, files)
+    var session = Session(settings, credentials: files)
     if let life, let access = session.access?.access {
       session.standing = .token(IssuedToken(access: access, expiresAt: now.date + life))
     }
-    machine = TokenMachine(.init(settings: settings, credentials: files), session, now: now)
+    machine = TokenMachine(.init(settings: settings, credentials: files), session: session, now: now)
     noteFiles()
   }
 
@@ -57,7 +57,9 @@ struct TokenWorld: Equatable {
 
   mutating func wanted() -> (Int, Outcome) { request { $0.wanted($1, now: $2) } }
 
-  mutating func rejected(_ generation: Int?) -> (Int, Outcome) { request { $0.rejected($1, generation, now: $2) } }
+  mutating func rejected(_ generation: Int?) -> (Int, Outcome) {
+    request { $0.rejected($1, generation: generation, now: $2) }
+  }
 
   mutating func syncBegan() -> (Int, Outcome) { request { machine, waiter, _ in machine.syncBegan(waiter) } }
 
@@ -104,19 +106,21 @@ struct TokenWorld: Equatable {
 
   mutating func writeFailed() {
     writing = nil
-    act { $0.storeFailed(.store("write", "f", cause: "full"), now: $1) }
+    act { $0.storeFailed(.store("write", path: "f", cause: "full"), now: $1) }
   }
 
-  /// As the keeper takes a configuration and the credential files, at SIGHUP and before each sync.
-  mutating func reload(_ flow: Flow, _ files: Credentials) {
+  /// Reads the configuration and the credential files as the keeper does, at SIGHUP and before each sync.
+  mutating func reload(_ flow: Flow, files: Credentials) {
     self.files = files
     noteFiles()
     let setup = TokenMachine.Setup(settings: .sample(flow), credentials: flow == .none ? Credentials() : files)
     let current = machine.known(setup) ?? (flow.refreshes ? disk : nil)
-    guard let change = try? Session.change(from: current, setup.settings, setup.credentials) else { return }
+    guard let change = try? Session.change(from: current, setup.settings, credentials: setup.credentials) else {
+      return
+    }
     var session = current ?? machine.session
     if case .begin(let new) = change { session = new }
-    act { $0.reconfigured(setup, session, now: $1) }
+    act { $0.reconfigured(setup, session: session, now: $1) }
     if change == .lift { machine.clearEnding() }
   }
 
@@ -130,7 +134,7 @@ struct TokenWorld: Equatable {
   mutating func refusedAgain(_ generation: Int?) { act { machine, _ in machine.refusedAgain(generation) } }
 
   mutating func loggedOut(_ generation: Int?) {
-    act { machine, _ in machine.loggedOut(generation, TokenMachine.Fault.ending) }
+    act { machine, _ in machine.loggedOut(generation, ending: TokenMachine.Fault.ending) }
   }
 
   // MARK: Effects
@@ -165,7 +169,7 @@ struct TokenWorld: Equatable {
       outcome = Outcome(release.result)
     case .ignore: outcome = .token(nil)
     case .send, .coolDown:
-      Issue.record("a request is told to \(action)")
+      Issue.record("a request got the action \(action)")
       outcome = .token(nil)
     }
     if case .token(let token?) = outcome {
@@ -231,7 +235,7 @@ struct TokenWorld: Equatable {
   private func check() {
     #expect(Set(machine.waiters) == waiting)
     #expect(machine.waiters.count == waiting.count)
-    #expect(waiting.isEmpty || isBusy, "nobody waits for nothing")
+    #expect(waiting.isEmpty || isBusy, "a request waits although no work is in flight")
     switch machine.phase {
     case .idle, .unstored: #expect(!isBusy)
     case .busy(.waiting, _): #expect(isWaiting)

@@ -9,8 +9,8 @@ struct WaitersTests {
   func early() async throws {
     let waiters = Waiters<Int>()
     let id = waiters.open()
-    waiters.settle(id, .success(1))
-    waiters.settle(id, .success(2))
+    waiters.settle(id, result: .success(1))
+    waiters.settle(id, result: .success(2))
     #expect(try await waiters.value(id) == 1)
   }
 
@@ -21,6 +21,6 @@ struct WaitersTests {
     let waiter = Task { try await waiters.value(id) }
     waiter.cancel()
     await #expect(throws: CancellationError.self) { try await waiter.value }
-    waiters.settle(id, .success(1))
+    waiters.settle(id, result: .success(1))
   }
 }

@@ -15,9 +15,9 @@ struct AbsentRecordsTests {
     return resource
   }
 
-  private func pending(_ cache: Cache, _ resource: Resource, _ pages: [[String]]) async throws -> JSONValue {
+  private func pending(_ cache: Cache, resource: Resource, pages: [[String]]) async throws -> JSONValue {
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(resource, pages)
+    try await Pull(cache: cache).pages(resource, pages: pages)
     _ = try await cache.compare()
     _ = try await cache.tried(record, [:], at: noon, history: ninetyDays)
     var text = ""
@@ -35,13 +35,14 @@ struct AbsentRecordsTests {
   func twice() async throws {
     let twice = resource(.twice)
     let cache = try await folder.define([twice])
-    _ = try await cache.mirror(twice, [people(1...5)])
-    let first = try await pending(cache, twice, [people(1...3)])["resources"]?.elements.first
+    _ = try await cache.mirror(twice, pages: [people(1...5)])
+    let first = try await pending(cache, resource: twice, pages: [people(1...3)])["resources"]?.elements.first
     #expect(first?["absent"] == .list([.integer(4), .integer(5)]) && first?["removed"] == .list([]))
     #expect(try absent().isEmpty)
-    _ = try await cache.mirror(twice, [people(1...3)])
+    _ = try await cache.mirror(twice, pages: [people(1...3)])
     #expect(try absent() == [#"{"id":4"#, #"{"id":5"#])
-    let second = try await pending(cache, twice, [people(1...2) + people(5...5)])["resources"]?.elements.first
+    let second = try await pending(cache, resource: twice, pages: [people(1...2) + people(5...5)])["resources"]?
+      .elements.first
     #expect(second?["absent"] == .list([.integer(3)]))
     #expect(second?["removed"]?.elements.map { $0["key"] } == [.integer(4)])
     await cache.close()
@@ -54,9 +55,9 @@ struct AbsentRecordsTests {
       var resource = resource(removal)
       if removal == .ask { resource.byKey = Resource.character.byKey }
       let cache = try await folder.define([resource])
-      _ = try await cache.mirror(resource, [people(1...2)])
+      _ = try await cache.mirror(resource, pages: [people(1...2)])
       let record = try await cache.begin(at: noon)
-      try await Pull(cache: cache).pages(resource, [people(1...1)])
+      try await Pull(cache: cache).pages(resource, pages: [people(1...1)])
       _ = try await cache.compare()
       _ = try await cache.tried(record, [:], at: noon, history: ninetyDays)
       var text = ""
@@ -70,8 +71,8 @@ struct AbsentRecordsTests {
   func pages() async throws {
     let twice = resource(.twice)
     let cache = try await folder.define([twice])
-    _ = try await cache.mirror(twice, [people(1...45)])
-    _ = try await cache.mirror(twice, [people(1...15)])
+    _ = try await cache.mirror(twice, pages: [people(1...45)])
+    _ = try await cache.mirror(twice, pages: [people(1...15)])
     let reader = try CacheReader(path: folder.cache)
     let second = try reader.list("character", isAbsent: true, page: 2)
     #expect(second.total == 30 && second.pages == 2 && second.records.count == 10)

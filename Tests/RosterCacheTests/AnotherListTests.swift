@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterCache
 
-/// What a definition that asks for another list comes to (P8).
+/// Definitions that request another list (P8).
 struct AnotherListTests {
   let folder: Folder
   init() throws { folder = try Folder() }
@@ -14,8 +14,8 @@ struct AnotherListTests {
   func absent() async throws {
     let first = changed { $0.removal = .twice }
     let cache = try await folder.define([first])
-    _ = try await cache.mirror(first, [people])
-    _ = try await cache.mirror(first, [Array(people[..<2])])
+    _ = try await cache.mirror(first, pages: [people])
+    _ = try await cache.mirror(first, pages: [Array(people[..<2])])
     #expect(try await cache.absent() == ["character": 1])
     await cache.close()
     let second = changed {
@@ -24,7 +24,7 @@ struct AnotherListTests {
     }
     let next = try await folder.define([second])
     #expect(try await next.absent() == ["character": 1])
-    #expect(try await next.mirror(second, [Array(people[..<2])]).removed == 1)
+    #expect(try await next.mirror(second, pages: [Array(people[..<2])]).removed == 1)
     await next.close()
     try folder.expectSound([second])
   }
@@ -35,7 +35,7 @@ struct AnotherListTests {
   func anotherList(removal: Resource.Removal) async throws {
     let first = changed { $0.removal = removal }
     let cache = try await folder.define([first])
-    _ = try await cache.mirror(first, paired(people))
+    _ = try await cache.mirror(first, pages: paired(people))
     await cache.close()
     let second = changed {
       $0.removal = removal
@@ -44,18 +44,18 @@ struct AnotherListTests {
     let next = try await folder.define([second])
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
     let record = try await next.begin(at: noon)
-    try await Pull(cache: next).pages(second, paired(people))
+    try await Pull(cache: next).pages(second, pages: paired(people))
     let found = try #require(try await next.compare().first)
     #expect(found.listChanged && found.missing == 2 && found.skipped == 2)
-    // One that could remove nobody leaves it to the next.
+    // A sync that may not remove records leaves this to the next one.
     #expect(
       try await next.publish(record, ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays).removed
         == 0)
     await next.close()
     let last = try await folder.define([second])
-    #expect(try await last.mirror(second, [nil, nil]).removed == (removal == .never ? 0 : 2))
+    #expect(try await last.mirror(second, pages: [nil, nil]).removed == (removal == .never ? 0 : 2))
     _ = try await last.begin(at: noon)
-    try await Pull(cache: last).pages(second, [nil, nil])
+    try await Pull(cache: last).pages(second, pages: [nil, nil])
     #expect(try await last.compare().first?.listChanged == false)
     await last.close()
     try folder.expectSound([second])
@@ -69,7 +69,7 @@ struct AnotherListTests {
     try await folder.redefine(changed { $0.path = "/other" })
     let next = try await folder.define()
     _ = try await next.begin(at: noon)
-    try await Pull(cache: next).pages(.character, [people])
+    try await Pull(cache: next).pages(.character, pages: [people])
     #expect(try await next.compare().first?.listChanged == false)
     await next.close()
   }

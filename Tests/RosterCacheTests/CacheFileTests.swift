@@ -9,7 +9,7 @@ struct CacheFileTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  /// Opening it fails with 73 and leaves file, mode and folder as they were.
+  /// Opening it fails with 73 and changes neither the file nor its mode nor the folder.
   private func expectUntouched(mentioning words: String) async throws {
     try #require(chmod(folder.cache, 0o604) == 0)
     let names = try folder.names()
@@ -22,7 +22,7 @@ struct CacheFileTests {
     #expect(try folder.names() == names)
   }
 
-  /// It is moved aside as it was, and a new cache takes its place.
+  /// It is moved aside unchanged, and a new cache replaces it.
   private func expectMovedAside() async throws {
     let bytes = try folder.bytes()
     let cache = try await folder.define()
@@ -37,7 +37,7 @@ struct CacheFileTests {
 
   @Test("C7.1: a file of another program is left alone, mode included")
   func foreign() async throws {
-    try CacheFile.touch(folder.cache, 0o644)
+    try CacheFile.touch(folder.cache, mode: 0o644)
     let database = try Database(path: folder.cache, access: .writer)
     try database.execute("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
     database.close()
@@ -46,7 +46,7 @@ struct CacheFileTests {
     try await expectUntouched(mentioning: "another program")
   }
 
-  @Test("C7.5: a file that is no SQLite file is left alone if rosterd has never run there")
+  @Test("C7.5: a file that is not an SQLite file is left alone if rosterd has never run there")
   func garbage() async throws {
     try folder.write(Array("my holiday diary".utf8))
     try await expectUntouched(mentioning: "did not make")
@@ -173,7 +173,7 @@ struct CacheFileTests {
     try folder.expectSound()
   }
 
-  // In a process of its own: the umask is all threads'.
+  // The test runs in its own process, because all threads share the umask.
   @Test("C4.2, C4.3: the group may read the cache's files, and only the owner the pulled pages, whatever the umask")
   func modes() async {
     await #expect(processExitsWith: .success) {
@@ -227,7 +227,7 @@ extension CacheFileTests {
     try folder.write(Array(repeating: 0, count: Schema.pageBytes), to: "roster.db.new")
     await (try folder.define()).close()
     #expect(try !folder.names().contains("roster.db.new"))
-    // Of more than a page somebody else may have use.
+    // A file of more than a page may belong to another program.
     let other = try Folder()
     try other.write(Array(repeating: 0, count: Schema.pageBytes + 1), to: "roster.db.new")
     await #expect(throws: Failure.self) { _ = try await other.define() }
@@ -237,7 +237,7 @@ extension CacheFileTests {
   @Test("C7.4: the latest three damaged caches that were moved aside are kept")
   func damagedCopies() async throws {
     await (try folder.define()).close()
-    try CacheFile.touch(folder.cache + ".lock", 0o600)
+    try CacheFile.touch(folder.cache + ".lock", mode: 0o600)
     try folder.write([1], to: "roster.db.damaged-by-hand")
     for day in 1...5 {
       try folder.write(Array(repeating: 7, count: 200))

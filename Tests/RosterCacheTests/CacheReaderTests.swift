@@ -58,7 +58,7 @@ struct CacheReaderTests {
     "A search finds words and their beginnings in every searched column, regardless of case, diacritics, punctuation")
   func search() async throws {
     let cache = try await folder.define()
-    func record(_ id: Int64, _ name: String, type: String = "", origin: String = "Earth (C-137)", _ place: String)
+    func record(_ id: Int64, name: String, type: String = "", origin: String = "Earth (C-137)", place: String)
       -> String
     {
       #"{"id":\#(id),"name":"\#(name)","species":"Human","type":"\#(type)","origin":{"name":"\#(origin)"},"#
@@ -66,8 +66,10 @@ struct CacheReaderTests {
     }
     _ = try await cache.mirror([
       [
-        record(1, "Rick Sánchez", "Citadel"), record(2, "Morty Smith", origin: "unknown", "Citadel"),
-        record(3, "Who", type: #"Parasite \"OR\" NEAR("#, "Citadel"), record(4, "Who", "Dorian 5"),
+        record(1, name: "Rick Sánchez", place: "Citadel"),
+        record(2, name: "Morty Smith", origin: "unknown", place: "Citadel"),
+        record(3, name: "Who", type: #"Parasite \"OR\" NEAR("#, place: "Citadel"),
+        record(4, name: "Who", place: "Dorian 5"),
       ]
     ])
     for (words, ids) in [
@@ -91,7 +93,7 @@ struct CacheReaderTests {
   func history() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1)]])
-    _ = try await cache.mirror([[person(1, "!", more: #","deep":{"n":1.10}"#)]])
+    _ = try await cache.mirror([[person(1, mark: "!", more: #","deep":{"n":1.10}"#)]])
     await cache.close()
     let reader = try CacheReader(path: folder.cache)
     let found = try reader.show("character", key: "1")
@@ -123,7 +125,7 @@ struct CacheReaderTests {
     await cache.close()
   }
 
-  private func ticket(_ node: String, _ title: String, _ more: String = "") -> String {
+  private func ticket(_ node: String, title: String, more: String = "") -> String {
     #"{"node":"\#(node)","title":"\#(title)","number":7,"score":1.5,"locked":true,"reactions":{"+1":1.10},"#
       + #""labels":[{"name":"bug","color":"f00","id":3}],"flags":[true,false]\#(more)}"#
   }
@@ -131,7 +133,7 @@ struct CacheReaderTests {
   @Test("A resource with text keys, all types and both kinds of lists is read by its definition")
   func anyResource() async throws {
     let cache = try await folder.define([issue])
-    _ = try await cache.mirror(issue, [[ticket("a/1", "One", #","who":"me""#)]])
+    _ = try await cache.mirror(issue, pages: [[ticket("a/1", title: "One", more: #","who":"me""#)]])
     let reader = try CacheReader(path: folder.cache)
     let record = #"""
       {"node":"a/1","title":"One","number":7,"score":1.5,"locked":true,"closed_at":null,"reactions":{"+1":1.10},\#
@@ -149,12 +151,12 @@ struct CacheReaderTests {
   @Test("A text key that was removed and returned has its whole history, though its record id is another")
   func comesBack() async throws {
     let cache = try await folder.define([issue])
-    let (one, two) = (ticket("1", "One"), ticket("2", "Two"))
-    for page in [[one, two], [one], [one]] { _ = try await cache.mirror(issue, [page]) }
+    let (one, two) = (ticket("1", title: "One"), ticket("2", title: "Two"))
+    for page in [[one, two], [one], [one]] { _ = try await cache.mirror(issue, pages: [page]) }
     let reader = try CacheReader(path: folder.cache)
     #expect(try reader.show("issue", key: "2").removal?.sync == 3)
-    _ = try await cache.mirror(issue, [[one, two]])
-    _ = try await cache.mirror(issue, [[one, ticket("2", "Zwei")]])
+    _ = try await cache.mirror(issue, pages: [[one, two]])
+    _ = try await cache.mirror(issue, pages: [[one, ticket("2", title: "Zwei")]])
     let found = try reader.show("issue", key: "2")
     #expect(found.record?.contains("Zwei") == true && found.removal == nil)
     #expect(found.changes.map(\.kind) == [.removed, .added, .changed])
@@ -217,8 +219,8 @@ struct CacheReaderTests {
     func record(_ real: String) -> String {
       #"{"id":1,"c1":\#(real),"c195":2,"parts":[{"c2":\#(real)}],"reals":[\#(real),1e300,5e-324]}"#
     }
-    _ = try await cache.mirror(wide, [[record("0.30000000000000004")]])
-    let report = try await cache.mirror(wide, [[record("0.3")]])
+    _ = try await cache.mirror(wide, pages: [[record("0.30000000000000004")]])
+    let report = try await cache.mirror(wide, pages: [[record("0.3")]])
     #expect(report.changed == 1)
     let places = ["$.c1", "$.parts[0].c2", "$.reals[0]"].map { "before -> '\($0)' || ' ' || (after -> '\($0)')" }
     for place in places { #expect(try folder.ask("SELECT \(place) FROM changes") == ["0.30000000000000004 0.3"]) }
@@ -235,7 +237,8 @@ struct CacheReaderTests {
     resource.columns[0].at = resource.key
     let cache = try await folder.define([resource])
     _ = try await cache.mirror(
-      resource, [[#"{"ids\"":["a","b"],"title":7}"#, #"{"ids\"":[12],"title":7}"#, #"{"ids\"":true,"title":7}"#, "[]"]])
+      resource,
+      pages: [[#"{"ids\"":["a","b"],"title":7}"#, #"{"ids\"":[12],"title":7}"#, #"{"ids\"":true,"title":7}"#, "[]"]])
     #expect(try CacheReader(path: folder.cache).rejected().map(\.name) == ["a", "12", "", ""])
     await cache.close()
   }

@@ -43,7 +43,7 @@ struct CacheTests {
     let feed = try await cache.facts().feed
     await cache.close()
     var bytes = try folder.bytes()
-    // Not what opening reads, but what is behind it.
+    // The damage is after the part that opening reads.
     let half = bytes.count / 2
     bytes.replaceSubrange(half..., with: [UInt8](repeating: 0x5A, count: bytes.count - half))
     try folder.write(bytes)

@@ -40,14 +40,20 @@ import Testing
 
   @Test("C5.4: another feed, a smallest id above the seen one + 1, or a largest one below it means to read again")
   func rule() {
-    func refuses(_ feed: String?, _ seen: Int64?, _ first: Int64?, _ last: Int64) -> Bool {
+    func refuses(_ feed: String?, seen: Int64?, first: Int64?, last: Int64) -> Bool {
       FeedPosition(feed: feed, seen: seen).refusal(feed: "a", first: first, last: last) != nil
     }
-    #expect(!refuses("a", 0, nil, 0) && !refuses(nil, 0, 1, 9) && !refuses("a", 9, 1, 9) && !refuses("a", 4, 5, 9))
-    #expect(!refuses(nil, nil, 5, 9) && !refuses("a", nil, 5, 9) && !refuses("a", nil, nil, 0))
-    #expect(refuses("b", 5, 1, 9) && refuses("b", nil, 1, 9))
-    #expect(refuses("a", 3, 5, 9) && refuses("a", 0, 2, 2))
-    #expect(refuses("a", 10, 1, 9) && refuses("a", 1, nil, 0) && refuses("a", .max, 1, 9))
+    #expect(
+      !refuses("a", seen: 0, first: nil, last: 0) && !refuses(nil, seen: 0, first: 1, last: 9)
+        && !refuses("a", seen: 9, first: 1, last: 9) && !refuses("a", seen: 4, first: 5, last: 9))
+    #expect(
+      !refuses(nil, seen: nil, first: 5, last: 9) && !refuses("a", seen: nil, first: 5, last: 9)
+        && !refuses("a", seen: nil, first: nil, last: 0))
+    #expect(refuses("b", seen: 5, first: 1, last: 9) && refuses("b", seen: nil, first: 1, last: 9))
+    #expect(refuses("a", seen: 3, first: 5, last: 9) && refuses("a", seen: 0, first: 2, last: 2))
+    #expect(
+      refuses("a", seen: 10, first: 1, last: 9) && refuses("a", seen: 1, first: nil, last: 0)
+        && refuses("a", seen: .max, first: 1, last: 9))
   }
 
   @Test("Changes are in order, with documents as JSON; `last` is the id to go on with, also with a filter")
@@ -57,19 +63,19 @@ import Testing
     let empty = try page(try await reader.changes(FeedRequest(since: 0)))
     #expect(empty.changes.isEmpty && empty.last == 0)
     #expect(isAnew(try await reader.changes(FeedRequest(since: 1))))
-    func mirror(_ mark: String, _ titles: [String]) async throws {
+    func mirror(_ mark: String, titles: [String]) async throws {
       let record = try await cache.begin(at: noon)
       let pull = Pull(cache: cache, validators: false)
-      try await pull.pages(.character, [people(1...3, mark)])
-      try await pull.pages(issue, [titles.map { #"{"node":"\#($0)","title":"\#(mark)"}"# }])
+      try await pull.pages(.character, pages: [people(1...3, mark: mark)])
+      try await pull.pages(issue, pages: [titles.map { #"{"node":"\#($0)","title":"\#(mark)"}"# }])
       _ = try await cache.compare()
       _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     }
-    try await mirror("", ["x"])
+    try await mirror("", titles: ["x"])
     #expect(isAnew(try await reader.changes(FeedRequest(since: 0, feed: empty.feed))))
     let first = try page(try await reader.changes(FeedRequest(since: 0)))
     #expect(first.changes.isEmpty && first.last == 0 && first.feed != empty.feed)
-    try await mirror("!", ["x", "y"])
+    try await mirror("!", titles: ["x", "y"])
     let all = try page(try await reader.changes(FeedRequest(since: 0, feed: first.feed)))
     #expect(all.changes.map(\.id) == [1, 2, 3, 4, 5] && all.last == 5)
     #expect(all.changes[0].kind == "changed" && all.changes[0].before?.episodes == ["e/1", "e/2"])
@@ -92,7 +98,7 @@ import Testing
   @Test("C5.4, C6.6: a follower of a removed resource reads everything again; a new follower gets an error")
   func gone() async throws {
     let first = try await folder.define([issue])
-    _ = try await first.mirror(issue, [[#"{"node":"x","title":""}"#]])
+    _ = try await first.mirror(issue, pages: [[#"{"node":"x","title":""}"#]])
     let reader = SideReader(beside: first)
     let before = try page(try await reader.changes(FeedRequest(since: 0, resource: issue.name)))
     await reader.close()
@@ -103,7 +109,7 @@ import Testing
     let answer = try await next.changes(FeedRequest(since: before.last, feed: before.feed, resource: issue.name))
     #expect(isAnew(answer))
     guard case .noResource = try await next.changes(FeedRequest(since: 0, resource: issue.name)) else {
-      Issue.record("a resource that went")
+      Issue.record("a removed resource")
       return
     }
     await next.close()
@@ -114,7 +120,7 @@ import Testing
   func parts() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...3)])
-    _ = try await cache.mirror([people(1...3, String(repeating: "x", count: 2_000))])
+    _ = try await cache.mirror([people(1...3, mark: String(repeating: "x", count: 2_000))])
     _ = try await cache.mirror([people(1...3)])
     await cache.close()
     let reader = try CacheReader(path: folder.cache)
@@ -138,7 +144,7 @@ import Testing
   func replaced() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...3)])
-    _ = try await cache.mirror([people(1...3, "!")])
+    _ = try await cache.mirror([people(1...3, mark: "!")])
     let reader = SideReader(beside: cache)
     var follower = FeedFollower(path: folder.cache, from: FeedPosition(), resource: nil)
     #expect(try follower.next().map(\.id) == [1, 2, 3])
@@ -147,7 +153,7 @@ import Testing
     for part in ["roster.db", "roster.db-wal", "roster.db-shm"] {
       try FileManager.default.removeItem(atPath: "\(folder.path)/\(part)")
     }
-    // Until it is made anew there is no other.
+    // The feed keeps its id until the cache is replaced.
     #expect(try page(try await reader.changes(FeedRequest(since: 3, feed: before.feed))).last == 3)
     #expect(try follower.next().isEmpty)
     _ = try await cache.mirror([people(1...2)])
@@ -169,7 +175,7 @@ import Testing
     let status = try shell("sqlite3 \(folder.cache) 'SELECT count(*) FROM characters'")
     #expect(status == 0)
     #expect(try folder.names().contains("roster.db-wal"))
-    _ = try await cache.mirror([people(1...3, "!")])
+    _ = try await cache.mirror([people(1...3, mark: "!")])
     #expect(try page(try await reader.changes(FeedRequest(since: 0))).last == 3)
     await reader.close()
     await cache.close()
@@ -181,7 +187,7 @@ import Testing
   func damage() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...200)])
-    _ = try await cache.mirror([people(1...200, "!")])
+    _ = try await cache.mirror([people(1...200, mark: "!")])
     let reader = SideReader(beside: cache)
     let file = open(folder.cache, O_WRONLY | O_CLOEXEC)
     let size = try folder.bytes().count
@@ -203,7 +209,7 @@ import Testing
     var follower = FeedFollower(path: folder.cache, from: FeedPosition(), resource: nil)
     var seen: [Int64] = []
     for round in 1...20 {
-      _ = try await cache.mirror([people(1...5, "\(round)")])
+      _ = try await cache.mirror([people(1...5, mark: "\(round)")])
       while case let more = try follower.next(limit: 3), !more.isEmpty { seen += more.map(\.id) }
     }
     #expect(seen == Array(1...100))
@@ -211,7 +217,7 @@ import Testing
   }
 }
 
-/// What a command ends with.
+/// Exit code of a command.
 private func shell(_ command: String) throws -> Int32 {
   var pid: pid_t = 0
   var actions = posix_spawn_file_actions_t()

@@ -17,7 +17,7 @@ private let score = Resource(
   ],
   lists: [.init(table: "score_tags", at: JSONPointer(segments: ["tags"]), columns: [.init("tag", at: JSONPointer())])])
 
-private func row(_ game: String, _ player: Int, _ note: String = "n") -> String {
+private func row(_ game: String, player: Int, note: String = "n") -> String {
   #"{"game":"\#(game)","player":\#(player),"note":"\#(note)","tags":["a"]}"#
 }
 
@@ -27,10 +27,10 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
   init() throws { folder = try Folder() }
 
   private func mirror(
-    _ pages: [[String]?], _ resource: Resource = score, answers: [String] = [], isChecked: Bool = true
+    _ pages: [[String]?], resource: Resource = score, answers: [String] = [], isChecked: Bool = true
   ) async throws -> SyncRecord {
     let cache = try await folder.define([resource])
-    let record = try await cache.mirror(resource, pages, answers: answers)
+    let record = try await cache.mirror(resource, pages: pages, answers: answers)
     await cache.close()
     if isChecked { try folder.expectSound([resource]) }
     return record
@@ -38,7 +38,7 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
 
   @Test("R2.2: the table has record_id as primary key, and UNIQUE over the key's columns in the order of key")
   func table() async throws {
-    _ = try await mirror([[row("go", 1)]])
+    _ = try await mirror([[row("go", player: 1)]])
     let sql = try folder.ask("SELECT sql FROM sqlite_schema WHERE name = 'scores'").joined()
     #expect(sql.contains("record_id INTEGER PRIMARY KEY") && sql.contains(#"UNIQUE ("game", "player")"#))
     #expect(sql.contains(#""player" INTEGER NOT NULL"#) && sql.contains(#""game" TEXT NOT NULL"#))
@@ -48,16 +48,21 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
 
   @Test("R2.1, P8: records are added, changed, moved between pages and removed by all parts of their key")
   func lifecycle() async throws {
-    let first = try await mirror([[row("go", 1), row("go", 2)], [row("chess", 1), row("é\\\"\\n", -5)]])
+    let first = try await mirror([
+      [row("go", player: 1), row("go", player: 2)], [row("chess", player: 1), row("é\\\"\\n", player: -5)],
+    ])
     #expect((first.added, first.rejected) == (4, 0))
     #expect(try await mirror([nil, nil]).outcome == .unchanged)
-    let next = try await mirror([[row("go", 2, "x"), row("chess", 1)], [row("é\\\"\\n", -5), row("go", 3)]])
+    let next = try await mirror([
+      [row("go", player: 2, note: "x"), row("chess", player: 1)], [row("é\\\"\\n", player: -5), row("go", player: 3)],
+    ])
     #expect((next.added, next.changed, next.removed) == (1, 1, 1))
     #expect(try folder.ask("SELECT game || player FROM scores WHERE note = 'x'") == ["go2"])
     // A missing record that by_key still has stays.
-    let asked = try await mirror([[row("go", 2, "x")], nil], answers: [row("chess", 1, "y")])
+    let asked = try await mirror(
+      [[row("go", player: 2, note: "x")], nil], answers: [row("chess", player: 1, note: "y")])
     #expect((asked.changed, asked.removed) == (1, 0))
-    let gone = try await mirror([[row("go", 2, "x")], nil])
+    let gone = try await mirror([[row("go", player: 2, note: "x")], nil])
     #expect(gone.removed == 1)
     #expect(try folder.ask("SELECT key FROM removed ORDER BY at, key") == [#"["go",1]"#, #"["chess",1]"#].sorted())
   }
@@ -68,7 +73,7 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
       #"{"game":null,"player":1}"#, #"{"player":1}"#, #"{"game":"","player":1}"#, #"{"game":"a","player":"1"}"#,
       #"{"game":"a","player":1.5}"#, #"{"game":"a"}"#,
     ]
-    let record = try await mirror([odd + [row("a", 0), row("a", Int.min), row("a", Int.max)]])
+    let record = try await mirror([odd + [row("a", player: 0), row("a", player: Int.min), row("a", player: Int.max)]])
     #expect((record.added, record.rejected) == (3, 6))
     let reasons = try folder.ask("SELECT DISTINCT reason FROM rejects ORDER BY 1")
     #expect(
@@ -102,8 +107,8 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
 
   @Test("R2.4, R2.5, L2.3: show, changes and the JSON of both have the key as a list")
   func shown() async throws {
-    _ = try await mirror([[row("go", 1), row("go", 2)]])
-    _ = try await mirror([[row("go", 1, "x"), row("chess", 2)]])
+    _ = try await mirror([[row("go", player: 1), row("go", player: 2)]])
+    _ = try await mirror([[row("go", player: 1, note: "x"), row("chess", player: 2)]])
     let reader = try CacheReader(path: folder.cache)
     let found = try reader.show("score", key: ["go", "1"])
     #expect(
@@ -128,7 +133,7 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
   func plain() async throws {
     let cache = try await folder.define([issue])
     for page in [[#"{"node":"b\"1"}"#, #"{"node":"c"}"#], [#"{"node":"c"}"#], [#"{"node":"c"}"#]] {
-      _ = try await cache.mirror(issue, [page])
+      _ = try await cache.mirror(issue, pages: [page])
     }
     await cache.close()
     let found = try CacheReader(path: folder.cache).show("issue", key: #"b"1"#)
@@ -139,10 +144,10 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
 
   @Test("R2.4: pending and a dry run write the key as a list")
   func pending() async throws {
-    _ = try await mirror([[row("go", 1), row("go", 2)]])
+    _ = try await mirror([[row("go", player: 1), row("go", player: 2)]])
     let cache = try await folder.define([score])
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(score, [[row("go", 1, "x"), row("go", 3)]])
+    try await Pull(cache: cache).pages(score, pages: [[row("go", player: 1, note: "x"), row("go", player: 3)]])
     _ = try await cache.compare()
     _ = try await cache.tried(record, ["score": RemovalDecision()], at: noon, history: ninetyDays)
     var text = ""
@@ -159,10 +164,10 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
   func redefined() async throws {
     var plain = score
     plain.otherKeys = []
-    _ = try await mirror([[row("go", 1), row("chess", 2)]], plain)
+    _ = try await mirror([[row("go", player: 1), row("chess", player: 2)]], resource: plain)
     try await folder.redefine(score)
     #expect(try folder.ask("SELECT game || player FROM scores ORDER BY 1") == ["chess2", "go1"])
-    _ = try await mirror([[row("go", 1), row("chess", 2), row("go", 2)]])
+    _ = try await mirror([[row("go", player: 1), row("chess", player: 2), row("go", player: 2)]])
     try await folder.redefine(plain)
     #expect(try folder.ask("SELECT game FROM scores ORDER BY 1") == ["chess", "go"])
   }
@@ -172,10 +177,12 @@ private func row(_ game: String, _ player: Int, _ note: String = "n") -> String 
     let plans = QueryPlans()
     try await plans.inspect {
       _ = try await mirror(
-        [[row("go", 1), row("go", 2)], [row("a", 1), #"{"game":"b","player":null}"#]], isChecked: false)
+        [[row("go", player: 1), row("go", player: 2)], [row("a", player: 1), #"{"game":"b","player":null}"#]],
+        isChecked: false)
       _ = try await mirror(
-        [[row("go", 2, "x"), row("b", 1)], [row("a", 3)]], answers: [row("a", 1)], isChecked: false)
-      _ = try await mirror([[row("go", 2, "x")], [row("a", 3)]], isChecked: false)
+        [[row("go", player: 2, note: "x"), row("b", player: 1)], [row("a", player: 3)]], answers: [row("a", player: 1)],
+        isChecked: false)
+      _ = try await mirror([[row("go", player: 2, note: "x")], [row("a", player: 3)]], isChecked: false)
       _ = try CacheReader(path: folder.cache).show("score", key: ["go", "2"])
     }
     let faults = plans.all.flatMap(\.faults)

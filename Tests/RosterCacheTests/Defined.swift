@@ -15,7 +15,7 @@ extension Folder {
     try await Cache.open(path: cache, upstream: upstream, resources: resources, now: noon, logger: quiet, tick: tick)
   }
 
-  /// What another process finds that comes after a kill: the files as they are, under another folder's name.
+  /// A copy of the files in another folder, as a process finds them after a kill.
   func copy() throws -> Folder {
     let other = try Folder()
     for name in try names() { try other.write(bytes(name), to: name) }
@@ -42,7 +42,7 @@ extension Folder {
       let unlisted = try database.rows(
         """
         SELECT \(table.key(of: "t")) FROM cache_unlisted u JOIN \(table.table) t ON t.\(table.id) = u.record_id
-        WHERE u.resource_id = ?
+        WHERE u.list_id = ?
         """, Value(id), read: { $0.text(0) })
       let all = try database.rows("SELECT \(table.key(of: "t")) FROM \(table.table) t") { $0.text(0) }
       #expect(listed.isDisjoint(with: unlisted), sourceLocation: sourceLocation)
@@ -62,7 +62,7 @@ extension RecordKey {
 }
 
 /// A record of the shape of the built-in resource.
-func person(_ id: Int64, _ mark: String = "", episodes: [String] = ["e/1", "e/2"], more: String = "") -> String {
+func person(_ id: Int64, mark: String = "", episodes: [String] = ["e/1", "e/2"], more: String = "") -> String {
   let list = episodes.map { "\"\($0)\"" }.joined(separator: ",")
   return """
     {"id":\(id),"name":"Name \(id)\(mark)","status":"Alive\(mark)","species":"Human","type":"","gender":"unknown",\
@@ -71,7 +71,7 @@ func person(_ id: Int64, _ mark: String = "", episodes: [String] = ["e/1", "e/2"
     """
 }
 
-func people(_ ids: some Sequence<Int>, _ mark: String = "") -> [String] { ids.map { person(Int64($0), mark) } }
+func people(_ ids: some Sequence<Int>, mark: String = "") -> [String] { ids.map { person(Int64($0), mark: mark) } }
 
 /// Pages of two.
 func paired(_ records: [String]) -> [[String]] {
@@ -84,8 +84,7 @@ func answer(_ records: [String]) -> [UInt8] {
 
 func address(_ number: Int) -> String { "/page?page=\(number)" }
 
-/// One sync of one or several resources, as the sync does it: what is byte for byte as it was is confirmed, the rest
-/// appended.
+/// One sync of one or several resources: identical pages are confirmed, and the others are appended.
 struct Pull {
   let cache: Cache
   var validators = true
@@ -101,8 +100,8 @@ struct Pull {
       digest: try await cache.digest(body), scan: try decoder.scan(page: body))
   }
 
-  /// - Parameter pages: `nil`: upstream says it is as it was.
-  func pages(_ resource: Resource, _ pages: [[String]?]) async throws {
+  /// - Parameter pages: `nil` is a page that upstream calls unchanged.
+  func pages(_ resource: Resource, pages: [[String]?]) async throws {
     let addresses = pages.indices.map { address($0 + 1) }
     let known = try await cache.known(resource.name, addresses: addresses)
     for (index, records) in pages.enumerated() {
@@ -119,7 +118,7 @@ struct Pull {
     }
   }
 
-  func answers(_ resource: Resource, _ records: [String]) async throws {
+  func answers(_ resource: Resource, records: [String]) async throws {
     let body = Array("[\(records.joined(separator: ","))]".utf8)
     var decoder = RecordDecoder(try RecordPlan(resource))
     let scan = try decoder.scan(answer: body)
@@ -135,19 +134,19 @@ extension Cache {
   func mirror(
     _ pages: [[String]?], answers: [String] = [], removal: RemovalDecision.Removal = .missing, at date: Date = noon
   ) async throws -> SyncRecord {
-    try await mirror(.character, pages, answers: answers, removal: removal, at: date)
+    try await mirror(.character, pages: pages, answers: answers, removal: removal, at: date)
   }
 
   /// A whole sync of one resource.
   func mirror(
-    _ resource: Resource, _ pages: [[String]?], answers: [String] = [],
+    _ resource: Resource, pages: [[String]?], answers: [String] = [],
     removal: RemovalDecision.Removal = .missing, at date: Date = noon
   ) async throws -> SyncRecord {
     let record = try begin(at: date)
     let pull = Pull(cache: self)
-    try await pull.pages(resource, pages)
+    try await pull.pages(resource, pages: pages)
     _ = try compare()
-    if !answers.isEmpty { try await pull.answers(resource, answers) }
+    if !answers.isEmpty { try await pull.answers(resource, records: answers) }
     return try publish(record, [resource.name: RemovalDecision(removal, proof: .count)], at: date, history: ninetyDays)
   }
 }

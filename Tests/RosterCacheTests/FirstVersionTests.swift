@@ -58,7 +58,7 @@ struct FirstVersionTests {
     #expect(try await cache.facts().snapshot == 2)
     await cache.close()
     try folder.expectSound()
-    // Nothing that is as it was is told as a change, and ids of changes go on.
+    // Unchanged records are not reported as changes, and ids of changes continue.
     let next = try await folder.define(upstream: upstream)
     let record = try await next.begin(at: noon)
     _ = try await next.compare()
@@ -105,7 +105,7 @@ struct FirstVersionTests {
   func rolledBack() async throws {
     let upstream = try take("later")
     let database = try Database(path: folder.cache, access: .writer)
-    // In the way of a table that version 2 makes.
+    // This table has the name of a table of version 2.
     try database.execute("CREATE TABLE sync_resources(x)")
     let before = try database.rows("SELECT sql FROM sqlite_schema ORDER BY rowid") { $0.optionalText(0) }
     database.close()

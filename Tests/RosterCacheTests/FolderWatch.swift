@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// What happens to the names in a folder, as the kernel tells it (inotify(7)).
+/// The kernel's events for the names in a folder (inotify(7)).
 struct FolderWatch: ~Copyable {
   private let descriptor: CInt
 
@@ -12,7 +12,7 @@ struct FolderWatch: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Those that such an event befell since the last call.
+  /// Names with an event since the last call.
   func names() -> [String] {
     var names: [String] = []
     var bytes = [UInt8](repeating: 0, count: 1 << 16)

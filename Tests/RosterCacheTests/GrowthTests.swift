@@ -18,25 +18,26 @@ struct GrowthTests {
     "4 times the records cost about 4 times the steps, from the pull to the end of the publication",
     arguments: GrowthKind.allCases, [false, true])
   func sync(kind: GrowthKind, isText: Bool) async throws {
-    let few = try await Self.steps(kind, isText, Self.count)
-    let many = try await Self.steps(kind, isText, 4 * Self.count)
+    let few = try await Self.steps(kind, isText: isText, count: Self.count)
+    let many = try await Self.steps(kind, isText: isText, count: 4 * Self.count)
     #expect(few > 0)
     #expect(Double(many) / Double(few) < Self.limit, "\(few) steps, and \(many) for 4 times as many records")
   }
 
-  private static func steps(_ kind: GrowthKind, _ isText: Bool, _ count: Int) async throws -> Int {
+  private static func steps(_ kind: GrowthKind, isText: Bool, count: Int) async throws -> Int {
     let folder = try Folder()
     let before = kind.resource(isText: isText, isAfter: false)
     if kind != .first {
       let cache = try await folder.define([before])
-      _ = try await cache.mirror(before, kind.before(count).pages)
+      _ = try await cache.mirror(before, pages: kind.before(count).pages)
       await cache.close()
     }
     let resource = kind.resource(isText: isText, isAfter: true)
     let cache = try await folder.define([resource])
     let steps = Steps()
     await cache.count(steps)
-    let record = try await cache.mirror(resource, kind.after(count).pages, present: kind.present(count), kind)
+    let record = try await cache.mirror(
+      resource, pages: kind.after(count).pages, present: kind.present(count), kind: kind)
     #expect(record.outcome == kind.outcome)
     let counted = steps.count
     await cache.close()
@@ -67,16 +68,16 @@ extension Cache {
 
   /// A whole sync of a kind.
   func mirror(
-    _ resource: Resource, _ pages: [[String]], present: [GrowthRecord], _ kind: GrowthKind
+    _ resource: Resource, pages: [[String]], present: [GrowthRecord], kind: GrowthKind
   ) async throws -> SyncRecord {
     let record = try begin(at: noon)
     let pull = Pull(cache: self)
-    try await pull.pages(resource, pages)
+    try await pull.pages(resource, pages: pages)
     _ = try compare()
     var last: Int64 = 0
     while let missing = try missing(resource.name, after: last, limit: 100).last { last = missing.id }
     for records in stride(from: 0, to: present.count, by: 20).map({ present.dropFirst($0).prefix(20) }) {
-      try await pull.answers(resource, records.map(\.json))
+      try await pull.answers(resource, records: records.map(\.json))
     }
     let decisions = [resource.name: RemovalDecision(.missing, proof: .count)]
     return kind == .dryRun

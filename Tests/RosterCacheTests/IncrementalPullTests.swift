@@ -20,14 +20,14 @@ struct IncrementalPullTests {
     return resource
   }
 
-  static func thing(_ id: Int, _ mark: Int, _ name: String = "", isGone: Bool = false, isText: Bool = false) -> String {
+  static func thing(_ id: Int, mark: Int, name: String = "", isGone: Bool = false, isText: Bool = false) -> String {
     let gone = isGone ? #","gone":true"# : ""
     let id = isText ? "\"k\(id)\"" : "\(id)"
     return #"{"id":\#(id),"name":"\#(name)","at":\#(mark)\#(gone)}"#
   }
 
   /// The pages of an incremental pull; nil: unchanged.
-  static func pull(_ resource: Resource, _ pages: [[String]?], in cache: Cache) async throws -> SyncRecord {
+  static func pull(_ resource: Resource, pages: [[String]?], in cache: Cache) async throws -> SyncRecord {
     let record = try await cache.begin(at: noon)
     await cache.pullIncrementally(resource.name, true)
     for (index, records) in pages.enumerated() {
@@ -48,33 +48,39 @@ struct IncrementalPullTests {
     return record
   }
 
-  static func publish(_ record: SyncRecord, _ mark: String?, _ cache: Cache) async throws -> SyncRecord {
+  static func publish(_ record: SyncRecord, mark: String?, in cache: Cache) async throws -> SyncRecord {
     var end = RemovalDecision(.missing, proof: .since)
-    end.mark = mark.flatMap { Mark($0, .number) }.map(Since.MarkMove.moves) ?? .stays
+    end.mark = mark.flatMap { Mark($0, form: .number) }.map(Since.MarkMove.moves) ?? .stays
     return try await cache.publish(record, ["thing": end], at: noon, history: ninetyDays)
   }
 
   /// A whole pull of two pages, whose mark is 4.
-  static func whole(_ resource: Resource, _ pages: [[String]?], _ mark: String?, _ cache: Cache) async throws
+  static func whole(_ resource: Resource, pages: [[String]?], mark: String?, in cache: Cache) async throws
     -> SyncRecord
   {
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(resource, pages)
+    try await Pull(cache: cache).pages(resource, pages: pages)
     _ = try await cache.compare()
-    return try await publish(record, mark, cache)
+    return try await publish(record, mark: mark, in: cache)
   }
 
-  private static let first = [[thing(1, 1), thing(2, 2)], [thing(3, 3), thing(4, 4)]]
+  private static let first = [[thing(1, mark: 1), thing(2, mark: 2)], [thing(3, mark: 3), thing(4, mark: 4)]]
 
   @Test("I4.1, I5.1, I5.2, I12.1: an incremental pull writes what it received, removes what where skips, and no more")
   func published() async throws {
     let resource = Self.resource()
     let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, Self.first, "4", cache)
+    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
     let pulled = try await Self.pull(
-      resource, [[Self.thing(1, 5, "new"), Self.thing(2, 6, isGone: true), Self.thing(9, 7), Self.thing(4, 4)]],
+      resource,
+      pages: [
+        [
+          Self.thing(1, mark: 5, name: "new"), Self.thing(2, mark: 6, isGone: true), Self.thing(9, mark: 7),
+          Self.thing(4, mark: 4),
+        ]
+      ],
       in: cache)
-    let record = try await Self.publish(pulled, "7", cache)
+    let record = try await Self.publish(pulled, mark: "7", in: cache)
     #expect(record.added == 1 && record.changed == 1 && record.removed == 1 && record.records == 4)
     #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1new", "3", "4", "9"])
     #expect(try folder.ask("SELECT pages || proof FROM resources") == ["2since"])
@@ -88,16 +94,21 @@ struct IncrementalPullTests {
   func expired() async throws {
     let resource = Self.resource()
     let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, Self.first, "4", cache)
-    let pulled = try await Self.pull(resource, [[Self.thing(2, 6, isGone: true), Self.thing(9, 7)]], in: cache)
-    _ = try await Self.publish(pulled, "7", cache)
+    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
+    let pulled = try await Self.pull(
+      resource, pages: [[Self.thing(2, mark: 6, isGone: true), Self.thing(9, mark: 7)]], in: cache)
+    _ = try await Self.publish(pulled, mark: "7", in: cache)
     _ = try await cache.begin(at: noon)
     let known = try await cache.known("thing", addresses: [address(1), address(2)])
     #expect(known[address(1)] == nil && known[address(2)] != nil)
     // I10.1: 3 was changed below the mark minus the overlap; 1 at it.
     let record = try await Self.whole(
-      resource, [[Self.thing(1, 6, "new")], [Self.thing(3, 3, "missed"), Self.thing(4, 4)], [Self.thing(9, 7)]], "7",
-      cache)
+      resource,
+      pages: [
+        [Self.thing(1, mark: 6, name: "new")], [Self.thing(3, mark: 3, name: "missed"), Self.thing(4, mark: 4)],
+        [Self.thing(9, mark: 7)],
+      ], mark: "7",
+      in: cache)
     #expect(record.changed == 2 && record.removed == 0)
     #expect(try folder.ask("SELECT missed FROM resource_lists") == ["1"])
     #expect(try folder.ask("SELECT count(*) FROM cache_overlaid") == ["0"])
@@ -106,18 +117,51 @@ struct IncrementalPullTests {
     try folder.expectSound([resource])
   }
 
+  @Test("I3.1: the cost of an incremental pull does not depend on the number of records in the cache")
+  func cost() async throws {
+    let (few, many) = (try await steps(of: 100), try await steps(of: 4000))
+    #expect(few > 0 && Double(many) < 1.5 * Double(few), "\(few) steps of 100 records, and \(many) of 4,000")
+  }
+
+  /// Steps of SQLite for an incremental pull of three changed records, after a whole one.
+  private func steps(of count: Int) async throws -> Int {
+    let folder = try Folder()
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(
+      resource, pages: [(1...count).map { Self.thing($0, mark: $0, name: "old") }], mark: "\(count)", in: cache)
+    // The first incremental pull prepares its tables.
+    _ = try await Self.publish(
+      Self.pull(resource, pages: [[Self.thing(1, mark: count + 1, name: "new")]], in: cache), mark: nil, in: cache)
+    let steps = Steps()
+    await cache.count(steps)
+    let changed = [1, count / 2, count].map { Self.thing($0, mark: count + 2, name: "newer") }
+    let pulled = try await Self.pull(resource, pages: [changed + [Self.thing(count + 1, mark: count + 2)]], in: cache)
+    let record = try await Self.publish(pulled, mark: "\(count + 2)", in: cache)
+    #expect(record.changed == 3 && record.added == 1)
+    let counted = steps.count
+    await cache.close()
+    return counted
+  }
+
   @Test("I6.1: of several records of a key the one with the highest value at since.at wins, and of equal ones the last")
   func winners() async throws {
     let resource = Self.resource()
     let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, Self.first, "4", cache)
+    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
     let pulled = try await Self.pull(
       resource,
-      [
-        [Self.thing(1, 9, "high"), Self.thing(2, 5, "first"), Self.thing(3, 8, isGone: true)],
-        [Self.thing(1, 6, "low"), Self.thing(2, 5, "last"), Self.thing(3, 7, "older")],
+      pages: [
+        [
+          Self.thing(1, mark: 9, name: "high"), Self.thing(2, mark: 5, name: "first"),
+          Self.thing(3, mark: 8, isGone: true),
+        ],
+        [
+          Self.thing(1, mark: 6, name: "low"), Self.thing(2, mark: 5, name: "last"),
+          Self.thing(3, mark: 7, name: "older"),
+        ],
       ], in: cache)
-    _ = try await Self.publish(pulled, nil, cache)
+    _ = try await Self.publish(pulled, mark: nil, in: cache)
     #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1high", "2last", "4"])
     #expect(try folder.ask("SELECT mark FROM resource_lists") == ["4"])
     await cache.close()
@@ -127,9 +171,9 @@ struct IncrementalPullTests {
   func unchanged() async throws {
     let resource = Self.resource()
     let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, Self.first, "4", cache)
-    for page in [[Self.thing(4, 4)], nil] {
-      let record = try await Self.publish(try await Self.pull(resource, [page], in: cache), nil, cache)
+    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
+    for page in [[Self.thing(4, mark: 4)], nil] {
+      let record = try await Self.publish(try await Self.pull(resource, pages: [page], in: cache), mark: nil, in: cache)
       #expect(record.outcome == .unchanged && record.records == 4)
     }
     #expect(try folder.ask("SELECT count(*) FROM cache_pages WHERE kind = 1") == ["1"])
@@ -140,8 +184,9 @@ struct IncrementalPullTests {
   func pending() async throws {
     let resource = Self.resource()
     let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, Self.first, "4", cache)
-    let pulled = try await Self.pull(resource, [[Self.thing(2, 6, isGone: true), Self.thing(9, 7)]], in: cache)
+    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
+    let pulled = try await Self.pull(
+      resource, pages: [[Self.thing(2, mark: 6, isGone: true), Self.thing(9, mark: 7)]], in: cache)
     let tried = try await cache.tried(
       pulled, ["thing": RemovalDecision(.missing, proof: .since)], at: noon, history: ninetyDays)
     #expect(tried.added == 1 && tried.removed == 1 && tried.changed == 0)
@@ -156,14 +201,14 @@ struct IncrementalPullTests {
     var resource = Self.resource()
     resource.since = nil
     let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, Self.first, nil, cache)
+    _ = try await Self.whole(resource, pages: Self.first, mark: nil, in: cache)
     await cache.close()
     let feed = try folder.ask("SELECT feed FROM cache_info")
     let next = try await folder.define([Self.resource()])
     _ = try await next.begin(at: noon)
     #expect(try await next.known("thing", addresses: [address(1)]).isEmpty)
     #expect(try await next.sinceHistory(of: "thing").isSameQuestion == false)
-    _ = try await Self.whole(Self.resource(), Self.first, "4", next)
+    _ = try await Self.whole(Self.resource(), pages: Self.first, mark: "4", in: next)
     #expect(try await next.sinceHistory(of: "thing").mark == "4")
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
     await next.close()

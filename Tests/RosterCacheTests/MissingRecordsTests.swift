@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterCache
 
-/// What becomes of records that a pull has missed, or met twice (P7, P8).
+/// Records that a pull has missed, or received twice (P7, P8).
 struct MissingRecordsTests {
   let folder: Folder
   init() throws { folder = try Folder() }
@@ -16,10 +16,11 @@ struct MissingRecordsTests {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, [nil, [person(9)]])
+    try await Pull(cache: cache).pages(.character, pages: [nil, [person(9)]])
     #expect(try await cache.compare().first?.missing == 4)
     #expect(try await cache.missing("character", after: 3, limit: 2).map(\.key) == [.integer(4), .integer(5)])
-    try await Pull(cache: cache).answers(.character, [person(4, "!"), #"{"id":5,"name":1}"#, person(77)])
+    try await Pull(cache: cache).answers(
+      .character, records: [person(4, mark: "!"), #"{"id":5,"name":1}"#, person(77)])
     #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [3, 6])
     let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
@@ -28,7 +29,7 @@ struct MissingRecordsTests {
     #expect(try folder.ask("SELECT page || ' ' || position FROM rejects") == ["0 0"])
     // The next sync asks for them again.
     _ = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, [nil, nil])
+    try await Pull(cache: cache).pages(.character, pages: [nil, nil])
     #expect(try await cache.compare().first?.missing == 2)
     await cache.close()
     try folder.expectSound()
@@ -41,22 +42,22 @@ struct MissingRecordsTests {
       var resource = Resource.character
       resource.removal = rule
       let cache = try await folder.define([resource])
-      _ = try await cache.mirror(resource, paired(people(1...4)))
-      #expect(try await cache.mirror(resource, [nil, [person(3)]]).removed == 0)
+      _ = try await cache.mirror(resource, pages: paired(people(1...4)))
+      #expect(try await cache.mirror(resource, pages: [nil, [person(3)]]).removed == 0)
       #expect(try await cache.absent() == ["character": 1])
-      // Seen once more: the count begins anew.
-      #expect(try await cache.mirror(resource, [nil, people(3...4)]).outcome == .unchanged)
+      // The record is seen again: the count starts from zero.
+      #expect(try await cache.mirror(resource, pages: [nil, people(3...4)]).outcome == .unchanged)
       #expect(try await cache.absent().isEmpty)
-      _ = try await cache.mirror(resource, [nil, [person(3)]])
+      _ = try await cache.mirror(resource, pages: [nil, [person(3)]])
       let record = try await cache.begin(at: noon)
-      try await Pull(cache: cache).pages(resource, [nil, nil])
+      try await Pull(cache: cache).pages(resource, pages: [nil, nil])
       let found = try #require(try await cache.compare().first)
       #expect(found.missing == 1 && found.missingTwice == 1)
       let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
       #expect(report.removed == (rule == .twice ? 1 : 0))
       // A pull in which a reject may have been the missing one does not count.
-      _ = try await cache.mirror(resource, [nil, []], removal: .nobody)
-      #expect(try await cache.mirror(resource, [nil, []]).removed == 0)
+      _ = try await cache.mirror(resource, pages: [nil, []], removal: .nobody)
+      #expect(try await cache.mirror(resource, pages: [nil, []]).removed == 0)
       await cache.close()
       try folder.expectSound([resource])
     }
@@ -65,16 +66,16 @@ struct MissingRecordsTests {
   @Test("P7.6, P7.11: the comparison reports a duplicate key, and the last occurrence in page order wins")
   func repeats() async throws {
     let cache = try await folder.define()
-    let first = try await cache.mirror([[person(1), person(2)], [person(2, "!"), person(3)]])
+    let first = try await cache.mirror([[person(1), person(2)], [person(2, mark: "!"), person(3)]])
     #expect(first.added == 3)
     #expect(try folder.ask("SELECT name FROM characters WHERE id = 2") == ["Name 2!"])
     // Which page has the better one is not known when one of them goes: all are asked for whole.
     #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
     #expect(try await cache.mirror([[person(1), person(2)], [person(3)]]).changed == 1)
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, [[person(1), person(3, "?")], nil])
+    try await Pull(cache: cache).pages(.character, pages: [[person(1), person(3, mark: "?")], nil])
     #expect(try await cache.compare().first?.repeats == 1)
-    // 2 is gone, asked for and not there; 3 is on a later page, which is as it was.
+    // 2 is removed: a request did not find it. 3 is on a later page, which is unchanged.
     let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     #expect([report.changed, report.removed] == [0, 1])
     #expect(try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 3"])
@@ -109,16 +110,18 @@ struct MissingRecordsTests {
           }
         }
       }
-      let pages = upstream.map { page in page.keys.sorted().map { person(Int64($0), page[$0] ?? "") } }
+      let pages = upstream.map { page in page.keys.sorted().map { person(Int64($0), mark: page[$0] ?? "") } }
       let now = upstream.reduce(into: [:]) { $0.merge($1) { $1 } }
       let missing = Set(rows.keys).subtracting(now.keys)
       let record = try await cache.begin(at: noon)
-      try await Pull(cache: cache).pages(resource, pages)
+      try await Pull(cache: cache).pages(resource, pages: pages)
       let found = try #require(try await cache.compare().first)
       #expect(found.distinct == now.count && found.repeats == 0 && found.missing == missing.count, "sync \(sync)")
       #expect(found.snapshot == rows.count)
       let still = resource.removal == .ask ? missing.filter { _ in Bool.random(using: &dice) } : []
-      if !still.isEmpty { try await Pull(cache: cache).answers(resource, still.map { person(Int64($0), "k\(sync)") }) }
+      if !still.isEmpty {
+        try await Pull(cache: cache).answers(resource, records: still.map { person(Int64($0), mark: "k\(sync)") })
+      }
       let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
       let gone = missing.filter { id in
         switch resource.removal {

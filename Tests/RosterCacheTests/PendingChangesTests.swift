@@ -17,11 +17,11 @@ struct PendingChangesTests {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
     let pages = [
-      [person(1), person(2, "!")],
+      [person(1), person(2, mark: "!")],
       [person(3, episodes: ["e/2", "e/1"]), person(4, more: #","origin2":{"b":1.10,"a":[1]},"x.y":"\u001b[31m""#)],
       [person(5), person(9)],
     ]
-    let shown = try await tried(cache, pages)
+    let shown = try await tried(cache, pages: pages)
     #expect(shown.pull.sync == 2 && shown.pull.isWhole && shown.pull.leftOut == nil)
     #expect(
       try shown.lines() == [
@@ -39,9 +39,9 @@ struct PendingChangesTests {
   func json() async throws {
     let cache = try await folder.define([issue])
     let first = #"{"node":"a\"b","title":"T","labels":[{"name":"n","color":"c"}],"flags":[true]}"#
-    _ = try await cache.mirror(issue, [[first, #"{"node":"gone"}"#]])
+    _ = try await cache.mirror(issue, pages: [[first, #"{"node":"gone"}"#]])
     let second = #"{"node":"a\"b","title":"T","score":1.5,"labels":[],"flags":[true],"more":{"k":null}}"#
-    let shown = try await tried(cache, issue, [[second, #"{"node":"new","locked":false}"#]])
+    let shown = try await tried(cache, resource: issue, pages: [[second, #"{"node":"new","locked":false}"#]])
     let json = try JSONValue(json: shown.json().utf8)
     #expect(json["sync"] == .integer(2))
     guard case .list(let resources)? = json["resources"], let resource = resources.first, resources.count == 1 else {
@@ -59,7 +59,7 @@ struct PendingChangesTests {
     #expect(changed[0]["fields"] == .list([.text("score"), .text("extra.more.k"), .text("labels")]))
     #expect(changed[0]["before"]?["labels"] != .list([]) && changed[0]["after"]?["labels"] == .list([]))
     // Missed once only: it stays.
-    #expect(try await cache.mirror(issue, [[second, #"{"node":"new","locked":false}"#]]).removed == 0)
+    #expect(try await cache.mirror(issue, pages: [[second, #"{"node":"new","locked":false}"#]]).removed == 0)
     await cache.close()
   }
 
@@ -72,7 +72,7 @@ struct PendingChangesTests {
         .init(table: "item_key", at: JSONPointer(segments: ["keys"]), columns: [.init("value", at: JSONPointer())])
       ])
     let cache = try await folder.define([item])
-    let shown = try await tried(cache, item, [[#"{"id":1,"keys":["a"]}"#]])
+    let shown = try await tried(cache, resource: item, pages: [[#"{"id":1,"keys":["a"]}"#]])
     #expect(try shown.json().contains(#""added":[{"id":1,"extra":null,"key":["a"]}]"#))
     await cache.close()
   }
@@ -82,7 +82,7 @@ struct PendingChangesTests {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
     var record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, [nil, [person(9)]])
+    try await Pull(cache: cache).pages(.character, pages: [nil, [person(9)]])
     _ = try await cache.compare()
     try await cache.concludePull(of: record.id, isGuarded: true, [:])
     let gone = ["3", "4", "5", "6"].map { "character removed \($0)" }
@@ -93,18 +93,18 @@ struct PendingChangesTests {
     record = try await next.begin(at: noon)
     // It begins with what was kept, and has asked for nothing yet.
     #expect(try folder.pending().lines() == ["character added 9"] + gone)
-    try await Pull(cache: next).pages(.character, [nil, [person(9)]])
+    try await Pull(cache: next).pages(.character, pages: [nil, [person(9)]])
     _ = try await next.compare()
-    try await Pull(cache: next).answers(.character, [person(4, "!"), #"{"id":5,"name":1}"#])
+    try await Pull(cache: next).answers(.character, records: [person(4, mark: "!"), #"{"id":5,"name":1}"#])
     let decisions = ["character": RemovalDecision(.missing)]
     let report = try await next.tried(record, decisions, at: noon, history: ninetyDays)
     #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
     #expect(report.outcome == .tried && report.records == 5 && report.pages == 2)
     let shown = ["character added 9", "character changed 4 name status", "character removed 3", "character removed 6"]
     #expect(try folder.pending().lines() == shown)
-    // Where not all could be asked for, nobody goes.
+    // No record is removed if not all of them could be requested.
     record = try await next.begin(at: noon)
-    try await Pull(cache: next).pages(.character, [nil, [person(9)]])
+    try await Pull(cache: next).pages(.character, pages: [nil, [person(9)]])
     _ = try await next.compare()
     let kept = try await next.tried(record, ["character": .init(.nobody)], at: noon, history: ninetyDays)
     #expect(kept.removed == 0)
@@ -116,9 +116,9 @@ struct PendingChangesTests {
   func broken() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
-    _ = try await tried(cache, [[person(1, "!")]])
+    _ = try await tried(cache, pages: [[person(1, mark: "!")]])
     _ = try await cache.begin(at: noon)
-    try await cache.append([Pull(cache: cache).received(.character, 1, [person(2, "?"), person(7)])])
+    try await cache.append([Pull(cache: cache).received(.character, 1, [person(2, mark: "?"), person(7)])])
     let shown = try folder.pending()
     // No process holds the cache's lock here, as after a kill.
     #expect(shown.pull.sync == 3 && !shown.pull.isWhole && shown.pull.report?.outcome == .interrupted)
@@ -132,11 +132,11 @@ struct PendingChangesTests {
     await next.close()
   }
 
-  @Test("A page that is not whole is left out with all later ones, and the answer says so")
+  @Test("A truncated page is left out with all later ones, and the answer reports it")
   func torn() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
-    _ = try await tried(cache, [[person(1, "!"), person(2)], [person(3, "!")]])
+    _ = try await tried(cache, pages: [[person(1, mark: "!"), person(2)], [person(3, mark: "!")]])
     await cache.close()
     let bytes = try folder.bytes("roster.db.pulled")
     for cut in [1, 200, bytes.count / 2, bytes.count - 513] {
@@ -167,15 +167,15 @@ struct PendingChangesTests {
   func stale() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
-    _ = try await tried(cache, [[person(1, "!")]])
+    _ = try await tried(cache, pages: [[person(1, mark: "!")]])
     let pulled = try folder.bytes("roster.db.pulled")
-    _ = try await cache.mirror([[person(1, "?")]])
+    _ = try await cache.mirror([[person(1, mark: "?")]])
     await cache.close()
     try folder.write(pulled, to: "roster.db.pulled")
     #expect(try folder.pending().pull == PendingPull())
     // Another definition at the next start drops it.
     let again = try await folder.define()
-    _ = try await tried(again, [[person(1, "!")]])
+    _ = try await tried(again, pages: [[person(1, mark: "!")]])
     await again.close()
     #expect(try folder.pending().pull.sync != nil)
     var other = Resource.character
@@ -190,10 +190,10 @@ struct PendingChangesTests {
     _ = try await cache.mirror(paired(people(1...2)))
     await cache.close()
     let next = try await folder.define([issue])
-    let shown = try await tried(next, issue, [[#"{"node":"a"}"#, #"{"node":"b"}"#]])
+    let shown = try await tried(next, resource: issue, pages: [[#"{"node":"a"}"#, #"{"node":"b"}"#]])
     #expect(
       try shown.lines() == ["issue added a", "issue added b", "character removed 1", "character removed 2"])
-    let report = try await next.mirror(issue, [[#"{"node":"a"}"#, #"{"node":"b"}"#]])
+    let report = try await next.mirror(issue, pages: [[#"{"node":"a"}"#, #"{"node":"b"}"#]])
     #expect(report.outcome == .published && report.added == 2)
     #expect(try folder.ask("SELECT name FROM resources") == ["issue"])
     await next.close()
@@ -204,8 +204,8 @@ struct PendingChangesTests {
     let cache = try await folder.define([.character, issue])
     _ = try await cache.begin(at: noon)
     let pull = Pull(cache: cache)
-    try await pull.pages(.character, [people(1...2)])
-    try await pull.pages(issue, [[#"{"node":"a"}"#]])
+    try await pull.pages(.character, pages: [people(1...2)])
+    try await pull.pages(issue, pages: [[#"{"node":"a"}"#]])
     try await cache.discard("character")
     #expect(try folder.pending().lines() == ["issue added a"])
     await cache.close()
@@ -222,7 +222,7 @@ struct PendingChangesTests {
     _ = try await cache.begin(at: noon)
     var pull = Pull(cache: cache)
     pull.validators = false
-    try await pull.pages(.character, paired(people(1...6)))
+    try await pull.pages(.character, pages: paired(people(1...6)))
     _ = try await cache.compare()
     try await cache.concludePull(of: 1, isGuarded: true, [:])
     let record = try await cache.begin(at: noon)
@@ -233,7 +233,7 @@ struct PendingChangesTests {
       try await cache.confirm(
         "character",
         [
-          // The first came again, as it was.
+          // The first page arrived again, unchanged.
           ConfirmedPage(
             number: number, page: try #require(known[address(number)]), receivedAt: number == 1 ? later : nil)
         ])
@@ -258,8 +258,8 @@ struct PendingChangesTests {
       group.addTask {
         for round in 0..<60 {
           let mark = "\(round)"
-          let pages = paired(people(1...40, mark))
-          _ = try await self.tried(cache, pages)
+          let pages = paired(people(1...40, mark: mark))
+          _ = try await self.tried(cache, pages: pages)
           if round % 3 == 2 { _ = try await cache.mirror(pages.map { $0 as [String]? }) }
         }
       }
@@ -286,13 +286,13 @@ struct PendingChangesTests {
   // MARK: Syncs that publish nothing
 
   @discardableResult
-  private func tried(_ cache: Cache, _ pages: [[String]?]) async throws -> PendingChanges {
-    try await tried(cache, .character, pages)
+  private func tried(_ cache: Cache, pages: [[String]?]) async throws -> PendingChanges {
+    try await tried(cache, resource: .character, pages: pages)
   }
 
-  private func tried(_ cache: Cache, _ resource: Resource, _ pages: [[String]?]) async throws -> PendingChanges {
+  private func tried(_ cache: Cache, resource: Resource, pages: [[String]?]) async throws -> PendingChanges {
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(resource, pages)
+    try await Pull(cache: cache).pages(resource, pages: pages)
     _ = try await cache.compare()
     let report = try await cache.tried(record, [:], at: noon, history: ninetyDays)
     #expect(report.outcome == .tried && report.finishedAt != nil)

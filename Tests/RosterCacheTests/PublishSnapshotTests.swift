@@ -18,7 +18,7 @@ struct PublishSnapshotTests {
     func version(_ number: Int) async throws {
       let mark = "v\(number)v"
       var pages = (0..<10).map { page in
-        (1...20).map { person(Int64(page * 20 + $0), " \(mark)", episodes: [mark, mark]) }
+        (1...20).map { person(Int64(page * 20 + $0), mark: " \(mark)", episodes: [mark, mark]) }
       }
       pages[0].append("\"\(mark)\"")
       #expect(try await cache.mirror(pages, removal: .nobody).outcome == .published)
@@ -41,9 +41,9 @@ struct PublishSnapshotTests {
   }
 
   /// A sync that has pulled and compared these pages.
-  private func pulled(_ cache: Cache, _ pages: [[String]?]) async throws -> SyncRecord {
+  private func pulled(_ cache: Cache, pages: [[String]?]) async throws -> SyncRecord {
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, pages)
+    try await Pull(cache: cache).pages(.character, pages: pages)
     _ = try await cache.compare()
     return record
   }
@@ -54,7 +54,7 @@ struct PublishSnapshotTests {
   func endOfPublish(isNew: Bool) async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([[person(1)]])
-    let record = try await pulled(cache, [[person(1, isNew ? "!" : "")]])
+    let record = try await pulled(cache, pages: [[person(1, mark: isNew ? "!" : "")]])
     let looks = Mutex(0)
     let written = try await cache.publish(
       record, [:],
@@ -84,7 +84,7 @@ struct PublishSnapshotTests {
     let copy = folder.path + "/copy.db"
     _ = try await cache.mirror([[person(1)]])
     try FileManager.default.copyItem(atPath: path, toPath: copy)
-    var record = try await pulled(cache, [[person(1, "!")]])
+    var record = try await pulled(cache, pages: [[person(1, mark: "!")]])
     let take = { @Sendable in
       // Once: the other end is already taken.
       if !isReplaced { unlink(path) } else if rename(copy, path) != 0 { return noon }
@@ -100,7 +100,7 @@ struct PublishSnapshotTests {
     try await cache.end(record, at: noon, history: ninetyDays)
     #expect(try folder.ask("SELECT outcome FROM syncs WHERE id = \(record.id)") == ["failed"])
     #expect(try folder.ask("SELECT name FROM characters") == (isReplaced ? ["Name 1"] : []))
-    #expect(try await cache.mirror([[person(1, "!")]]).outcome == .published)
+    #expect(try await cache.mirror([[person(1, mark: "!")]]).outcome == .published)
     #expect(try folder.ask("SELECT name FROM characters") == ["Name 1!"])
     await cache.close()
     try folder.expectSound()
@@ -111,7 +111,7 @@ struct PublishSnapshotTests {
     arguments: ["wal", "shm"])
   func logGoneDuringSync(part: String) async throws {
     let cache = try await folder.define()
-    let record = try await pulled(cache, [[person(1)]])
+    let record = try await pulled(cache, pages: [[person(1)]])
     try #require(unlink("\(folder.cache)-\(part)") == 0)
     let failure = await #expect(throws: Failure.self) {
       _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
@@ -129,7 +129,7 @@ struct PublishSnapshotTests {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
     let before = try folder.ask("SELECT name FROM characters")
-    let record = try await pulled(cache, paired(people(1...4, "!")))
+    let record = try await pulled(cache, pages: paired(people(1...4, mark: "!")))
     let looks = Mutex(0)
     // The second look at the clock is at the end.
     let interrupt = { @Sendable in
@@ -168,7 +168,7 @@ struct PublishSnapshotTests {
   func full() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
-    let record = try await pulled(cache, paired(people(1...4_000, "!")))
+    let record = try await pulled(cache, pages: paired(people(1...4_000, mark: "!")))
     let pages = try #require(try folder.ask("PRAGMA page_count").first)
     try await cache.perform("test") { try $0.execute("PRAGMA max_page_count = \(pages)") }
     let failure = await #expect(throws: Failure.self) {
@@ -191,7 +191,7 @@ struct PublishSnapshotTests {
     let reader = try Database(path: folder.cache, access: .readOnly)
     try reader.execute("BEGIN")
     #expect(try reader.first("SELECT name FROM characters") { $0.text(0) } == "Name 1")
-    #expect(try await cache.mirror([[person(1, "!")]]).outcome == .published)
+    #expect(try await cache.mirror([[person(1, mark: "!")]]).outcome == .published)
     #expect(try reader.first("SELECT name FROM characters") { $0.text(0) } == "Name 1")
     #expect(cache.sizes().wal > 0)
     #expect(try await cache.facts().isWALPinned)

@@ -24,7 +24,7 @@ struct PublishedFileTests {
     let first = try #require(fileStatus(path)).st_ino
     _ = try await cache.mirror([nil])
     #expect(try #require(fileStatus(path)).st_ino == first)
-    _ = try await cache.mirror([[person(1, "!"), person(3)]])
+    _ = try await cache.mirror([[person(1, mark: "!"), person(3)]])
     #expect(try text() == "3 3\n")
     #expect(try #require(fileStatus(path)).st_ino != first)
     await cache.close()
@@ -33,7 +33,7 @@ struct PublishedFileTests {
 
   @Test("C8.1: roster.db.published has mode 0640 whatever the umask")
   func umask() async {
-    // In a process of its own: the umask is all threads'.
+    // The test runs in its own process, because all threads share the umask.
     await #expect(processExitsWith: .success) {
       Glibc.umask(0o777)
       let folder = try Folder()

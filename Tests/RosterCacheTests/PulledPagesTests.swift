@@ -28,7 +28,7 @@ struct PulledPagesTests {
     var third = try await Pull(cache: cache).received(.character, 3, people(5...6))
     third.next = "/page?page=4"
     try await cache.append([third])
-    // As a kill leaves them, in their place.
+    // The files after a kill, in their own place.
     let other = try folder.copy()
     await cache.close()
     for name in try other.names() { try folder.write(other.bytes(name), to: name) }
@@ -59,7 +59,7 @@ struct PulledPagesTests {
     let next = try await folder.define()
     _ = try await next.begin(at: noon)
     #expect(try await Set(next.known("character", addresses: [address(1), address(2)]).keys) == [address(1)])
-    // What is appended now lies behind the first.
+    // The next page is appended after the first.
     try await next.append([Pull(cache: next).received(.character, 2, people(3...4))])
     #expect(try await next.compare().first?.pages == 1)
     await next.close()
@@ -107,7 +107,7 @@ struct PulledPagesTests {
   func crashAfterCommit() async throws {
     let cache = try await folder.define()
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, paired(people(1...4)))
+    try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
     _ = try await cache.compare()
     let pulled = try folder.bytes("roster.db.pulled")
     _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
@@ -126,7 +126,7 @@ struct PulledPagesTests {
     try folder.expectSound()
   }
 
-  // In a process of its own: the limit is all threads'.
+  // The test runs in its own process, because all threads share the limit.
   @Test("P4.1: pages that the disk does not take (73) are not kept, but earlier and later ones are")
   func full() async {
     await #expect(processExitsWith: .success) {
@@ -164,7 +164,7 @@ struct PulledPagesTests {
     await cache.close()
     let next = try await folder.define()
     _ = try await next.begin(at: noon)
-    try await next.append([Pull(cache: next).received(.character, 2, people(3...4, "!"))])
+    try await next.append([Pull(cache: next).received(.character, 2, people(3...4, mark: "!"))])
     let known = try await next.known("character", addresses: [address(1), address(2)])
     #expect(known[address(1)]?.state == .guarded && known[address(2)]?.state == .kept)
     await next.close()
@@ -175,12 +175,12 @@ struct PulledPagesTests {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, [nil, people([2, 3])])
+    try await Pull(cache: cache).pages(.character, pages: [nil, people([2, 3])])
     #expect(try await cache.compare().first?.repeats == 1)
     try await cache.discard("character")
     #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
     #expect(try #require(fileStatus(folder.pulled)).st_size == PageSpool.headerLength)
-    try await Pull(cache: cache).pages(.character, paired(people(1...4)))
+    try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
     let found = try #require(try await cache.compare().first)
     #expect(found.distinct == 4 && found.repeats == 0 && found.missing == 0)
     #expect(try await cache.publish(record, [:], at: noon, history: ninetyDays).outcome == .unchanged)
@@ -231,7 +231,7 @@ struct PulledPagesTests {
   func madeAnew() async throws {
     let cache = try await folder.define()
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, paired(people(1...4)))
+    try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
     _ = try await cache.compare()
     try CacheFile.remove(folder.cache)
     try await cache.reopenIfReplaced(at: noon)
@@ -261,7 +261,7 @@ struct PulledPagesTests {
     await cache.close()
   }
 
-  /// What of a backup is put back, and how.
+  /// The files of a backup that are restored, and their place.
   enum Restore: CaseIterable { case beside, alone, together, overBeside, overAlone }
 
   @Test(
@@ -275,7 +275,7 @@ struct PulledPagesTests {
     let backup = (cache: try folder.bytes(), pulled: try folder.bytes("roster.db.pulled"))
     let feed = try folder.ask("SELECT feed FROM cache_info")
     let second = try await folder.define()
-    _ = try await second.mirror(paired(people(1...4, "!")))
+    _ = try await second.mirror(paired(people(1...4, mark: "!")))
     await second.close()
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
 
@@ -288,7 +288,7 @@ struct PulledPagesTests {
     let next = try folder.ask("SELECT feed FROM cache_info")
     #expect(next != feed)
     _ = try await third.begin(at: noon)
-    // What was pulled together with it is as good as it was; what was published is in it.
+    // Pages that were pulled with it are still valid, and it contains the published ones.
     let known = try await third.known("character", addresses: [address(1), address(2)])
     #expect(known.values.allSatisfy { $0.state == (how == .together ? .kept : .published) } && known.count == 2)
     await third.close()
@@ -305,15 +305,15 @@ struct PulledPagesTests {
     _ = try await cache.mirror(paired(people(1...4)))
     let feed = try folder.ask("SELECT feed FROM cache_info")
     #expect(feed != empty)
-    // As after a kill: nobody has closed it.
+    // The first cache is not closed, as after a kill.
     let second = try await folder.define(upstream: "http://other")
-    _ = try await second.mirror(paired(people(1...4, "!")))
+    _ = try await second.mirror(paired(people(1...4, mark: "!")))
     await second.close()
     let third = try await folder.define()
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
-    // In a running rosterd, which knows its cache.
+    // Now in a running rosterd, which knows its cache.
     try #require(unlink(folder.pulled) == 0)
-    _ = try await third.mirror(paired(people(1...4, "?")))
+    _ = try await third.mirror(paired(people(1...4, mark: "?")))
     await third.close()
     await cache.close()
     let fourth = try await folder.define()

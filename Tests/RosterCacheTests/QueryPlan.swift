@@ -8,7 +8,7 @@ struct QueryPlan: Sendable {
   /// Steps that read more than they need, each with its reason.
   let faults: [String]
 
-  init(_ sql: String, _ database: Database) throws {
+  init(_ sql: String, in database: Database) throws {
     self.sql = sql
     let steps = try database.once("EXPLAIN QUERY PLAN \(sql)").rows([]) { $0.text(3) }
     let subqueries = Set(steps.compactMap(Self.subquery))
@@ -16,11 +16,11 @@ struct QueryPlan: Sendable {
       // The result of a subquery is read once; its own steps are in the plan.
       if steps[index].hasPrefix("SCAN"), let name = Self.table(steps[index]), subqueries.contains(name) { return nil }
       let later = Set(steps[(index + 1)...].compactMap(Self.table))
-      return try Self.fault(of: steps[index], before: later, sql, database).map { "\($0)\n  in \(sql)" }
+      return try Self.fault(of: steps[index], before: later, sql, in: database).map { "\($0)\n  in \(sql)" }
     }
   }
 
-  /// As the plan names it: by its alias, or else with its schema.
+  /// The table's name in the plan: its alias, or else its name with the schema.
   private static func table(_ step: String) -> String? {
     let words = step.split(separator: " ")
     return ["SCAN", "SEARCH"].contains(words.first) ? words.dropFirst().first.map { bare(String($0)) } : nil
@@ -34,14 +34,14 @@ struct QueryPlan: Sendable {
 
   /// - Parameter later: Tables that the plan reads later: their columns are no values to look up by.
   private static func fault(
-    of step: String, before later: Set<String>, _ sql: String, _ database: Database
+    of step: String, before later: Set<String>, _ sql: String, in database: Database
   ) throws -> String? {
     if step.contains("AUTOMATIC") { return "automatic index: \(step)" }
-    guard let table = table(step), !step.contains("VIRTUAL TABLE"), !isIntended(step, sql) else { return nil }
+    guard let table = table(step), !step.contains("VIRTUAL TABLE"), !isIntended(step, sql: sql) else { return nil }
     if step.hasPrefix("SCAN") { return "scan: \(step)" }
     guard let scope = Scope(of: table, in: sql) else { return "table not found: \(step)" }
     let used = equalities(in: step)
-    if try isUnique(used, scope.table, database) { return nil }
+    if try isUnique(used, table: scope.table, in: database) { return nil }
     let unused = try database.rows("SELECT name FROM pragma_table_xinfo(?)", .text(scope.table)) { $0.text(0) }
       .filter { !used.contains($0) && scope.hasEquality(on: $0, later: later) }
     return unused.isEmpty ? nil : "\(unused.joined(separator: ", ")) without an index: \(step)"
@@ -55,7 +55,7 @@ struct QueryPlan: Sendable {
   }
 
   /// True if equal values in these columns find at most one row.
-  private static func isUnique(_ columns: [String], _ table: String, _ database: Database) throws -> Bool {
+  private static func isUnique(_ columns: [String], table: String, in database: Database) throws -> Bool {
     if columns == ["rowid"] { return true }
     let unique = "SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND NOT partial"
     return try database.rows(unique, .text(table)) { $0.text(0) }.contains { index in
@@ -79,7 +79,8 @@ struct QueryPlan: Sendable {
     ("?1 ORDER BY id DESC LIMIT 1\n", "pruning ends at the oldest rows, in the order of ids"),
     ("LIMIT ?2 OFFSET ?3", "ends at the page"),
     ("FROM rejects ORDER BY resource, page, position", "lists all rejected records"),
-    ("FROM cache_unlisted u JOIN cache_resources", "counts all absent records"),
+    ("FROM cache_unlisted u JOIN cache_lists", "counts all absent records"),
+    ("temp.lists SET state = 0, parent = NULL WHERE state", "a pull begins: all lists of the file"),
     ("FROM main.\"things\" r\n", "one row, in memory"),
     ("FROM main.\"cache_old_", "another definition reads each record once"),
     ("records = (SELECT count(*) FROM", "another definition reads each record once"),
@@ -88,16 +89,16 @@ struct QueryPlan: Sendable {
     ("cache_record_ids", "the highest id of a table that is dropped"),
   ]
 
-  private static func isIntended(_ step: String, _ sql: String) -> Bool {
+  private static func isIntended(_ step: String, sql: String) -> Bool {
     intended.contains { step.contains($0.part) || "\(sql)\n".contains($0.part) }
   }
 }
 
-/// Where a statement names a table, and the conditions beside it.
+/// The part of a statement that names a table, with its conditions.
 private struct Scope {
   let table: String
   private let alias: String
-  /// Of `WHERE` and `ON`, without what is in parentheses.
+  /// Conditions of `WHERE` and `ON`, without the text in parentheses.
   private let conditions: [String]
 
   /// - Parameter alias: As `EXPLAIN QUERY PLAN` names the table, without its schema.
@@ -139,19 +140,20 @@ private struct Scope {
   func hasEquality(on column: String, later: Set<String>) -> Bool {
     conditions.indices.dropFirst().dropLast().contains { index in
       let (left, right) = (conditions[index - 1], conditions[index + 1])
-      if conditions[index] == "IN" { return names(left, column) }
+      if conditions[index] == "IN" { return names(left, column: column) }
       guard conditions[index] == "=" else { return false }
-      return names(left, column) && isKnown(right, later) || names(right, column) && isKnown(left, later)
+      return names(left, column: column) && isKnown(right, later: later)
+        || names(right, column: column) && isKnown(left, later: later)
     }
   }
 
-  private func names(_ word: String, _ column: String) -> Bool {
+  private func names(_ word: String, column: String) -> Bool {
     let parts = word.split(separator: ".").map { $0.filter { $0 != "\"" } }
     return parts == [column] || parts == [alias, column]
   }
 
   /// A parameter, or a column of a table that was read before. Numbers and texts only narrow a result.
-  private func isKnown(_ word: String, _ later: Set<String>) -> Bool {
+  private func isKnown(_ word: String, later: Set<String>) -> Bool {
     if word.hasPrefix("?") { return true }
     let parts = word.split(separator: ".")
     return parts.count > 1 && !later.contains(String(parts[0]))
@@ -170,16 +172,16 @@ final class QueryPlans: Sendable {
   var all: [QueryPlan] { plans.withLock { Array($0.values) } }
 
   func inspect(_ body: () async throws -> Void) async throws {
-    try await Database.$inspect.withValue({ try self.note($1, $0) }, operation: body)
+    try await Database.$inspect.withValue({ try self.note($1, in: $0) }, operation: body)
   }
 
-  private func note(_ sql: String, _ database: Database) throws {
+  private func note(_ sql: String, in database: Database) throws {
     // A text that makes tables has no other statement.
     if sql.contains("CREATE ") || sql.hasPrefix("EXPLAIN") || sql.contains("pragma_") { return }
     for part in sql.split(separator: ";").map({ String($0.drop { " \n".contains($0) }) }) {
       guard ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(where: part.hasPrefix) else { continue }
       if plans.withLock({ $0[part] != nil }) { continue }
-      let plan = try QueryPlan(part, database)
+      let plan = try QueryPlan(part, in: database)
       plans.withLock { $0[part] = plan }
     }
   }

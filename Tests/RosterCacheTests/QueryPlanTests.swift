@@ -14,8 +14,8 @@ struct QueryPlanTests {
     let plans = QueryPlans()
     try await plans.inspect {
       for kind in GrowthKind.allCases {
-        try await syncs(kind, isText)
-        try await readers(kind, isText)
+        try await syncs(kind, isText: isText)
+        try await readers(kind, isText: isText)
       }
       try await repeats(isText)
       try await resumed(isText)
@@ -49,31 +49,33 @@ struct QueryPlanTests {
       "\(lookUp) (SELECT 1 FROM k s WHERE s.resource = ?1 AND s.key = t.id)",
       "UPDATE m SET id = 1 WHERE resource = ?1 AND key = ?2", "SELECT name FROM t WHERE name = 'a'",
       "SELECT 1 FROM u CROSS JOIN t ON t.name = u.other WHERE u.id = 1",
-    ] { #expect(try QueryPlan(faulty, database).faults.count == 1, "\(faulty)") }
+    ] { #expect(try QueryPlan(faulty, in: database).faults.count == 1, "\(faulty)") }
     for sound in [
       "\(lookUp) (SELECT 1 FROM k s WHERE s.resource = ?1 AND s.key = ?2)",
       "SELECT count(*) FROM m WHERE resource = ?1", "UPDATE m SET id = 1 WHERE resource = ?1 AND id = ?2",
-    ] { #expect(try QueryPlan(sound, database).faults.isEmpty, "\(sound)") }
+    ] { #expect(try QueryPlan(sound, in: database).faults.isEmpty, "\(sound)") }
   }
 
   // MARK: What runs
 
-  private func syncs(_ kind: GrowthKind, _ isText: Bool) async throws {
+  private func syncs(_ kind: GrowthKind, isText: Bool) async throws {
     let folder = try Folder()
     let before = kind.resource(isText: isText, isAfter: false)
     var cache = try await folder.define([before])
-    if kind != .first { _ = try await cache.mirror(before, kind.before(60).pages) }
+    if kind != .first { _ = try await cache.mirror(before, pages: kind.before(60).pages) }
     await cache.close()
     let after = kind.resource(isText: isText, isAfter: true)
     cache = try await folder.define([after])
-    for _ in 0..<2 { _ = try await cache.mirror(after, kind.after(60).pages, present: kind.present(60), kind) }
+    for _ in 0..<2 {
+      _ = try await cache.mirror(after, pages: kind.after(60).pages, present: kind.present(60), kind: kind)
+    }
     _ = try await cache.absent()
     let later = noon.addingTimeInterval(400 * 86_400)
     try await cache.end(cache.begin(at: later), at: later, history: ninetyDays)
     await cache.close()
   }
 
-  /// What a copy to another database reads after its first time.
+  /// Reads the rows that a copy to another database needs after its first time.
   private func export(_ reader: CacheReader) throws {
     try reader.export { snapshot in
       _ = try snapshot.changedResources(after: 0)
@@ -88,12 +90,12 @@ struct QueryPlanTests {
     }
   }
 
-  private func readers(_ kind: GrowthKind, _ isText: Bool) async throws {
+  private func readers(_ kind: GrowthKind, isText: Bool) async throws {
     let folder = try Folder()
     let resource = kind.resource(isText: isText, isAfter: false)
     let cache = try await folder.define([resource])
-    _ = try await cache.mirror(resource, kind.before(60).pages)
-    _ = try await cache.mirror(resource, kind.after(60).pages, present: kind.present(60), .dryRun)
+    _ = try await cache.mirror(resource, pages: kind.before(60).pages)
+    _ = try await cache.mirror(resource, pages: kind.after(60).pages, present: kind.present(60), kind: .dryRun)
     let reader = try CacheReader(path: folder.cache)
     try reader.pending().writeJSON { _ in }
     _ = try reader.resources()
@@ -115,7 +117,7 @@ struct QueryPlanTests {
     let resource = GrowthKind.rejected.resource(isText: isText, isAfter: false)
     let cache = try await folder.define([resource])
     let records = GrowthKind.rejected.after(60)
-    _ = try await cache.mirror(resource, records.pages)
+    _ = try await cache.mirror(resource, pages: records.pages)
     let record = try await cache.begin(at: noon)
     let known = try await cache.known("thing", addresses: (1...3).map(address))
     #expect(known.count == 3)
@@ -126,7 +128,7 @@ struct QueryPlanTests {
     _ = try await cache.compare()
     _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     let pages = [records[0..<20], records[20..<40] + records[2...3], records[40...]]
-    _ = try await cache.mirror(resource, pages.map { $0.map(\.json) }, present: [], .changed)
+    _ = try await cache.mirror(resource, pages: pages.map { $0.map(\.json) }, present: [], kind: .changed)
     await cache.close()
   }
 
@@ -135,15 +137,16 @@ struct QueryPlanTests {
     let folder = try Folder()
     let resource = Incremental.resource(isText: isText)
     func things(_ marks: Range<Int>, isGone: Bool = false) -> [String] {
-      marks.map { Incremental.thing($0, $0, isGone: isGone, isText: isText) }
+      marks.map { Incremental.thing($0, mark: $0, isGone: isGone, isText: isText) }
     }
     let cache = try await folder.define([resource])
-    _ = try await Incremental.whole(resource, [things(1..<20), things(20..<40)], "40", cache)
+    _ = try await Incremental.whole(resource, pages: [things(1..<20), things(20..<40)], mark: "40", in: cache)
     let pages = [things(1..<5, isGone: true), things(5..<9), things(40..<45)]
-    let pulled = try await Incremental.pull(resource, pages, in: cache)
-    _ = try await Incremental.publish(pulled, "45", cache)
-    _ = try await Incremental.publish(try await Incremental.pull(resource, [nil, pages[2]], in: cache), "46", cache)
-    _ = try await Incremental.whole(resource, [things(5..<20), things(20..<45)], "45", cache)
+    let pulled = try await Incremental.pull(resource, pages: pages, in: cache)
+    _ = try await Incremental.publish(pulled, mark: "45", in: cache)
+    _ = try await Incremental.publish(
+      try await Incremental.pull(resource, pages: [nil, pages[2]], in: cache), mark: "46", in: cache)
+    _ = try await Incremental.whole(resource, pages: [things(5..<20), things(20..<45)], mark: "45", in: cache)
     await cache.close()
   }
 
@@ -152,7 +155,7 @@ struct QueryPlanTests {
     let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
     var cache = try await folder.define([resource])
     _ = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(resource, GrowthKind.changed.after(60).pages)
+    try await Pull(cache: cache).pages(resource, pages: GrowthKind.changed.after(60).pages)
     await cache.close()
     cache = try await folder.define([resource])
     _ = try await cache.begin(at: noon)
@@ -169,10 +172,10 @@ struct QueryPlanTests {
     var other = GrowthKind.changed.resource(isText: !isText, isAfter: false)
     (other.name, other.table, other.lists[0].table) = ("other", "others", "other_tags")
     var cache = try await folder.define([resource])
-    _ = try await cache.mirror(resource, GrowthKind.changed.before(60).pages)
+    _ = try await cache.mirror(resource, pages: GrowthKind.changed.before(60).pages)
     await cache.close()
     cache = try await folder.define([other])
-    _ = try await cache.mirror(other, GrowthKind.changed.before(60).pages)
+    _ = try await cache.mirror(other, pages: GrowthKind.changed.before(60).pages)
     await cache.close()
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterCache
 
-/// Another process that reads a cache in a loop, until it is told to finish.
+/// Another process that reads a cache in a loop until `finish`.
 final class Reader {
   struct Verdict: Decodable {
     /// The first read that was not of one snapshot; empty: none.
@@ -57,13 +57,13 @@ final class Reader {
   }
 
   func finish() throws -> Verdict {
-    try CacheFile.touch(stop, 0o600)
+    try CacheFile.touch(stop, mode: 0o600)
     let answer = line()
     #expect(end() == 0)
     return try JSONDecoder().decode(Verdict.self, from: Data(answer.utf8))
   }
 
-  /// Where a test gave up, nobody tells it to finish.
+  /// Ends the process if the test failed before `finish`.
   deinit {
     guard pid > 0 else { return }
     kill(pid, SIGKILL)

@@ -8,18 +8,18 @@ struct RecordIDsTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  private func thing(_ key: String, _ type: Resource.ColumnType, table: String = "things") -> Resource {
+  private func thing(_ key: String, type: Resource.ColumnType, table: String = "things") -> Resource {
     Resource(
       name: "thing", path: "/t", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: [key]),
       table: table, removal: .ask, columns: [.init(key, at: JSONPointer(segments: [key]), type)])
   }
 
-  private func record(_ id: Int, _ node: String) -> String { #"{"id":\#(id),"node":"\#(node)"}"# }
+  private func record(_ id: Int, node: String) -> String { #"{"id":\#(id),"node":"\#(node)"}"# }
 
   /// `record_id` and key of all.
-  private func mirror(_ resource: Resource, _ records: [String]) async throws -> [String] {
+  private func mirror(_ resource: Resource, records: [String]) async throws -> [String] {
     let cache = try await folder.define([resource])
-    _ = try await cache.mirror(resource, [records])
+    _ = try await cache.mirror(resource, pages: [records])
     await cache.close()
     try folder.expectSound([resource])
     return try rows(resource)
@@ -32,37 +32,44 @@ struct RecordIDsTests {
 
   @Test("C5.5: a text key keeps its id in a table of another name, and the highest id is not given again")
   func renamed() async throws {
-    _ = try await mirror(thing("node", .text), [record(1, "a"), record(2, "b"), record(3, "c")])
-    #expect(try await mirror(thing("node", .text), [record(1, "a"), record(2, "b")]) == ["1a", "2b"])
-    let other = thing("node", .text, table: "others")
-    #expect(try await mirror(other, [record(1, "a"), record(2, "b"), record(4, "d")]) == ["1a", "2b", "4d"])
+    _ = try await mirror(
+      thing("node", type: .text), records: [record(1, node: "a"), record(2, node: "b"), record(3, node: "c")])
+    #expect(
+      try await mirror(thing("node", type: .text), records: [record(1, node: "a"), record(2, node: "b")]) == [
+        "1a", "2b",
+      ])
+    let other = thing("node", type: .text, table: "others")
+    #expect(
+      try await mirror(other, records: [record(1, node: "a"), record(2, node: "b"), record(4, node: "d")]) == [
+        "1a", "2b", "4d",
+      ])
   }
 
   @Test("C5.5: another text as key gets ids of its own, and so does a text after an integer")
   func otherKey() async throws {
-    _ = try await mirror(thing("id", .integer), [record(7, "a"), record(9, "b")])
-    await (try folder.define([thing("node", .text)])).close()
-    #expect(try rows(thing("node", .text)) == ["10a", "11b"])
-    var slug = thing("slug", .text)
+    _ = try await mirror(thing("id", type: .integer), records: [record(7, node: "a"), record(9, node: "b")])
+    await (try folder.define([thing("node", type: .text)])).close()
+    #expect(try rows(thing("node", type: .text)) == ["10a", "11b"])
+    var slug = thing("slug", type: .text)
     slug.columns.append(.init("node", at: JSONPointer(segments: ["node"])))
     let records = [#"{"slug":"x","node":"a"}"#, #"{"slug":"y","node":"b"}"#]
-    // Between the two `a` and `b` were the keys, and had ids.
-    #expect(try await mirror(slug, records) == ["14x", "15y"])
+    // Meanwhile `a` and `b` were the keys, and had ids.
+    #expect(try await mirror(slug, records: records) == ["14x", "15y"])
   }
 
   @Test("C6.2, C6.4: a record whose key the new definition cannot use is removed, and the next sync adds it again")
   func lost() async throws {
-    var named = thing("node", .text)
+    var named = thing("node", type: .text)
     named.columns.append(.init("name", at: JSONPointer(segments: ["name"])))
     let records = ["a", "b", "c"].map { #"{"node":"\#($0)","name":"\#($0 == "c" ? "z" : "y")"}"# }
-    _ = try await mirror(named, records)
-    await (try folder.define([thing("node", .integer)])).close()
-    #expect(try rows(thing("node", .integer)).isEmpty)
+    _ = try await mirror(named, records: records)
+    await (try folder.define([thing("node", type: .integer)])).close()
+    #expect(try rows(thing("node", type: .integer)).isEmpty)
     #expect(try folder.ask("SELECT records FROM cache_info") == ["0"])
-    try folder.expectSound([thing("node", .integer)])
-    // What is lost here comes back with the next sync, and is told.
-    let next = try await folder.define([thing("id", .integer)])
-    let report = try await next.mirror(thing("id", .integer), [[record(1, "a")]])
+    try folder.expectSound([thing("node", type: .integer)])
+    // The lost record returns with the next sync, which reports it.
+    let next = try await folder.define([thing("id", type: .integer)])
+    let report = try await next.mirror(thing("id", type: .integer), pages: [[record(1, node: "a")]])
     #expect(report.added == 1)
     #expect(try folder.ask("SELECT kind FROM changes") == ["added"])
     await next.close()
@@ -70,11 +77,11 @@ struct RecordIDsTests {
 
   @Test("C6.2: of two records that have one key by another definition, the first stays")
   func shared() async throws {
-    var named = thing("node", .text)
+    var named = thing("node", type: .text)
     named.columns.append(.init("name", at: JSONPointer(segments: ["name"])))
     named.lists = [.init(table: "tags", at: JSONPointer(segments: ["tags"]), columns: [.init("t", at: JSONPointer())])]
     let records = ["a", "b", "c"].map { #"{"node":"\#($0)","name":"\#($0 == "c" ? "z" : "y")","tags":["\#($0)"]}"# }
-    _ = try await mirror(named, records)
+    _ = try await mirror(named, records: records)
     named.key = JSONPointer(segments: ["name"])
     await (try folder.define([named])).close()
     #expect(try folder.ask("SELECT name || node FROM things WHERE record_id > 3 ORDER BY 1") == ["ya", "zc"])
@@ -88,26 +95,26 @@ struct RecordIDsTests {
     let other = Resource(
       name: "other", path: "/o", records: JSONPointer(segments: ["results"]),
       columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)])
-    _ = try await mirror(thing("node", .text), [record(1, "a"), record(2, "b")])
-    _ = try await mirror(other, [])
+    _ = try await mirror(thing("node", type: .text), records: [record(1, node: "a"), record(2, node: "b")])
+    _ = try await mirror(other, records: [])
     #expect(try folder.ask("SELECT count(*) FROM sqlite_schema WHERE name = 'things'") == ["0"])
-    #expect(try await mirror(thing("node", .text), [record(1, "a")]) == ["3a"])
+    #expect(try await mirror(thing("node", type: .text), records: [record(1, node: "a")]) == ["3a"])
   }
 
   @Test("C5.5: keys at the end of all integers leave ids for texts")
   func highest() async throws {
-    _ = try await mirror(thing("id", .integer), [record(.max, "a")])
-    let found = try await mirror(thing("node", .text), [record(.max, "a"), record(1, "b")])
+    _ = try await mirror(thing("id", type: .integer), records: [record(.max, node: "a")])
+    let found = try await mirror(thing("node", type: .text), records: [record(.max, node: "a"), record(1, node: "b")])
     #expect(found == ["4611686018427387904a", "4611686018427387905b"])
   }
 
   @Test("C5.5: a text key that was removed and returns is another record, and its history is found by its key")
   func comesBack() async throws {
-    let text = thing("node", .text)
-    _ = try await mirror(text, [record(1, "a"), record(2, "b")])
-    #expect(try await mirror(text, [record(1, "a")]) == ["1a"])
+    let text = thing("node", type: .text)
+    _ = try await mirror(text, records: [record(1, node: "a"), record(2, node: "b")])
+    #expect(try await mirror(text, records: [record(1, node: "a")]) == ["1a"])
     #expect(try folder.ask("SELECT record_id FROM removed") == ["2"])
-    #expect(try await mirror(text, [record(1, "a"), record(2, "b")]) == ["1a", "3b"])
+    #expect(try await mirror(text, records: [record(1, node: "a"), record(2, node: "b")]) == ["1a", "3b"])
     #expect(try folder.ask("SELECT record_id FROM removed").isEmpty)
     let history = try CacheReader(path: folder.cache).show("thing", key: "b")
     #expect(history.changes.map(\.record) == [2, 3])

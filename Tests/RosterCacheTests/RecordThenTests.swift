@@ -8,7 +8,7 @@ import Testing
   let folder: Folder
   init() throws { folder = try Folder() }
 
-  private func name(_ key: String, at date: Date, _ resource: String = "character") throws -> String? {
+  private func name(_ key: String, at date: Date, resource: String = "character") throws -> String? {
     let found = try CacheReader(path: folder.cache).show(resource, key: key, at: date)
     #expect(found.changes.allSatisfy { $0.at <= date.rfc3339 })
     let path = resource == "issue" ? "title" : "name"
@@ -32,10 +32,10 @@ import Testing
   func walk() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...9)], at: day(0))
-    _ = try await cache.mirror([people(1...9, "!")], at: day(1))
-    _ = try await cache.mirror([people(1...10, "!")], at: day(2))
-    _ = try await cache.mirror([people(1...8, "!")], at: day(3))
-    _ = try await cache.mirror([people(1...10, "?")], at: day(4))
+    _ = try await cache.mirror([people(1...9, mark: "!")], at: day(1))
+    _ = try await cache.mirror([people(1...10, mark: "!")], at: day(2))
+    _ = try await cache.mirror([people(1...8, mark: "!")], at: day(3))
+    _ = try await cache.mirror([people(1...10, mark: "?")], at: day(4))
     await cache.close()
     for (key, names) in [
       ("1", [nil, "Name 1", "Name 1!", "Name 1!", "Name 1!", "Name 1?"]),
@@ -55,10 +55,10 @@ import Testing
 
   @Test("show --at is 65 before a time in which the resource was not configured, and 1 within that time")
   func away() async throws {
-    func mirror(_ resources: [Resource], _ mark: String, _ number: Double) async throws {
+    func mirror(_ resources: [Resource], mark: String, number: Double) async throws {
       let cache = try await folder.define(resources)
       let record = try await cache.begin(at: day(number))
-      for resource in resources { try await Pull(cache: cache).pages(resource, [[person(1, mark)]]) }
+      for resource in resources { try await Pull(cache: cache).pages(resource, pages: [[person(1, mark: mark)]]) }
       _ = try await cache.compare()
       _ = try await cache.publish(record, [:], at: day(number), history: ninetyDays)
       await cache.close()
@@ -69,28 +69,28 @@ import Testing
       $0.lists = []
       $0.search = []
     }
-    try await mirror([.character, other], "", 0)
-    try await mirror([other], "!", 1)
-    try await mirror([.character, other], "?", 2)
+    try await mirror([.character, other], mark: "", number: 0)
+    try await mirror([other], mark: "!", number: 1)
+    try await mirror([.character, other], mark: "?", number: 2)
     #expect(try name("1", at: day(2)) == "Name 1?")
     #expect(try isUnknown("1", at: day(0)))
-    #expect(try name("1", at: day(0), "other") == "Name 1")
+    #expect(try name("1", at: day(0), resource: "other") == "Name 1")
     #expect(try !CacheReader(path: folder.cache).show("character", key: "1", at: day(1)).hasSnapshot)
   }
 
   @Test("show --at finds a text key whose record has another id when it returns")
   func textKey() async throws {
     let cache = try await folder.define([issue])
-    func mirror(_ nodes: [String], _ title: String, _ date: Date) async throws {
-      _ = try await cache.mirror(issue, [nodes.map { #"{"node":"\#($0)","title":"\#(title)"}"# }], at: date)
+    func mirror(_ nodes: [String], title: String, date: Date) async throws {
+      _ = try await cache.mirror(issue, pages: [nodes.map { #"{"node":"\#($0)","title":"\#(title)"}"# }], at: date)
     }
-    try await mirror(["a", "b"], "one", day(0))
+    try await mirror(["a", "b"], title: "one", date: day(0))
     // Absent twice (P8).
-    try await mirror(["b"], "one", day(1))
-    try await mirror(["b"], "two", day(2))
-    try await mirror(["a", "b"], "three", day(3))
+    try await mirror(["b"], title: "one", date: day(1))
+    try await mirror(["b"], title: "two", date: day(2))
+    try await mirror(["a", "b"], title: "three", date: day(3))
     await cache.close()
-    let titles = try [0.5, 1.5, 2.5, 3.5].map { try name("a", at: day($0), "issue") }
+    let titles = try [0.5, 1.5, 2.5, 3.5].map { try name("a", at: day($0), resource: "issue") }
     #expect(titles == ["one", "one", nil, "three"])
   }
 
@@ -98,10 +98,12 @@ import Testing
   func ended() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...9)], at: day(0))
-    _ = try await cache.mirror([people(1...9, "!")], at: day(10))
+    _ = try await cache.mirror([people(1...9, mark: "!")], at: day(10))
     // Nothing was ended yet.
     #expect(try name("1", at: day(5)) == "Name 1" && name("1", at: day(-5)) == nil)
-    for number in [100, 120, 130] { _ = try await cache.mirror([people(1...9, "\(number)")], at: day(Double(number))) }
+    for number in [100, 120, 130] {
+      _ = try await cache.mirror([people(1...9, mark: "\(number)")], at: day(Double(number)))
+    }
     await cache.close()
     // Ninety days before the last: 40.
     #expect(try isUnknown("1", at: day(5)) && isUnknown("1", at: day(-5)) && isUnknown("1", at: day(50)))
@@ -113,12 +115,12 @@ import Testing
   func quiet() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...9)], at: day(0))
-    _ = try await cache.mirror([people(1...9, "!")], at: day(1))
-    for number in [60.0, 95, 110] { _ = try await cache.mirror([people(1...9, "!")], at: day(number)) }
+    _ = try await cache.mirror([people(1...9, mark: "!")], at: day(1))
+    for number in [60.0, 95, 110] { _ = try await cache.mirror([people(1...9, mark: "!")], at: day(number)) }
     #expect(try name("1", at: day(2)) == "Name 1!" && name("1", at: day(90)) == "Name 1!")
-    _ = try await cache.mirror([people(1...9, "?")], at: day(120))
+    _ = try await cache.mirror([people(1...9, mark: "?")], at: day(120))
     await cache.close()
-    // Changes before 30 have ended; the sync of day 60 tells that none of them was later.
+    // Changes before day 30 have expired. The sync of day 60 shows that there was no later one.
     #expect(try name("1", at: day(61)) == "Name 1!" && name("1", at: day(119)) == "Name 1!")
     #expect(try isUnknown("1", at: day(31)))
   }
@@ -127,7 +129,7 @@ import Testing
   func kept() async throws {
     let cache = try await folder.define()
     for (number, mark) in [(0, ""), (5, ""), (30, "a"), (100, "b"), (120, "c"), (130, "d")] {
-      _ = try await cache.mirror([people(1...9, mark)], at: day(Double(number)))
+      _ = try await cache.mirror([people(1...9, mark: mark)], at: day(Double(number)))
     }
     await cache.close()
     #expect(try folder.ask("SELECT outcome FROM syncs ORDER BY id LIMIT 1") == ["unchanged"])

@@ -38,7 +38,7 @@ struct RedefinitionTests {
     #expect(try feed() == after)
     _ = try await next.begin(at: noon)
     #expect(try await next.known("character", addresses: [address(1), address(2)]).isEmpty)
-    let report = try await next.mirror(ranked, paired([people[0], person(2, more: #","rank":9"#)]))
+    let report = try await next.mirror(ranked, pages: paired([people[0], person(2, more: #","rank":9"#)]))
     #expect([report.added, report.changed, report.removed] == [0, 1, 1])
     #expect(try folder.ask("SELECT record_id || kind FROM changes ORDER BY id") == ["2changed", "3removed"])
     #expect(
@@ -89,7 +89,7 @@ struct RedefinitionTests {
     try await folder.redefine(definition)
     #expect(try feed() != before)
     let next = try await folder.define([definition])
-    let report = try await next.mirror(definition, [people])
+    let report = try await next.mirror(definition, pages: [people])
     #expect(report.outcome == .unchanged && report.changed + report.added + report.removed == 0)
     await next.close()
     try folder.expectSound([definition])
@@ -112,7 +112,7 @@ struct RedefinitionTests {
     let first = retyped([("a", .text), ("b", .integer), ("c", .real), ("d", .boolean), ("e", .json), ("f", .real)])
     let cache = try await folder.define([first])
     _ = try await cache.mirror(
-      first, [[#"{"id":1,"a":"7","b":7,"c":7.0,"d":true,"e":{"x":1},"f":0.5,"g":"text","h":{"i":1}}"#]])
+      first, pages: [[#"{"id":1,"a":"7","b":7,"c":7.0,"d":true,"e":{"x":1},"f":0.5,"g":"text","h":{"i":1}}"#]])
     await cache.close()
     let second = retyped([
       ("a", .integer), ("b", .text), ("c", .integer), ("d", .integer), ("e", .text), ("f", .integer), ("g", .real),
@@ -133,28 +133,28 @@ struct RedefinitionTests {
 
   @Test("C6.2: a record without a key by the new definition keeps its old key until the next sync")
   func keyless() async throws {
-    func thing(_ key: String, _ type: Resource.ColumnType) -> Resource {
+    func thing(_ key: String, type: Resource.ColumnType) -> Resource {
       Resource(
         name: "thing", path: "/t", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: [key]),
         columns: [
           .init(key, at: JSONPointer(segments: [key]), type), .init("name", at: JSONPointer(segments: ["name"])),
         ])
     }
-    let number = thing("id", .integer)
+    let number = thing("id", type: .integer)
     let cache = try await folder.define([number])
-    _ = try await cache.mirror(number, [[#"{"id":7,"name":"A"}"#, #"{"id":8,"name":"B","slug":"b"}"#]])
+    _ = try await cache.mirror(number, pages: [[#"{"id":7,"name":"A"}"#, #"{"id":8,"name":"B","slug":"b"}"#]])
     await cache.close()
-    try await folder.redefine(thing("id", .text))
+    try await folder.redefine(thing("id", type: .text))
     #expect(try folder.ask("SELECT id || name FROM thing ORDER BY 1") == ["7A", "8B"])
-    try await folder.redefine(thing("slug", .text))
+    try await folder.redefine(thing("slug", type: .text))
     #expect(try folder.ask("SELECT slug || name FROM thing ORDER BY 1") == ["7A", "bB"])
     #expect(try folder.ask("SELECT records FROM cache_info") == ["2"])
-    try await folder.redefine(thing("rank", .integer))
+    try await folder.redefine(thing("rank", type: .integer))
     // `b` can be no integer.
     #expect(try folder.ask("SELECT rank || name FROM thing") == ["7A"])
-    let text = thing("id", .text)
+    let text = thing("id", type: .text)
     let next = try await folder.define([text])
-    let report = try await next.mirror(text, [[#"{"id":"7","name":"A"}"#, #"{"id":"x","name":"X"}"#]])
+    let report = try await next.mirror(text, pages: [[#"{"id":"7","name":"A"}"#, #"{"id":"x","name":"X"}"#]])
     #expect(report.outcome == .published && report.records == 2)
     await next.close()
     try folder.expectSound([text])
@@ -202,25 +202,25 @@ struct RedefinitionTests {
 
   @Test("C6.2, C6.6: two resources exchange their tables, and one takes the table of a removed resource")
   func swapped() async throws {
-    func named(_ name: String, _ table: String) -> Resource {
+    func named(_ name: String, table: String) -> Resource {
       Resource(
         name: name, path: "/\(name)", records: JSONPointer(segments: ["results"]), table: table, search: ["name"],
         columns: [
           .init("id", at: JSONPointer(segments: ["id"]), .integer), .init("name", at: JSONPointer(segments: ["name"])),
         ])
     }
-    // Names of temporary tables are anybody's too.
-    let first = [named("a", "answers"), named("b", "missing"), named("c", "came")]
+    // A resource may have the name of a temporary table.
+    let first = [named("a", table: "answers"), named("b", table: "missing"), named("c", table: "came")]
     let cache = try await folder.define(first)
     let record = try await cache.begin(at: noon)
     for resource in first {
-      try await Pull(cache: cache).pages(resource, [[#"{"id":1,"name":"\#(resource.name)"}"#]])
+      try await Pull(cache: cache).pages(resource, pages: [[#"{"id":1,"name":"\#(resource.name)"}"#]])
     }
     _ = try await cache.compare()
     _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     await cache.close()
     try folder.expectSound(first)
-    let second = [named("a", "MISSING"), named("b", "came")]
+    let second = [named("a", table: "MISSING"), named("b", table: "came")]
     await (try folder.define(second)).close()
     try folder.expectSound(second)
     #expect(try folder.ask(#"SELECT name || "table" FROM resources ORDER BY 1"#) == ["aMISSING", "bcame"])
@@ -237,8 +237,8 @@ struct RedefinitionTests {
   func comesAndGoes() async throws {
     let cache = try await folder.define([.character, issue])
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, [people])
-    try await Pull(cache: cache).pages(issue, [[#"{"node":"a","title":"Bug"}"#]])
+    try await Pull(cache: cache).pages(.character, pages: [people])
+    try await Pull(cache: cache).pages(issue, pages: [[#"{"node":"a","title":"Bug"}"#]])
     _ = try await cache.compare()
     _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
     await cache.close()
@@ -247,8 +247,8 @@ struct RedefinitionTests {
     #expect(try folder.ask("SELECT records || (SELECT count(*) FROM removed) FROM cache_info") == ["40"])
     let before = try feed()
     let second = try await next.begin(at: noon)
-    try await Pull(cache: next).pages(ranked, [people])
-    try await Pull(cache: next).pages(.location, [[]])
+    try await Pull(cache: next).pages(ranked, pages: [people])
+    try await Pull(cache: next).pages(.location, pages: [[]])
     _ = try await next.compare()
     #expect(try await next.publish(second, [:], at: noon, history: ninetyDays).outcome == .published)
     #expect(try folder.ask("SELECT name FROM resources ORDER BY 1") == ["character", "location"])

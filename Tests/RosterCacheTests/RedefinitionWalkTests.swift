@@ -6,8 +6,8 @@ import Testing
 
 @testable import RosterCache
 
-/// Seeded definitions of the same records: a cache that goes from one to the next has what one has that was made by the
-/// last.
+/// Seeded definitions of the same records. A cache that changes from one to the next equals a new cache with the last
+/// one.
 struct RedefinitionWalkTests {
   private static let document = [
     #"{"id":ID,"node":"n-ID","a":"é\"ID","e":"\u00e9\/","n":ID,"r":ID.5,"b":true,"o":{"x":"xID","y":9,"z":{"deep":"dID","w":[1,{}]}},"#,
@@ -54,7 +54,7 @@ struct RedefinitionWalkTests {
       lists: lists.map { .init(table: $0, at: pointer($1), columns: $2) })
   }
 
-  private func rows(_ folder: Folder, _ resource: Resource) throws -> [JSONValue] {
+  private func rows(_ folder: Folder, resource: Resource) throws -> [JSONValue] {
     let tables = try ResourceTables(resource)
     return try folder.ask("SELECT \(tables.jsonText()) FROM \(tables.table) r ORDER BY \(tables.keyColumn)").map {
       try JSONValue(json: $0.utf8).inOrder
@@ -70,7 +70,7 @@ struct RedefinitionWalkTests {
     let folder = try Folder()
     var definition = Self.definition(&dice)
     let cache = try await folder.define([definition])
-    _ = try await cache.mirror(definition, [records])
+    _ = try await cache.mirror(definition, pages: [records])
     await cache.close()
     for _ in 0..<6 {
       definition = Self.definition(&dice)
@@ -78,21 +78,21 @@ struct RedefinitionWalkTests {
       try folder.expectSound([definition])
       let other = try Folder()
       let fresh = try await other.define([definition])
-      _ = try await fresh.mirror(definition, [records])
+      _ = try await fresh.mirror(definition, pages: [records])
       await fresh.close()
-      #expect(try rows(folder, definition) == rows(other, definition), "\(definition)")
+      #expect(try rows(folder, resource: definition) == rows(other, resource: definition), "\(definition)")
       guard Bool.random(using: &dice) else { continue }
       let next = try await folder.define([definition])
-      let report = try await next.mirror(definition, [records])
+      let report = try await next.mirror(definition, pages: [records])
       #expect(report.added + report.removed == 0)
       await next.close()
-      #expect(try rows(folder, definition) == rows(other, definition), "\(definition)")
+      #expect(try rows(folder, resource: definition) == rows(other, resource: definition), "\(definition)")
     }
   }
 }
 
 extension JSONValue {
-  /// What the cache cannot know of what a column had is left out: the order of members, and how a number was written.
+  /// Details that a column loses are left out: the order of members, and the digits of a number.
   fileprivate var inOrder: JSONValue {
     switch self {
     case .number: .number("\(number ?? 0)")

@@ -10,7 +10,7 @@ struct ResourceComparisonTests {
   init() throws { folder = try Folder() }
 
   private func compare(_ cache: Cache, _ pages: [[String]?]) async throws -> ResourceComparison {
-    try await Pull(cache: cache).pages(.character, pages)
+    try await Pull(cache: cache).pages(.character, pages: pages)
     return try #require(try await cache.compare().first)
   }
 
@@ -20,7 +20,7 @@ struct ResourceComparisonTests {
     let cache = try await folder.define { signs.withLock { $0 += 1 } }
     for mark in ["", "!"] {
       let record = try await cache.begin(at: noon)
-      try await Pull(cache: cache).pages(.character, paired(people(1...6, mark)))
+      try await Pull(cache: cache).pages(.character, pages: paired(people(1...6, mark: mark)))
       signs.withLock { $0 = 0 }
       _ = try await cache.compare()
       #expect(signs.withLock { $0 } >= 3)
@@ -40,7 +40,7 @@ struct ResourceComparisonTests {
     }
     _ = try await cache.mirror(paired(people(1...6)))
     let record = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, paired(people(3...8, "!")))
+    try await Pull(cache: cache).pages(.character, pages: paired(people(3...8, mark: "!")))
     running.withLock { $0 = (cache, sign) }
     await #expect(throws: CancellationError.self) { _ = try await cache.compare() }
     running.withLock { $0 = nil }
@@ -55,7 +55,7 @@ struct ResourceComparisonTests {
   func cancelled() async throws {
     let cache = try await folder.define()
     _ = try await cache.begin(at: noon)
-    try await Pull(cache: cache).pages(.character, [people(1...2)])
+    try await Pull(cache: cache).pages(.character, pages: [people(1...2)])
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return try await cache.compare()
@@ -69,7 +69,7 @@ struct ResourceComparisonTests {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
     _ = try await cache.begin(at: noon)
-    // Page 1 is as it was; page 2 now brings 1 once more, and 3 and 4 are lost.
+    // Page 1 is unchanged; page 2 now contains 1 again, and 3 and 4 are lost.
     let found = try await compare(cache, [nil, people([1, 5])])
     #expect(found.distinct == 3 && found.repeats == 1 && found.missing == 2 && found.snapshot == 4)
     #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [3, 4])
@@ -86,7 +86,7 @@ struct ResourceComparisonTests {
     func faulty(_ id: Int64) -> String { #"{"id":\#(id),"name":1}"# }
     let cache = try await folder.define([alive])
     func compare(_ pages: [[String]?]) async throws -> ResourceComparison {
-      try await Pull(cache: cache).pages(alive, pages)
+      try await Pull(cache: cache).pages(alive, pages: pages)
       return try #require(try await cache.compare().first)
     }
     var first = try await cache.begin(at: noon)
@@ -155,7 +155,7 @@ struct ResourceComparisonTests {
     _ = try await cache.mirror(paired(people(1...4)))
     let record = try await cache.begin(at: noon)
     #expect(try await compare(cache, [people(1...2)]).missing == 2)
-    try await Pull(cache: cache).answers(.character, [person(3), #"{"id":4,"name":1}"#])
+    try await Pull(cache: cache).answers(.character, records: [person(3), #"{"id":4,"name":1}"#])
     #expect(try await cache.missing("character", after: 0, limit: 9).isEmpty)
     try await cache.end(record, at: noon, history: ninetyDays)
     if isRestarted {

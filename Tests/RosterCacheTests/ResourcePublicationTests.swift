@@ -12,7 +12,7 @@ struct ResourcePublicationTests {
   func syncsOfRecords() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
-    let changed = person(4, "!", episodes: ["e/1", "e/2", "e/3"])
+    let changed = person(4, mark: "!", episodes: ["e/1", "e/2", "e/3"])
     let report = try await cache.mirror([nil, [person(3), changed], nil, [person(7)]])
     #expect([report.added, report.changed, report.removed, report.records] == [1, 1, 0, 7])
     #expect(try folder.ask("SELECT id FROM characters WHERE changed_sync = 2") == ["4", "7"])
@@ -34,7 +34,7 @@ struct ResourcePublicationTests {
     try folder.expectSound()
   }
 
-  /// As where each page names the next one: addresses stay while the pages' numbers move.
+  /// Moves the numbers of pages and keeps their addresses, as with a style whose pages name the next one.
   private func move(_ cache: Cache, to numbers: [Int: Int]) async throws {
     let record = try await cache.begin(at: noon)
     let known = try await cache.known("character", addresses: numbers.keys.map(address))

@@ -21,7 +21,7 @@ struct SecondVersionTests {
     "SELECT id || started_at || outcome || requests || coalesce(error, '') FROM syncs ORDER BY id",
     "SELECT sync_id || resource || records FROM sync_resources ORDER BY 1",
     "SELECT id || address || number || etag || digest || hex(keys) FROM cache_pages ORDER BY 1",
-    "SELECT resource_id || ' ' || record_id || ' ' || absent FROM cache_unlisted ORDER BY 1",
+    "WITH u(list, record, absent) AS (SELECT * FROM cache_unlisted) SELECT list || ' ' || record || absent FROM u ORDER BY 1",
   ]
 
   let folder: Folder
@@ -35,7 +35,7 @@ struct SecondVersionTests {
     }
   }
 
-  /// As its configuration says.
+  /// The resources of its configuration.
   private static let resources = [pilot, ticket, site]
 
   private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
@@ -115,7 +115,7 @@ struct SecondVersionTests {
     var resource = Resource.character
     func feed() async throws -> [String] {
       let cache = try await folder.define([resource])
-      _ = try await cache.mirror(resource, [people(1...2), people(3...4)])
+      _ = try await cache.mirror(resource, pages: [people(1...2), people(3...4)])
       await cache.close()
       return try folder.ask("SELECT feed FROM cache_info")
     }
@@ -140,7 +140,7 @@ struct SecondVersionTests {
     let cache = try await folder.define([resource])
     _ = try await cache.mirror([people(1...2), people(3...4)])
     let record = try await cache.begin(at: noon)
-    try await cache.append([Pull(cache: cache).received(resource, 1, people(1...2, "!"))])
+    try await cache.append([Pull(cache: cache).received(resource, 1, people(1...2, mark: "!"))])
     try await cache.end(record, at: noon, history: ninetyDays)
     await cache.close()
     let feed = try folder.ask("SELECT feed FROM cache_info")
@@ -151,7 +151,7 @@ struct SecondVersionTests {
     #expect(known[address(1)]?.state == .kept && known[address(2)]?.state == .published)
     await next.close()
     let again = try await folder.define([resource])
-    _ = try await again.mirror(resource, [people(1...2, "!"), people(3...4)])
+    _ = try await again.mirror(resource, pages: [people(1...2, mark: "!"), people(3...4)])
     await again.close()
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
     #expect(try folder.ask("SELECT definition ->> '$.audit_every' FROM resources") == ["never"])
@@ -161,7 +161,7 @@ struct SecondVersionTests {
   func rolledBack() async throws {
     try take("second")
     let database = try Database(path: folder.cache, access: .writer)
-    // In the way of a column that version 3 adds.
+    // This column has the name of a column of version 3.
     try database.execute("ALTER TABLE resources ADD COLUMN distrusted_since TEXT")
     database.close()
     await #expect(throws: Failure.self) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterCache
 
-@Suite("What a copy to another database reads")
+@Suite("Rows that a copy to another database reads")
 struct SnapshotExportTests {
   @Test("D4.1: tables have the types of the definition and their keys", arguments: [false, true])
   func tables(isText: Bool) async throws {
@@ -25,16 +25,16 @@ struct SnapshotExportTests {
     let (folder, count) = try await mirrored(false)
     try CacheReader(path: folder.cache).export { snapshot in
       let records = try #require(snapshot.tables.first { $0.role == .records(resource: "thing") })
-      #expect(try rows(snapshot, records, .all) == count)
+      #expect(try rows(snapshot, table: records, scope: .all) == count)
       #expect(try snapshot.changedResources(after: 0) == ["thing"])
       let last = snapshot.position.change
-      #expect(try rows(snapshot, records, .changed(after: last - 1)) == 1)
-      #expect(try rows(snapshot, records, .changed(after: last)) == 0)
+      #expect(try rows(snapshot, table: records, scope: .changed(after: last - 1)) == 1)
+      #expect(try rows(snapshot, table: records, scope: .changed(after: last)) == 0)
       #expect(try snapshot.changedResources(after: last).isEmpty)
     }
   }
 
-  private func rows(_ snapshot: SnapshotExport, _ table: ReplicaTable, _ scope: SnapshotExport.Scope) throws -> Int {
+  private func rows(_ snapshot: SnapshotExport, table: ReplicaTable, scope: SnapshotExport.Scope) throws -> Int {
     var count = 0
     try snapshot.rows(of: table, scope) { row in
       #expect(row.count == table.columns.count)
@@ -48,8 +48,8 @@ struct SnapshotExportTests {
     let folder = try Folder()
     let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
     let cache = try await folder.define([resource])
-    _ = try await cache.mirror(resource, GrowthKind.changed.before(60).pages)
-    _ = try await cache.mirror(resource, GrowthKind.changed.after(60).pages, present: [], .changed)
+    _ = try await cache.mirror(resource, pages: GrowthKind.changed.before(60).pages)
+    _ = try await cache.mirror(resource, pages: GrowthKind.changed.after(60).pages, present: [], kind: .changed)
     await cache.close()
     return (folder, 60)
   }

@@ -43,8 +43,8 @@ struct SyncsTests {
     let cache = try await folder.define()
     func at(_ days: Double) -> Date { noon.addingTimeInterval(days * 86_400) }
     _ = try await cache.mirror([[person(1)]], at: at(0))
-    _ = try await cache.mirror([[person(1, "!")]], at: at(1))
-    _ = try await cache.mirror([[person(1, "?")]], at: at(2))
+    _ = try await cache.mirror([[person(1, mark: "!")]], at: at(1))
+    _ = try await cache.mirror([[person(1, mark: "?")]], at: at(2))
     for day in 3...5 {
       let report = try await cache.begin(at: at(Double(day)))
       try await cache.end(report, at: at(Double(day)), history: ninetyDays)

@@ -32,7 +32,7 @@ struct AnyValueTests {
       #expect(inFile.count <= 1)
       #expect(inFile.allSatisfy { $0.hasPrefix("rosterd.toml:1: \(name)") && $0.contains("; allowed: ") }, "\(inFile)")
       refused += inFile.count
-      let inVariable = try workspace.faults("", [key.variable: value])
+      let inVariable = try workspace.faults("", environment: [key.variable: value])
       #expect(inVariable.allSatisfy { $0.hasPrefix("\(key.variable): ") }, "\(inVariable)")
     }
     #expect(refused > 0 && refused < values.count)

@@ -58,7 +58,7 @@ struct ColumnFaultTests {
       ),
     ])
   func columns(text: String, sentence: String) throws {
-    try workspace.expect(sentence, FaultyDefinition.start + FaultyDefinition.columns + text)
+    try workspace.expect(sentence, text: FaultyDefinition.start + FaultyDefinition.columns + text)
   }
 
   @Test(
@@ -118,6 +118,6 @@ struct ColumnFaultTests {
       ),
     ])
   func lists(text: String, sentence: String) throws {
-    try workspace.expect(sentence, FaultyDefinition.start + FaultyDefinition.columns + text)
+    try workspace.expect(sentence, text: FaultyDefinition.start + FaultyDefinition.columns + text)
   }
 }

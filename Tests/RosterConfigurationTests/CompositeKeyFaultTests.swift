@@ -59,6 +59,6 @@ struct CompositeKeyFaultTests {
       ),
     ])
   func faults(text: String, sentence: String) throws {
-    try workspace.expect(sentence, FaultyDefinition.start + text + "\n" + columns)
+    try workspace.expect(sentence, text: FaultyDefinition.start + text + "\n" + columns)
   }
 }

@@ -26,7 +26,8 @@ struct ConfigurationFileTests {
       [upstream]
       base_url = "ftp://host"
       """
-    let faults = try workspace.faults(text, ["ROSTERD_LOG_LEVEL": "loud", "ROSTERD_AUTH_LOGOUT_STATUS": "[1]"])
+    let faults = try workspace.faults(
+      text, environment: ["ROSTERD_LOG_LEVEL": "loud", "ROSTERD_AUTH_LOGOUT_STATUS": "[1]"])
     #expect(
       faults.map { String($0.prefix { $0 != " " }) } == [
         "rosterd.toml:2:", "rosterd.toml:3:", "rosterd.toml:5:", "rosterd.toml:7:", "rosterd.toml:9:",
@@ -35,7 +36,7 @@ struct ConfigurationFileTests {
   }
 
   @Test(
-    "Thousands of faults in 256 KiB are reported within a moment, whatever their kind",
+    "Thousands of faults in 256 KiB are reported within a moment, whatever their kind", .serialized,
     arguments: [
       ("", "k", " = 1"), ("", "[resource.r", "]"), ("[upstream.headers]", "h", " = 1"),
       ("[resource.r]\npath = \"/r\"\n[resource.r.columns]", "c", " = 5"),
@@ -52,7 +53,7 @@ struct ConfigurationFileTests {
 
   @Test("A syntax error hides no fault of the environment")
   func syntaxAndEnvironment() throws {
-    #expect(try workspace.faults("[sync", ["ROSTERD_LOG_LEVEL": "loud"]).count == 2)
+    #expect(try workspace.faults("[sync", environment: ["ROSTERD_LOG_LEVEL": "loud"]).count == 2)
   }
 
   @Test("A file that --config names must exist and be readable text; the default file may be missing")
@@ -92,7 +93,7 @@ struct ConfigurationFileTests {
   }
 
   /// The warnings of a file that --config names, and of the same file as the default one of an earlier load.
-  private func warnings(_ text: String, _ environment: [String: String] = [:]) throws -> (
+  private func warnings(_ text: String, environment: [String: String] = [:]) throws -> (
     named: [String], default: [String]
   ) {
     let file = try workspace.write(text)
@@ -120,6 +121,6 @@ struct ConfigurationFileTests {
     let url = "http://localhost:1"
     #expect(try warnings("[upstream]\nbase_url = \"\(url)\"\n").named.isEmpty)
     #expect(try warnings(FaultyDefinition.start + FaultyDefinition.columns).named.isEmpty)
-    #expect(try warnings("", ["ROSTERD_UPSTREAM_BASE_URL": url]).named.isEmpty)
+    #expect(try warnings("", environment: ["ROSTERD_UPSTREAM_BASE_URL": url]).named.isEmpty)
   }
 }

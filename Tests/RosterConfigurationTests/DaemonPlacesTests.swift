@@ -19,7 +19,7 @@ struct DaemonPlacesTests {
       ], isRoot: true)
   }
 
-  private func configured(_ files: [String: String], _ body: () throws -> Void) throws {
+  private func configured(_ files: [String: String], body: () throws -> Void) throws {
     try FileManager.default.createDirectory(atPath: "\(root)/etc", withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: root) }
     for (name, text) in files { try Data(text.utf8).write(to: URL(filePath: "\(root)/etc/\(name)")) }

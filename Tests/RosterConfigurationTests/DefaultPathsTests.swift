@@ -16,7 +16,7 @@ import Testing
     ]
   }
 
-  private func configured(_ text: String, _ body: (String) throws -> Void) throws {
+  private func configured(_ text: String, body: (String) throws -> Void) throws {
     try FileManager.default.createDirectory(atPath: "\(home)/config/rosterd", withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: home) }
     let file = "\(home)/config/rosterd/rosterd.toml"
@@ -62,7 +62,7 @@ import Testing
     #expect(DefaultPaths.cache(environment: environment, isRoot: true).path == "/var/lib/rosterd/roster.db")
   }
 
-  @Test("A home that is no folder has no configuration file, which is no fault")
+  @Test("A home that is not a folder has no configuration file, which is no fault")
   func noHome() {
     let found = DefaultPaths.cache(environment: ["HOME": "/dev/null"], isRoot: false, system: system)
     #expect(found == DefaultPaths(path: "/dev/null/.local/state/rosterd/roster.db"))

@@ -10,6 +10,12 @@ struct DefinitionFaultTests {
 
   init() throws { workspace = try Workspace() }
 
+  /// The keys of a definition, as a fault names them.
+  private static let names = [
+    "path, query, method, body, records, shape, row_names, key, table, where, search",
+    "by_key, by_key_records, removal, max_removal, audit_every, inline, pages, columns, lists, since, each",
+  ].joined(separator: ", ")
+
   @Test("The definition of this suite is valid without its faults")
   func good() throws {
     #expect(try workspace.faults(FaultyDefinition.start + FaultyDefinition.columns).isEmpty)
@@ -20,15 +26,15 @@ struct DefinitionFaultTests {
     arguments: [
       (
         "id = 1",
-        "3: resource.thing.id: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists, since"
+        "3: resource.thing.id: is unknown; allowed: \(names)"
       ),
       (
         "colums = {}",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists, since"
+        "3: resource.thing.colums: is unknown; allowed: \(names)"
       ),
       (
         "colums = \"\"",
-        "3: resource.thing.colums: is unknown; allowed: path, query, method, body, records, shape, row_names, key, table, where, search, by_key, by_key_records, removal, max_removal, audit_every, pages, columns, lists, since"
+        "3: resource.thing.colums: is unknown; allowed: \(names)"
       ),
       (
         "shape = \"list\"",
@@ -224,7 +230,7 @@ struct DefinitionFaultTests {
       ),
     ])
   func keys(text: String, sentence: String) throws {
-    try workspace.expect(sentence, FaultyDefinition.start + text + "\n" + FaultyDefinition.columns)
+    try workspace.expect(sentence, text: FaultyDefinition.start + text + "\n" + FaultyDefinition.columns)
   }
 
   @Test("All faults of all definitions are reported at once by line, and each refused part only once")
@@ -413,6 +419,6 @@ struct DefinitionFaultTests {
       ),
     ])
   func files(text: String, sentence: String) throws {
-    try workspace.expect(sentence, text)
+    try workspace.expect(sentence, text: text)
   }
 }

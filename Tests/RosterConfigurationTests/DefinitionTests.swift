@@ -222,7 +222,7 @@ struct DefinitionTests {
       ])
   }
 
-  @Test("R6.3: {today that is no placeholder is a warning")
+  @Test("R6.3: {today without a valid placeholder is a warning")
   func oddDay() throws {
     func warnings(_ query: String) throws -> [String] {
       let file = try workspace.write(

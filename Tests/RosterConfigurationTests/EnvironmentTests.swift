@@ -14,7 +14,7 @@ struct EnvironmentTests {
   func wins() throws {
     let configuration = try workspace.load(
       "[upstream]\nbase_url = \"https://file\"\n[sync]\nconcurrency = 1\ninterval = \"1m\"",
-      [
+      environment: [
         "ROSTERD_UPSTREAM_BASE_URL": "http://127.0.0.1:8080", "ROSTERD_SYNC_CONCURRENCY": "2",
         "ROSTERD_AUTH_LOGOUT_STATUS": "[403]", "ROSTERD_UPSTREAM_HEADERS": "{ X-Tenant = 'blue' }",
         "ROSTERD_STATUS_SOCKET": "/tmp/s", "ROSTERD_LOG_FORMAT": "json",
@@ -31,7 +31,7 @@ struct EnvironmentTests {
   @Test("An empty variable sets a string to the empty text")
   func empty() throws {
     let configuration = try workspace.load(
-      "auth.scope = \"read\"\ncache.path = \"/x\"", ["ROSTERD_AUTH_SCOPE": "", "ROSTERD_CACHE_PATH": ""])
+      "auth.scope = \"read\"\ncache.path = \"/x\"", environment: ["ROSTERD_AUTH_SCOPE": "", "ROSTERD_CACHE_PATH": ""])
     #expect(configuration.auth.scope.isEmpty)
     #expect(configuration.cache.path == "/var/lib/rosterd/roster.db")
   }
@@ -62,13 +62,13 @@ struct EnvironmentTests {
       ),
     ])
   func faults(environment: [String: String], sentence: String) throws {
-    #expect(try workspace.faults("", environment) == [sentence])
+    #expect(try workspace.faults("", environment: environment) == [sentence])
   }
 
   @Test("A valid variable does not repair an invalid file, and conflicts include the variable")
   func both() throws {
-    #expect(try workspace.faults("sync.concurrency = 0", ["ROSTERD_SYNC_CONCURRENCY": "2"]).count == 1)
-    #expect(try workspace.faults("retry.base_delay = \"20s\"", ["ROSTERD_RETRY_MAX_DELAY": "30s"]).isEmpty)
+    #expect(try workspace.faults("sync.concurrency = 0", environment: ["ROSTERD_SYNC_CONCURRENCY": "2"]).count == 1)
+    #expect(try workspace.faults("retry.base_delay = \"20s\"", environment: ["ROSTERD_RETRY_MAX_DELAY": "30s"]).isEmpty)
   }
 
   @Test("F8.1: an unknown variable is a warning")

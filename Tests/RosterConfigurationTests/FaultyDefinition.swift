@@ -12,7 +12,7 @@ enum FaultyDefinition {
 
 extension Workspace {
   /// Expects exactly one fault, after the file's name.
-  func expect(_ sentence: String, _ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+  func expect(_ sentence: String, text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let faults = try faults(text)
     #expect(faults == ["rosterd.toml:\(sentence)"], sourceLocation: sourceLocation)
     #expect(!faults.joined().contains("geheim"), sourceLocation: sourceLocation)

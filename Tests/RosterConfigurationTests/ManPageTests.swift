@@ -16,15 +16,16 @@ struct ManPageTests {
 
   /// Every key of a definition, with its default.
   private static let definition: [Entry] =
-    entries("resource.NAME.", ResourceDraft.keys, ResourceDraft())
-    + entries("resource.NAME.pages.", PagesDraft.keys, PagesDraft())
-    + entries("resource.NAME.since.", SinceDraft.keys, SinceDraft())
+    entries("resource.NAME.", keys: ResourceDraft.keys, draft: ResourceDraft())
+    + entries("resource.NAME.pages.", keys: PagesDraft.keys, draft: PagesDraft())
+    + entries("resource.NAME.since.", keys: SinceDraft.keys, draft: SinceDraft())
     + [Entry(name: "resource.NAME.since.pages", value: "{}")]
-    + entries("resource.NAME.columns.COLUMN.", ColumnDraft.keys, ColumnDraft())
-    + entries("resource.NAME.lists.TABLE.", ListDraft.keys, ListDraft())
+    + entries("resource.NAME.each.", keys: EachDraft.keys, draft: EachDraft())
+    + entries("resource.NAME.columns.COLUMN.", keys: ColumnDraft.keys, draft: ColumnDraft())
+    + entries("resource.NAME.lists.TABLE.", keys: ListDraft.keys, draft: ListDraft())
     + [Entry(name: "resource.NAME.lists.TABLE.columns", value: "{}")]
 
-  private static func entries<Draft>(_ table: String, _ keys: [DefinitionKey<Draft>], _ draft: Draft) -> [Entry] {
+  private static func entries<Draft>(_ table: String, keys: [DefinitionKey<Draft>], draft: Draft) -> [Entry] {
     keys.map { Entry(name: table + $0.name, value: $0.write(draft) ?? "\"\"") }
   }
 }

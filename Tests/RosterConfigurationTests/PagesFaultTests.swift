@@ -14,7 +14,7 @@ struct PagesFaultTests {
     arguments: [
       (
         "style = \"pages\"",
-        "7: resource.thing.pages.style: \"pages\" is unknown; allowed: number offset cursor next link after one"
+        "7: resource.thing.pages.style: \"pages\" is unknown; allowed: number offset cursor next link after one record"
       ),
       (
         "size = 0",
@@ -189,12 +189,20 @@ struct PagesFaultTests {
         "9: resource.thing.pages.start: the style \"after\" does not use it; allowed: style, param, value, size, size_param, at, more, done, count, short, beyond"
       ),
       (
+        "style = \"record\"\nshort = true",
+        "8: resource.thing.pages.short: the style \"record\" does not use it; allowed: style"
+      ),
+      (
+        "style = \"record\"\nvalue = \"{page}\"",
+        "8: resource.thing.pages.value: the style \"record\" does not use it; allowed: style"
+      ),
+      (
         "style = \"one\"\nparam = \"p\"",
         "8: resource.thing.pages.param: the style \"one\" does not use it; allowed: style, size, size_param, more, done, count, short, beyond"
       ),
     ])
   func pages(text: String, sentence: String) throws {
     try workspace.expect(
-      sentence, FaultyDefinition.start + FaultyDefinition.columns + "[resource.thing.pages]\n" + text)
+      sentence, text: FaultyDefinition.start + FaultyDefinition.columns + "[resource.thing.pages]\n" + text)
   }
 }

@@ -213,7 +213,7 @@ struct TOMLDocumentTests {
     #expect(try TOMLDocument(text).items.list.map(\.name) == ["a", "b", "c"])
   }
 
-  @Test("Text in brackets that is no table's name is unchanged")
+  @Test("Text in brackets is unchanged unless it is a table's name")
   func bracketed() throws {
     let text = "a = [\n[{ b = 1 }], # [=\n[ # é\n+1]\n]\nc = \"\"\"\n[é]\n\"\"\"\n[ 'é' ]\n[[ \"=\" ]]\n[-._.1]"
     #expect(try TOMLDocument(text).items.list.map(\.name) == ["a", "c", "é", "=", "-"])

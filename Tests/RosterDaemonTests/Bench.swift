@@ -24,7 +24,7 @@ struct Bench: Sendable {
   }
 
   func with<Result>(
-    _ clock: WallClock = .system, _ body: (Runtime) async throws -> Result
+    _ clock: WallClock = .system, body: (Runtime) async throws -> Result
   ) async throws -> Result {
     let runtime = try await start(clock)
     do {
@@ -38,7 +38,7 @@ struct Bench: Sendable {
   }
 
   @discardableResult
-  func sync(_ wish: SyncRequest = SyncRequest(), _ clock: WallClock = .system) async throws -> SyncRecord {
+  func sync(_ wish: SyncRequest = SyncRequest(), clock: WallClock = .system) async throws -> SyncRecord {
     try await with(clock) { await $0.sync(wish).run() }
   }
 
@@ -74,7 +74,7 @@ let sevenPages = Characters.made(140)
 func withBench(
   _ scenario: Scenario = Scenario(characters: sevenPages), concurrency: Int = 1, environment: [String: String] = [:],
   file text: String = "",
-  upstreamTime: @escaping @Sendable () -> Date = { Date() }, _ body: (Bench) async throws -> Void
+  upstreamTime: @escaping @Sendable () -> Date = { Date() }, body: (Bench) async throws -> Void
 ) async throws {
   let upstream = try await Simulator.start(scenario, now: upstreamTime)
   do {

@@ -27,19 +27,19 @@ struct CAFileCheckTests {
   @Test("An SSL_CERT_FILE without certificates is a warning if an https address is configured")
   func systemRoots() throws {
     let workspace = try Workspace()
-    func warnings(_ scheme: String, _ path: String) throws -> [String] {
+    func warnings(_ scheme: String, path: String) throws -> [String] {
       let file = try workspace.write("upstream.base_url = \"\(scheme)://localhost:1\"\n")
       return try Configuration.loadChecked(file: file, environment: ["SSL_CERT_FILE": path], isRoot: true).warnings
     }
     #expect(
-      try warnings("https", "/nowhere.pem") == [
+      try warnings("https", path: "/nowhere.pem") == [
         "SSL_CERT_FILE is ignored: \"/nowhere.pem\" cannot be read: No such file or directory"
       ])
     #expect(
-      try warnings("https", "/dev/null") == [
+      try warnings("https", path: "/dev/null") == [
         "SSL_CERT_FILE is ignored: \"/dev/null\" cannot be used: it holds no certificate that can be read"
       ])
-    #expect(try warnings("https", "").isEmpty)
-    #expect(try warnings("http", "/nowhere.pem").isEmpty)
+    #expect(try warnings("https", path: "").isEmpty)
+    #expect(try warnings("http", path: "/nowhere.pem").isEmpty)
   }
 }

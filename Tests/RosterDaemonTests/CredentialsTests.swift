@@ -75,16 +75,16 @@ struct CredentialsTests {
   @Test("A file that exists and cannot be used is named (78), with its reason and without its text")
   func unusable() throws {
     let path = try workspace.write("\n", to: "client_id")
-    #expect(throws: failure(path, "it is empty", "write the credential into it, or remove it")) {
+    #expect(throws: failure(path, cause: "it is empty", hint: "write the credential into it, or remove it")) {
       try Credentials(folder: workspace.folder)
     }
     try workspace.write(bytes: [0xFF, 0xFE], to: "client_id")
-    #expect(throws: failure(path, "it is not text", "write the credential into it as it is")) {
+    #expect(throws: failure(path, cause: "it is not text", hint: "write only the credential into it")) {
       try Credentials(folder: workspace.folder)
     }
     try FileManager.default.removeItem(atPath: path)
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    #expect(throws: failure(path, "Is a directory", "see whether rosterd's user may read it")) {
+    #expect(throws: failure(path, cause: "Is a directory", hint: "see whether rosterd's user may read it")) {
       try Credentials(folder: workspace.folder)
     }
   }
@@ -99,7 +99,7 @@ struct CredentialsTests {
     #expect(failure?.hint?.contains("systemctl reload-or-restart rosterd") == true)
   }
 
-  private func failure(_ path: String, _ cause: String, _ hint: String) -> Failure {
+  private func failure(_ path: String, cause: String, hint: String) -> Failure {
     Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint).with(.missingCredential)
   }
 }

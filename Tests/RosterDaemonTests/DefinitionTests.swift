@@ -18,7 +18,7 @@ import Testing
     try Configuration.load(file: try workspace.write(text), environment: [:], isRoot: true).configuration
   }
 
-  private func open(_ resources: [Resource], _ name: String) async throws {
+  private func open(_ resources: [Resource], name: String) async throws {
     let cache = try await Cache.open(
       path: workspace.path("\(name).db"), upstream: "http://up", resources: resources, now: Date(),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -27,7 +27,7 @@ import Testing
 
   @Test("F7.5: no table of a definition has a name of the cache's own")
   func ownTables() async throws {
-    try await open([.character], "own")
+    try await open([.character], name: "own")
     let database = try Database(path: workspace.path("own.db"), access: .readOnly)
     let all = try database.rows("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'") { $0.text(0) }
     #expect(ReservedNames.tables == Set(all).subtracting(try ResourceTables(.character).names))
@@ -42,7 +42,7 @@ import Testing
     }
     let wide = try load(definition(399, depth: 100)).resources
     #expect(wide[0].columns.count == 400)
-    try await open(wide, "wide")
+    try await open(wide, name: "wide")
     let tables = try ResourceTables(wide[0])
     let database = try Database(path: workspace.path("wide.db"), access: .readOnly)
     #expect(try database.first(tables.json + "", .integer(1)) { $0.text(0) } == nil)
@@ -67,7 +67,7 @@ import Testing
         let first = try load(text)
         let again = try load(first.rendered())
         #expect(again.resources == first.resources, "seed \(seed)")
-        if first.resources != (try load(good[0]).resources) { try await open(first.resources, "\(seed)") }
+        if first.resources != (try load(good[0]).resources) { try await open(first.resources, name: "\(seed)") }
         taken += 1
       } catch let faults as ConfigurationFaults {
         #expect(faults.faults.allSatisfy { $0.line != nil }, "seed \(seed): \(faults)")

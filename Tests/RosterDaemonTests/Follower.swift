@@ -29,7 +29,7 @@ struct Follower {
         readings[reason, default: 0] += 1
         copy = try Self.characters(cache)
       } else {
-        try follow(cache, when)
+        try follow(cache, when: when)
       }
       feed = current
       seen = last
@@ -45,7 +45,7 @@ struct Follower {
     return last < seen ? .below : nil
   }
 
-  private mutating func follow(_ cache: Database, _ when: Comment) throws {
+  private mutating func follow(_ cache: Database, when: Comment) throws {
     let changes = try cache.rows(
       """
       SELECT id, kind, record_id, \(Self.text("before")), \(Self.text("after")), sync_id

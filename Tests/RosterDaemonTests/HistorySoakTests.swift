@@ -29,7 +29,7 @@ import Testing
       let runtime = try await Runtime.open(
         bench.configuration, clock: clock.wallClock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
       do {
-        try await run(bench, runtime, clock)
+        try await run(bench, runtime: runtime, clock: clock)
         await runtime.close()
       } catch {
         await runtime.close()
@@ -42,14 +42,14 @@ import Testing
     }
   }
 
-  private func run(_ bench: Bench, _ runtime: Runtime, _ clock: ManualClock) async throws {
+  private func run(_ bench: Bench, runtime: Runtime, clock: ManualClock) async throws {
     let reader = try Database(path: bench.cachePath, access: .readOnly)
     reader.wait(milliseconds: 5_000)
     // The second half must not need more than the first half.
     var most: [Extent] = [Extent(), Extent()]
     for number in 0..<Self.syncs {
       clock.advance(by: Self.interval)
-      change(bench.upstream, number)
+      change(bench.upstream, number: number)
       let report = await runtime.sync(SyncRequest()).run()
       #expect(report.outcome == Self.outcome(of: number), "\(number): \(report.error ?? "")")
       bench.upstream.forgetRequests()
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  private func change(_ upstream: Simulator, _ number: Int) {
+  private func change(_ upstream: Simulator, number: Int) {
     let fails = Self.outcome(of: number) == .failed
     upstream.configure { $0.rules = fails ? [.on(.page(2), .status(400))] : [] }
     guard Self.outcome(of: number) != .unchanged else { return }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct LoopbackReceiverTests {
-  @Test("T11.1: without an answer in time the wait ends, and a late answer meets a closed port")
+  @Test("T11.1: without an answer in time the wait ends, and a late answer finds a closed port")
   func tooLate() async throws {
     let receiver = try LoopbackReceiver()
     let port = try #require(receiver.address.split(separator: ":").last.flatMap { UInt16($0.dropLast()) })

@@ -20,8 +20,8 @@ import Testing
     var told = [ChangeKind: Int]()
     for seed in Self.seed.map({ [$0] }) ?? Array(0..<UInt64(Self.histories)) {
       var dice = SeededDice(seed: seed)
-      let definitions = (0..<Int.random(in: 1...3, using: &dice)).map { RandomDefinition($0, &dice) }
-      let upstream = RandomUpstream(definitions, dice)
+      let definitions = (0..<Int.random(in: 1...3, using: &dice)).map { RandomDefinition($0, using: &dice) }
+      let upstream = RandomUpstream(definitions, dice: dice)
       let transfers = Mutex([String]())
       var scenario = Scenario(characters: [])
       scenario.beside = { request in
@@ -42,7 +42,7 @@ import Testing
             let request = SyncRequest(allowRemoval: dice.happens(0.5), isDryRun: dice.happens(0.7))
             let before = try await bench.sync(request)
             guard ![.published, .unchanged].contains(before.outcome) else { continue }
-            let last = try Self.rows("SELECT coalesce(max(id), 0) FROM changes", bench).first ?? ""
+            let last = try Self.rows("SELECT coalesce(max(id), 0) FROM changes", in: bench).first ?? ""
             let pending = try CacheReader(path: bench.cachePath).pending()
             #expect(pending.pull.isWhole && pending.pull.sync == before.id, note)
             var shown: [String] = []
@@ -52,7 +52,7 @@ import Testing
               fields.append(Set(record.fields.map { $0.hasPrefix("extra.") ? "extra" : $0 }).sorted().joined())
               told[record.kind, default: 0] += 1
             }
-            let hadSnapshot = try Self.rows("SELECT snapshot IS NOT NULL FROM cache_info", bench) == ["1"]
+            let hadSnapshot = try Self.rows("SELECT snapshot IS NOT NULL FROM cache_info", in: bench) == ["1"]
             transfers.withLock { $0 = [] }
             let after = try await bench.sync(SyncRequest(allowRemoval: true))
             #expect([.published, .unchanged].contains(after.outcome), note)
@@ -65,9 +65,9 @@ import Testing
                 """
                 SELECT resource || ' ' || kind || ' ' || ifnull(before, '') || ' → ' || ifnull(after, '') FROM changes
                 WHERE id > \(last) ORDER BY id
-                """, bench)
+                """, in: bench)
               #expect(changes == shown, note)
-              #expect(try Self.differing(last, bench) == fields, note)
+              #expect(try Self.differing(last, in: bench) == fields, note)
             } else {
               #expect(pending.pull.resources.reduce(0) { $0 + $1.added } == after.records, note)
             }
@@ -90,17 +90,17 @@ import Testing
     #expect(ChangeKind.allCases.allSatisfy { told[$0, default: 0] > Self.histories / 2 }, "\(told)")
   }
 
-  private static func rows(_ sql: String, _ bench: Bench) throws -> [String] {
+  private static func rows(_ sql: String, in bench: Bench) throws -> [String] {
     try Database(path: bench.cachePath, access: .readOnly).rows(sql) { $0.text(0) }
   }
 
   /// The differing members of each later change according to SQLite.
-  private static func differing(_ last: String, _ bench: Bench) throws -> [String] {
+  private static func differing(_ last: String, in bench: Bench) throws -> [String] {
     try rows(
       """
       SELECT coalesce((SELECT group_concat(key, '') FROM (SELECT a.key AS key FROM json_each(c.after) a
         JOIN json_each(c.before) b ON b.key = a.key AND b.value IS NOT a.value ORDER BY a.key)), '')
       FROM changes c WHERE id > \(last) ORDER BY id
-      """, bench)
+      """, in: bench)
   }
 }

@@ -45,7 +45,7 @@ struct RandomDefinition: Sendable {
     var isSearched: Bool
   }
 
-  init(_ number: Int, _ dice: inout SeededDice) {
+  init(_ number: Int, using dice: inout SeededDice) {
     path = "/r\(number)"
     let style = Style.allCases[Int.random(in: 0..<7, using: &dice)]
     self.style = style
@@ -66,7 +66,7 @@ struct RandomDefinition: Sendable {
     validators = Validators.allCases[Int.random(in: 0..<3, using: &dice)]
     isAbsolute = dice.happens(0.5)
     let states: [String?] = dice.happens(0.3) ? (dice.happens(0.5) ? ["open"] : ["open", "closed"]) : [nil]
-    tables = states.enumerated().map { Table("t\(number)\($0)", state: $1, &dice) }
+    tables = states.enumerated().map { Table("t\(number)\($0)", state: $1, using: &dice) }
   }
 
   /// The expected `resources.proof` (P7).
@@ -84,7 +84,7 @@ extension SeededDice {
 }
 
 extension RandomDefinition.Table {
-  fileprivate init(_ name: String, state: String?, _ dice: inout SeededDice) {
+  fileprivate init(_ name: String, state: String?, using dice: inout SeededDice) {
     self.name = name
     self.state = state
     let removals = Removal.allCases
@@ -139,7 +139,7 @@ extension RandomDefinition {
     case .cursor: lines += [param, "at = \"\(place("next"))\""]
     case .next: lines.append("at = \"\(place("next"))\"")
     case .after: lines.append(param)
-    case .link, .one, .record: break
+    case .link, .one: break
     }
     return lines.joined(separator: "\n")
   }

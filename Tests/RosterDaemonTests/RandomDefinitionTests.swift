@@ -20,8 +20,8 @@ import Testing
     let seeds = Self.seed.map { [$0] } ?? Array(0..<UInt64(Self.histories))
     for seed in seeds {
       var dice = SeededDice(seed: seed)
-      let definitions = (0..<Int.random(in: 1...3, using: &dice)).map { RandomDefinition($0, &dice) }
-      let upstream = RandomUpstream(definitions, dice)
+      let definitions = (0..<Int.random(in: 1...3, using: &dice)).map { RandomDefinition($0, using: &dice) }
+      let upstream = RandomUpstream(definitions, dice: dice)
       var scenario = Scenario(characters: [])
       scenario.beside = { upstream.answer($0) }
       let concurrency = [1, 2, 8][Int.random(in: 0..<3, using: &dice)]
@@ -70,7 +70,7 @@ private struct History {
       isFresh = record.outcome == .published || record.outcome == .unchanged
       if isFresh {
         #expect(record.error == nil || upstream.hasFailed, "seed \(seed), sync \(number): \(record.error ?? "")")
-        try expectState(before, number, hasAsked: record.error == nil)
+        try expectState(before, number: number, hasAsked: record.error == nil)
       } else {
         #expect(upstream.hasFailed, "seed \(seed), sync \(number): \(record.error ?? "")")
         #expect(try rows() == before, "seed \(seed), sync \(number): a failed sync changed what readers see")
@@ -97,10 +97,10 @@ private struct History {
       return Dictionary(uniqueKeysWithValues: tables.map { ($0.name, []) })
     }
     let database = try Database(path: bench.cachePath, access: .readOnly)
-    return try Dictionary(uniqueKeysWithValues: tables.map { ($0.name, try rows($0, database)) })
+    return try Dictionary(uniqueKeysWithValues: tables.map { ($0.name, try rows($0, in: database)) })
   }
 
-  private func rows(_ table: RandomDefinition.Table, _ database: Database) throws -> Set<[String]> {
+  private func rows(_ table: RandomDefinition.Table, in database: Database) throws -> Set<[String]> {
     let isText = definitions.first { $0.tables.contains { $0.name == table.name } }?.hasTextKeys == true
     let owner = "t.\(isText ? "record_id" : "id")"
     func list(_ name: String, _ value: String) -> String {
@@ -122,7 +122,7 @@ private struct History {
   /// Expects a state that upstream had at some time of the pull.
   /// - Parameter hasAsked: true if upstream answered for each missing record; otherwise no record of the resource is
   ///   removed (P8).
-  private mutating func expectState(_ before: [String: Set<[String]>], _ number: Int, hasAsked: Bool) throws {
+  private mutating func expectState(_ before: [String: Set<[String]>], number: Int, hasAsked: Bool) throws {
     let hasChanged = upstream.hasChanged
     let met = upstream.published()
     let now = try rows()
@@ -137,9 +137,13 @@ private struct History {
           continue
         }
         let there = now[table.name] ?? []
-        let ends = states.map { lingers(table, $0, there, before: before[table.name] ?? [], definition, hasAsked) }
+        let ends = states.map {
+          lingers(
+            table, state: $0, there: there, before: before[table.name] ?? [], definition: definition, hasAsked: hasAsked
+          )
+        }
         if !ends.contains(where: { $0 != nil }) {
-          let listed = rows(table, states[0], definition)
+          let listed = rows(table, state: states[0], definition: definition)
           Issue.record("\(note) lacks \(listed.subtracting(there)), has \(there.subtracting(listed)) beside \(states)")
         }
         lingering[table.name] = ends.compactMap { $0 }.first ?? []
@@ -148,7 +152,7 @@ private struct History {
   }
 
   private func rows(
-    _ table: RandomDefinition.Table, _ state: [RandomRecord], _ definition: RandomDefinition
+    _ table: RandomDefinition.Table, state: [RandomRecord], definition: RandomDefinition
   ) -> Set<[String]> {
     let listed = state.filter { table.state == nil || $0.state == table.state }
     return Set(listed.map { $0.row(of: table, isText: definition.hasTextKeys) })
@@ -157,10 +161,10 @@ private struct History {
   /// The records that the cache has in addition to a state of upstream. nil if it lacks the state, or has more
   /// additional records than `removal` keeps.
   private func lingers(
-    _ table: RandomDefinition.Table, _ state: [RandomRecord], _ there: Set<[String]>, before: Set<[String]>,
-    _ definition: RandomDefinition, _ hasAsked: Bool
+    _ table: RandomDefinition.Table, state: [RandomRecord], there: Set<[String]>, before: Set<[String]>,
+    definition: RandomDefinition, hasAsked: Bool
   ) -> Set<[String]>? {
-    let listed = rows(table, state, definition)
+    let listed = rows(table, state: state, definition: definition)
     let beside = there.subtracting(listed)
     guard listed.isSubset(of: there), beside.isSubset(of: before) else { return nil }
     switch table.removal {

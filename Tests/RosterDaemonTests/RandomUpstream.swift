@@ -26,7 +26,7 @@ final class RandomUpstream: Sendable {
 
   private let state: Mutex<State>
 
-  init(_ definitions: [RandomDefinition], _ dice: SeededDice) {
+  init(_ definitions: [RandomDefinition], dice: SeededDice) {
     var dice = dice
     let lists = definitions.map { definition in
       List(
@@ -159,7 +159,7 @@ extension RandomUpstream.List {
   // MARK: Pages
 
   private func page(at value: String?, _ request: Request) -> Response {
-    if definition.isPositional { return pageByPlace(value, request) }
+    if definition.isPositional { return pageByPlace(value, request: request) }
     let ordered = records.sorted { definition.isDescending ? $0.id > $1.id : $0.id < $1.id }
     let size = definition.style == .one ? max(1, ordered.count) : definition.pageSize
     let last = value.flatMap { Int($0.hasPrefix("k") ? "\((Int($0.dropFirst()) ?? 0) - 1_000_000)" : $0) }
@@ -170,18 +170,18 @@ extension RandomUpstream.List {
     let hasMore = rest.count > size
     // Some APIs send a cursor on the last page, too, with more = false.
     let leadsOn = hasMore || (definition.tellsMore && definition.style == .cursor && !shown.isEmpty)
-    return response(shown, hasMore: hasMore, next: leadsOn ? shown.last.map(key) : nil, request)
+    return response(shown, hasMore: hasMore, next: leadsOn ? shown.last.map(key) : nil, request: request)
   }
 
-  private func pageByPlace(_ value: String?, _ request: Request) -> Response {
+  private func pageByPlace(_ value: String?, request: Request) -> Response {
     let at = max(0, (value.flatMap { Int($0) } ?? definition.first) - definition.first)
     let start = definition.style == .number ? at * definition.pageSize : at
     if start >= records.count, start > 0, definition.endsIn404 { return Response(status: 404) }
     let shown = Array(records.dropFirst(start).prefix(definition.pageSize))
-    return response(shown, hasMore: start + shown.count < records.count, next: nil, request)
+    return response(shown, hasMore: start + shown.count < records.count, next: nil, request: request)
   }
 
-  private func response(_ shown: [RandomRecord], hasMore: Bool, next: String?, _ request: Request) -> Response {
+  private func response(_ shown: [RandomRecord], hasMore: Bool, next: String?, request: Request) -> Response {
     let pages = (records.count + definition.pageSize - 1) / definition.pageSize
     let address = next.map { "\(definition.isAbsolute ? "/api\(definition.path)" : "")?at=\($0)" }
     let led = definition.style == .next ? address : next
@@ -197,10 +197,10 @@ extension RandomUpstream.List {
     if let led { members.append("\"next\":\"\(led)\"") }
     let body =
       definition.isBare ? items : "{\"meta\":{\(members.joined(separator: ","))},\"data\":{\"items\":\(items)}}"
-    return validated(Response(status: 200, headers: headers, body: Array(body.utf8)), request)
+    return validated(Response(status: 200, headers: headers, body: Array(body.utf8)), request: request)
   }
 
-  private func validated(_ response: Response, _ request: Request) -> Response {
+  private func validated(_ response: Response, request: Request) -> Response {
     guard definition.validators != .none, !definition.isPost else { return response }
     let told = definition.validators == .whole ? response.headers.flatMap { Array("\($0.name)\($0.value)".utf8) } : []
     let mark = (response.body + told).reduce(UInt64(14_695_981_039_346_656_037)) {

@@ -17,7 +17,7 @@ import Testing
   }
 
   /// Expects a sync that transfers everything, because the cache is empty.
-  private func expectAnew(_ bench: Bench, _ sentence: Comment) async throws {
+  private func expectAnew(_ bench: Bench, sentence: Comment) async throws {
     let before = bench.upstream.counts.pageRequests.count
     let report = try await bench.sync()
     let asked = bench.requests(after: before)
@@ -31,7 +31,7 @@ import Testing
     try await withBench { bench in
       try await bench.sync()
       remove(bench.cachePath)
-      try await expectAnew(bench, "removed")
+      try await expectAnew(bench, sentence: "removed")
     }
   }
 
@@ -41,7 +41,7 @@ import Testing
       try await bench.sync()
       remove(bench.cachePath)
       try Data(repeating: 0x5A, count: 100_000).write(to: URL(filePath: bench.cachePath))
-      try await expectAnew(bench, "damaged")
+      try await expectAnew(bench, sentence: "damaged")
       let names = try FileManager.default.contentsOfDirectory(atPath: bench.workspace.path("state"))
       #expect(names.contains { $0.hasPrefix("roster.db.damaged-") })
     }
@@ -69,7 +69,7 @@ import Testing
         try FileManager.default.moveItem(atPath: copy + part, toPath: bench.cachePath + part)
       }
       #expect(try bench.cached() != bench.expected)
-      try await expectAnew(bench, "restored")
+      try await expectAnew(bench, sentence: "restored")
       #expect(try await bench.sync().outcome == .unchanged)
     }
   }

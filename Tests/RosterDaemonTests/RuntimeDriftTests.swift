@@ -112,7 +112,7 @@ import Testing
     var match: Match
     var fault: RosterSimulator.Fault
 
-    init(_ testDescription: String, _ match: Match, _ fault: RosterSimulator.Fault) {
+    init(_ testDescription: String, match: Match, fault: RosterSimulator.Fault) {
       self.testDescription = testDescription
       self.match = match
       self.fault = fault
@@ -120,15 +120,15 @@ import Testing
   }
 
   static let disagreements = [
-    Disagreement("a page that vanishes", .page(5), .vanished),
-    Disagreement("the last page vanishes", .page(7), .vanished),
-    Disagreement("a page tells of more", .page(3), .info(count: 141)),
-    Disagreement("a page tells of fewer", .page(7), .info(count: 139)),
-    Disagreement("a page tells of more pages", .page(2), .info(pages: 8)),
-    Disagreement("page 1 tells of more", .page(1), .info(count: 141)),
-    Disagreement("page 1 tells of more pages", .page(1), .info(pages: 8)),
-    Disagreement("page 1 tells of fewer pages", .page(1), .info(pages: 6)),
-    Disagreement("all tell of more", .anyPage, .info(count: 141)),
+    Disagreement("a page that vanishes", match: .page(5), fault: .vanished),
+    Disagreement("the last page vanishes", match: .page(7), fault: .vanished),
+    Disagreement("a page announces more", match: .page(3), fault: .info(count: 141)),
+    Disagreement("a page announces fewer", match: .page(7), fault: .info(count: 139)),
+    Disagreement("a page announces more pages", match: .page(2), fault: .info(pages: 8)),
+    Disagreement("page 1 announces more", match: .page(1), fault: .info(count: 141)),
+    Disagreement("page 1 announces more pages", match: .page(1), fault: .info(pages: 8)),
+    Disagreement("page 1 announces fewer pages", match: .page(1), fault: .info(pages: 6)),
+    Disagreement("all announce more", match: .anyPage, fault: .info(count: 141)),
   ]
 
   @Test(
@@ -136,7 +136,8 @@ import Testing
     arguments: disagreements)
   func disagree(_ what: Disagreement) async throws {
     try await withBench(
-      Scenario(characters: sevenPages, rules: [.on(what.match, times: what.match == .anyPage ? 7 : 1, what.fault)])
+      Scenario(
+        characters: sevenPages, rules: [.on(what.match, times: what.match == .anyPage ? 7 : 1, what.fault)])
     ) { bench in
       let report = try await bench.sync()
       #expect(report.outcome == .published && report.exit == 0)

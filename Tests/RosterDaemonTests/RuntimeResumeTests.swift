@@ -74,8 +74,8 @@ import Testing
       func clock(_ now: Date) -> WallClock {
         WallClock(now: { now }, sleep: WallClock.system.sleep, uptime: WallClock.system.uptime)
       }
-      try await bench.sync(SyncRequest(), clock(start))
-      let next = try await bench.sync(SyncRequest(), clock(start + later))
+      try await bench.sync(SyncRequest(), clock: clock(start))
+      let next = try await bench.sync(SyncRequest(), clock: clock(start + later))
       #expect(next.outcome == .published && next.resumed == resumed)
       #expect(try bench.cached() == bench.expected)
     }

@@ -21,7 +21,7 @@ import Testing
 
   /// An idle cache after a hundred syncs, a change and a reject.
   private func withOldCache(
-    _ validators: Scenario.Validators, _ body: (Bench) async throws -> Void
+    _ validators: Scenario.Validators, body: (Bench) async throws -> Void
   ) async throws {
     let reject = Rule.on(.page(2), .records([3: #"{"id":0,"name":"nobody"}"#]))
     var scenario = Scenario(characters: sevenPages, rules: [reject])

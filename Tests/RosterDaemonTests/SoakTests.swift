@@ -91,25 +91,26 @@ private struct Soak {
   private static let endings: [Ending] = cancellations + tokenFaults + pageFaults
 
   private static let pageFaults: [Ending] = [
-    failing(.page(4), .status(400)), failing(.page(5), .status(503)), failing(.page(1), .drop),
-    failing(.page(6), .drop), failing(.page(3), .cut(after: .half, .reset)),
-    failing(.page(3), .cut(after: .head, .close)), failing(.page(7), .html()),
-    failing(.page(4), .cut(after: .half, .stall)), failing(.page(1), .cut(after: .nothing, .stall)),
-    failing(.page(5), .vanished), failing(.page(2), .redirect(to: "http://127.0.0.1:1/")),
-    failing(.page(3), .status(401)),
+    failing(.page(4), fault: .status(400)), failing(.page(5), fault: .status(503)), failing(.page(1), fault: .drop),
+    failing(.page(6), fault: .drop), failing(.page(3), fault: .cut(after: .half, .reset)),
+    failing(.page(3), fault: .cut(after: .head, .close)), failing(.page(7), fault: .html()),
+    failing(.page(4), fault: .cut(after: .half, .stall)), failing(.page(1), fault: .cut(after: .nothing, .stall)),
+    failing(.page(5), fault: .vanished), failing(.page(2), fault: .redirect(to: "http://127.0.0.1:1/")),
+    failing(.page(3), fault: .status(401)),
   ]
 
   private static let tokenFaults: [Ending] = [
-    failing(.anyToken, .status(503)), failing(.anyToken, .status(400)), failing(.anyToken, .drop),
-    failing(.anyToken, .html()), failing(.anyToken, .cut(after: .half, .close)),
-    failing(.anyToken, .cut(after: .nothing, .stall)), failing(.anyToken, .answer(status: 200, body: "{}")),
+    failing(.anyToken, fault: .status(503)), failing(.anyToken, fault: .status(400)), failing(.anyToken, fault: .drop),
+    failing(.anyToken, fault: .html()), failing(.anyToken, fault: .cut(after: .half, .close)),
+    failing(.anyToken, fault: .cut(after: .nothing, .stall)),
+    failing(.anyToken, fault: .answer(status: 200, body: "{}")),
   ]
 
   private static let cancellations: [Ending] = [.page(1), .page(6), .anyToken].map { match in
     { try await $0.cancelled(at: match) }
   }
 
-  private static func failing(_ match: Match, _ fault: RosterSimulator.Fault) -> Ending {
+  private static func failing(_ match: Match, fault: RosterSimulator.Fault) -> Ending {
     { try await $0.fails(at: match, fault) }
   }
 

@@ -28,7 +28,7 @@ import Testing
     // The transfers of the checks themselves.
     await look(after: 300)
     #expect(extended.withLock { $0.count } == 1)
-    await look(after: StartTimeout.leastProgress)
+    await look(after: StartTimeout.minProgress)
     #expect(extended.withLock { $0.count } == 2)
     end.finish()
     try await start
@@ -39,6 +39,6 @@ import Testing
     let timeout = StartTimeout(clock: ManualClock().wallClock, extend: { _ in })
     let before = try #require(timeout.transferred())
     _ = try contents(of: "/proc/self/smaps", limit: 1 << 30)
-    #expect(try #require(timeout.transferred()) - before >= StartTimeout.leastProgress)
+    #expect(try #require(timeout.transferred()) - before >= StartTimeout.minProgress)
   }
 }

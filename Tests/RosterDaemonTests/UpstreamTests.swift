@@ -50,14 +50,14 @@ private final class Naps: Sendable {
     let naps = Naps()
     try await body(upstream, naps) {
       try await OneSync.run(
-        configuration, SyncRequest(), clock: naps.clock,
+        configuration, request: SyncRequest(), clock: naps.clock,
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
     await upstream.stop()
   }
 
   @Test("P11.12: a Retry-After in seconds since 1970 is a day at most, restarts included; the error has its end")
-  func longestHold() async throws {
+  func maxHold() async throws {
     try await withSyncs(retryAfter: "1763769600") { _, naps, sync in
       _ = try await sync()
       let end = naps.clock.now() + 86400

@@ -29,13 +29,13 @@ struct Decoded: Equatable {
 
 extension Decoded {
   /// The result of both passes over a page.
-  static func page(_ json: String, _ resource: Resource) throws -> (scan: PageScan, decoded: Decoded) {
+  static func page(_ json: String, resource: Resource) throws -> (scan: PageScan, decoded: Decoded) {
     var decoder = RecordDecoder(try RecordPlan(resource))
     let scan = try decoder.scan(page: Array(json.utf8))
-    return (scan, try read(Array(json.utf8), scan, &decoder))
+    return (scan, try read(Array(json.utf8), scan: scan, decoder: &decoder))
   }
 
-  static func read(_ body: [UInt8], _ scan: PageScan, _ decoder: inout RecordDecoder) throws -> Decoded {
+  static func read(_ body: [UInt8], scan: PageScan, decoder: inout RecordDecoder) throws -> Decoded {
     try body.withUnsafeBufferPointer { bytes in
       var decoded = Decoded()
       try decoder.begin(bytes, at: scan.recordsAt)

@@ -10,8 +10,8 @@ private let nested = resource(
   lists: [Resource.List(table: "thing_l", at: at("/l"), columns: [Resource.Column("v", at: at(""), .json)])],
   where: [Resource.Condition(at("/w/x"), .absent)])
 
-private func extra(_ record: String, _ resource: Resource = nested) throws -> String? {
-  let decoded = try Decoded.page("[\(record)]", resource).decoded
+private func extra(_ record: String, resource: Resource = nested) throws -> String? {
+  let decoded = try Decoded.page("[\(record)]", resource: resource).decoded
   #expect(decoded.rejects.isEmpty)
   return try #require(decoded.records.first).extra
 }
@@ -56,13 +56,13 @@ private func extra(_ record: String, _ resource: Resource = nested) throws -> St
   @Test("P10.2: a name of the definition is written with the escapes that it needs")
   func escapedNames() throws {
     let odd = resource([idColumn, Resource.Column("a", at: at("/q\"\\/a"))])
-    #expect(try extra(#"{"id":1,"q\"\\":{"b":1},"q":2,"r":3}"#, odd) == #"{"q":2,"q\"\\":{"b":1},"r":3}"#)
+    #expect(try extra(#"{"id":1,"q\"\\":{"b":1},"q":2,"r":3}"#, resource: odd) == #"{"q":2,"q\"\\":{"b":1},"r":3}"#)
   }
 
   @Test("P10.1: a column of the whole record leaves no field for `extra`")
   func wholeRecord() throws {
     let whole = resource([idColumn, Resource.Column("raw", at: at(""), .json)])
-    let decoded = try Decoded.page(#"[{"id": 1, "x":2}]"#, whole).decoded
+    let decoded = try Decoded.page(#"[{"id": 1, "x":2}]"#, resource: whole).decoded
     #expect(decoded.records.first?.columns == ["1", #"{"id":1,"x":2}"#])
     #expect(decoded.records.first?.extra == nil)
   }
@@ -74,7 +74,7 @@ private func extra(_ record: String, _ resource: Resource = nested) throws -> St
        "name":"Earth"},"location":{"name":"Zürich","type" : null},"episode":["e/8","e/9"],"Alpha":1.0,"é":"\u00e9","\u0065":3}
       """#
     let (scan, decoded) = try Decoded.page(
-      #"{"info":{"count":1,"pages":1},"results":[\#(record)]}"#, .character)
+      #"{"info":{"count":1,"pages":1},"results":[\#(record)]}"#, resource: .character)
     let row = try #require(decoded.records.first)
     #expect(
       row.columns == ["183", "Johnny Depp", "Alive", "", "", "", "Earth", "u", "Zürich", "", "", "", ""])

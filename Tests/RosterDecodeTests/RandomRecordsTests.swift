@@ -55,11 +55,11 @@ private struct Generator {
     switch roll(depth > 3 ? 2 : 5) {
     case 0, 1: scalar()
     case 2: .list((0..<roll(4)).map { _ in value(depth + 1) })
-    default: .object(members(roll(4), depth))
+    default: .object(members(roll(4), depth: depth))
     }
   }
 
-  private mutating func members(_ count: Int, _ depth: Int) -> [Written.Member] {
+  private mutating func members(_ count: Int, depth: Int) -> [Written.Member] {
     (0..<count).map { _ in
       let name = name()
       return Written.Member(name: name.name, written: name.written, value: value(depth + 1))
@@ -68,7 +68,7 @@ private struct Generator {
 
   mutating func record() -> Written {
     let key: Written = roll(20) == 0 ? scalar() : .scalar(String(1 + roll(1000)))
-    var fields = members(roll(6), 0)
+    var fields = members(roll(6), depth: 0)
     fields.insert(Written.Member(name: "id", written: "id", value: key), at: roll(fields.count + 1))
     return .object(fields)
   }
@@ -89,7 +89,7 @@ private struct Generator {
       for _ in 0..<6 {
         let record = generator.record()
         let json = record.json { generator.space() }
-        let (scan, decoded) = try Decoded.page("[\(json)]", resource)
+        let (scan, decoded) = try Decoded.page("[\(json)]", resource: resource)
         let expected: Decoded.Row? = if case .stored(let row) = reference.outcome(record) { row } else { nil }
         #expect(decoded.records == [expected].compactMap(\.self), "\(json)\n\(resource)\n\(decoded.rejects)")
         #expect(scan.storable == (expected == nil ? 0 : 1))

@@ -18,11 +18,11 @@ import Testing
     let episode =
       #"{"id":1,"name":"Pilot","air_date":"2013","episode":"S01E01","characters":["a"],"url":"u","created":"c"}"#
     let page = { (record: String) in #"{"info":{"count":1,"pages":1},"results":[\#(record)]}"# }
-    let first = try #require(try Decoded.page(page(location), .location).decoded.records.first)
+    let first = try #require(try Decoded.page(page(location), resource: .location).decoded.records.first)
     #expect(first.columns == ["20", "Earth", "Planet", "D", "u", "c"])
     #expect(first.extra == nil)
     #expect(first.lists.map { $0.map(\.columns) } == [[["a"], ["b"]]])
-    let second = try #require(try Decoded.page(page(episode), .episode).decoded.records.first)
+    let second = try #require(try Decoded.page(page(episode), resource: .episode).decoded.records.first)
     #expect(second.columns == ["1", "Pilot", "2013", "S01E01", "u", "c"])
     #expect(second.extra == nil)
   }
@@ -47,6 +47,6 @@ import Testing
     let deep = resource([idColumn, Resource.Column("d", at: JSONPointer(segments: Array(repeating: "a", count: 127)))])
     let record =
       #"{"id":1,"a":"# + String(repeating: #"{"a":"#, count: 126) + #""x""# + String(repeating: "}", count: 127)
-    #expect(try Decoded.page("[\(record)]", deep).decoded.records.first?.columns == ["1", "x"])
+    #expect(try Decoded.page("[\(record)]", resource: deep).decoded.records.first?.columns == ["1", "x"])
   }
 }

@@ -84,9 +84,9 @@ struct ReferenceDecoder {
 
   func outcome(_ record: Written) -> Outcome {
     guard case .object = record else { return .rejected(key: nil) }
-    guard resource.conditions.allSatisfy({ holds($0, record) }) else { return .skipped }
+    guard resource.conditions.allSatisfy({ holds($0, record: record) }) else { return .skipped }
     guard let key = key(of: record) else { return .rejected(key: nil) }
-    return row(record, key).map(Outcome.stored) ?? .rejected(key: key)
+    return row(record, key: key).map(Outcome.stored) ?? .rejected(key: key)
   }
 
   private func key(of record: Written) -> String? {
@@ -99,7 +99,7 @@ struct ReferenceDecoder {
     return text == nil ? Int64(written).flatMap { $0 > 0 ? String($0) : nil } : nil
   }
 
-  private func holds(_ condition: Resource.Condition, _ record: Written) -> Bool {
+  private func holds(_ condition: Resource.Condition, record: Written) -> Bool {
     let value = record.find(condition.at.segments[...]).flatMap { $0.isNull ? nil : $0 }
     switch condition.test {
     case .absent: return value == nil
@@ -107,14 +107,14 @@ struct ReferenceDecoder {
     case .equal(let scalar):
       guard case .scalar(let written, let text)? = value else { return false }
       if case .text(let wanted) = scalar { return text?.utf8.elementsEqual(wanted.utf8) == true }
-      return text == nil && holds(scalar, written)
+      return text == nil && holds(scalar, written: written)
     case .differs(let scalars):
-      return !scalars.contains { holds(Resource.Condition(condition.at, .equal($0)), record) }
+      return !scalars.contains { holds(Resource.Condition(condition.at, .equal($0)), record: record) }
     }
   }
 
   /// The numbers 1, 1.0 and 1e0 are equal.
-  private func holds(_ scalar: Resource.Scalar, _ written: String) -> Bool {
+  private func holds(_ scalar: Resource.Scalar, written: String) -> Bool {
     switch scalar {
     case .text: false
     case .boolean(let flag): written == "\(flag)"
@@ -127,10 +127,10 @@ struct ReferenceDecoder {
   }
 
   /// nil if the record cannot be stored.
-  private func row(_ record: Written, _ key: String) -> Decoded.Row? {
+  private func row(_ record: Written, key: String) -> Decoded.Row? {
     let places = resource.columns.map(\.at) + resource.lists.map(\.at)
     guard record.depth <= 128, let columns = values(resource.columns, of: record, isElement: false),
-      passes(places, record, isElement: false)
+      passes(places, row: record, isElement: false)
     else { return nil }
     var lists: [[Decoded.Element]] = []
     for list in resource.lists {
@@ -138,7 +138,8 @@ struct ReferenceDecoder {
       lists.append(elements)
     }
     return Decoded.Row(
-      position: 0, key: key, columns: columns, extra: Self.extra(record, places.map { $0.segments[...] }), lists: lists)
+      position: 0, key: key, columns: columns, extra: Self.extra(record, taken: places.map { $0.segments[...] }),
+      lists: lists)
   }
 
   private func elements(_ list: Resource.List, of record: Written) -> [Decoded.Element]? {
@@ -146,10 +147,10 @@ struct ReferenceDecoder {
     guard case .list(let elements) = value else { return nil }
     var rows: [Decoded.Element] = []
     for element in elements {
-      guard passes(list.columns.map(\.at), element, isElement: true),
+      guard passes(list.columns.map(\.at), row: element, isElement: true),
         let columns = values(list.columns, of: element, isElement: true)
       else { return nil }
-      let extra = list.hasExtra ? Self.extra(element, list.columns.map { $0.at.segments[...] }) : nil
+      let extra = list.hasExtra ? Self.extra(element, taken: list.columns.map { $0.at.segments[...] }) : nil
       rows.append(Decoded.Element(columns: columns, extra: extra))
     }
     return rows
@@ -186,7 +187,7 @@ struct ReferenceDecoder {
 
   /// Each value on the path to a place must be an object, null or missing; or a list if the place continues with an
   /// index.
-  private func passes(_ places: [JSONPointer], _ row: Written, isElement: Bool) -> Bool {
+  private func passes(_ places: [JSONPointer], row: Written, isElement: Bool) -> Bool {
     for place in places {
       for depth in (isElement ? 0 : 1)..<max(place.segments.count, isElement ? 0 : 1) {
         let prefix = place.segments[..<depth]
@@ -205,7 +206,7 @@ struct ReferenceDecoder {
     return true
   }
 
-  static func extra(_ value: Written, _ taken: [ArraySlice<String>]) -> String? {
+  static func extra(_ value: Written, taken: [ArraySlice<String>]) -> String? {
     if taken.contains(where: \.isEmpty) { return nil }
     switch value {
     case .list: return value.compact
@@ -217,7 +218,7 @@ struct ReferenceDecoder {
       let below = taken.filter { $0.first.map(member.isNamed) == true }.map { $0.dropFirst() }
       if below.isEmpty {
         kept.append((member.written, member.value.compact))
-      } else if let rest = extra(member.value, below) {
+      } else if let rest = extra(member.value, taken: below) {
         kept.append((Self.escaped(member.name), rest))
       }
     }

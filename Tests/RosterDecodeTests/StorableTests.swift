@@ -6,15 +6,15 @@ private func column(_ type: Resource.ColumnType, isNullable: Bool = false) -> Re
   resource([idColumn, Resource.Column("v", at: at("/v"), type, isNullable: isNullable)])
 }
 
-private func stored(_ record: String, _ resource: Resource) throws -> [String?] {
-  let (scan, decoded) = try Decoded.page("[\(record)]", resource)
+private func stored(_ record: String, resource: Resource) throws -> [String?] {
+  let (scan, decoded) = try Decoded.page("[\(record)]", resource: resource)
   #expect(scan.storable == 1 && decoded.rejects.isEmpty, "\(record): \(decoded.rejects)")
   return try #require(decoded.records.first).columns
 }
 
 /// The rule of P9 that a record breaks.
-private func reason(_ record: String, _ resource: Resource) throws -> String {
-  let (scan, decoded) = try Decoded.page(#"[\#(record)]"#, resource)
+private func reason(_ record: String, resource: Resource) throws -> String {
+  let (scan, decoded) = try Decoded.page(#"[\#(record)]"#, resource: resource)
   #expect(scan.rejects == 1 && scan.storable == 0)
   let reject = try #require(decoded.rejects.first)
   #expect(reject.document == record)
@@ -37,17 +37,17 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
       (.json, "1e2", "1e2"), (.json, "null", nil), (.json, "[]", "[]"), (.json, "true", "true"),
     ] as [(Resource.ColumnType, String, String?)])
   func types(type: Resource.ColumnType, json: String, value: String?) throws {
-    #expect(try stored(#"{"id":1,"v":\#(json)}"#, column(type)) == ["1", value])
+    #expect(try stored(#"{"id":1,"v":\#(json)}"#, resource: column(type)) == ["1", value])
   }
 
   @Test("P9.5, P9.6, P9.7: an absent column is '' if it is text, otherwise NULL; a nullable text is NULL")
   func absent() throws {
     for type in [Resource.ColumnType.text, .integer, .real, .boolean, .json] {
-      #expect(try stored(#"{"id":1}"#, column(type)) == ["1", type == .text ? "" : nil])
+      #expect(try stored(#"{"id":1}"#, resource: column(type)) == ["1", type == .text ? "" : nil])
     }
-    #expect(try stored(#"{"id":1}"#, column(.text, isNullable: true)) == ["1", nil])
-    #expect(try stored(#"{"id":1,"v":null}"#, column(.text, isNullable: true)) == ["1", nil])
-    #expect(try stored(#"{"id":1,"v":""}"#, column(.text, isNullable: true)) == ["1", ""])
+    #expect(try stored(#"{"id":1}"#, resource: column(.text, isNullable: true)) == ["1", nil])
+    #expect(try stored(#"{"id":1,"v":null}"#, resource: column(.text, isNullable: true)) == ["1", nil])
+    #expect(try stored(#"{"id":1,"v":""}"#, resource: column(.text, isNullable: true)) == ["1", ""])
   }
 
   @Test(
@@ -63,7 +63,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     ] as [(Resource.ColumnType, [String], String)])
   func wrongTypes(type: Resource.ColumnType, values: [String], expected: String) throws {
     for value in values {
-      #expect(try reason(#"{"id":1,"v":\#(value)}"#, column(type)) == expected, "\(value)")
+      #expect(try reason(#"{"id":1,"v":\#(value)}"#, resource: column(type)) == expected, "\(value)")
     }
   }
 
@@ -71,15 +71,16 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
   func keys() throws {
     let integers = resource([idColumn])
     for key in ["0", "-1", "1.0", "9223372036854775808"] {
-      #expect(try reason(#"{"id":\#(key)}"#, integers) == "id is not an integer from 1 to 9223372036854775807")
+      #expect(
+        try reason(#"{"id":\#(key)}"#, resource: integers) == "id is not an integer from 1 to 9223372036854775807")
     }
-    #expect(try reason("{}", integers) == "id is missing")
-    #expect(try reason("7", integers) == "the record is not an object")
-    #expect(try stored(#"{"id":9223372036854775807}"#, integers) == ["9223372036854775807"])
+    #expect(try reason("{}", resource: integers) == "id is missing")
+    #expect(try reason("7", resource: integers) == "the record is not an object")
+    #expect(try stored(#"{"id":9223372036854775807}"#, resource: integers) == ["9223372036854775807"])
 
     let texts = resource(key: "/slug", [Resource.Column("slug", at: at("/slug"))])
-    #expect(try reason(#"{"slug":""}"#, texts) == "slug is not a string that is not empty")
-    let (scan, decoded) = try Decoded.page(#"[{"slug":"a\u0000b"},{"slug":"é"},{"slug":"\u00e9"}]"#, texts)
+    #expect(try reason(#"{"slug":""}"#, resource: texts) == "slug is not a string that is not empty")
+    let (scan, decoded) = try Decoded.page(#"[{"slug":"a\u0000b"},{"slug":"é"},{"slug":"\u00e9"}]"#, resource: texts)
     #expect(Decoded.keys(scan.keys, isText: true) == ["a\0b", "é", "é"])
     #expect(decoded.records.map(\.key) == ["a\0b", "é", "é"])
   }
@@ -88,18 +89,18 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
   func mistypedKeys() throws {
     let integers = resource([idColumn])
     for (key, kind) in [(#""7""#, "a string"), ("null", "null"), ("[]", "a list"), ("true", "a boolean")] {
-      #expect(try reason(#"{"id":\#(key)}"#, integers) == "id is \(kind), and its column is integer")
+      #expect(try reason(#"{"id":\#(key)}"#, resource: integers) == "id is \(kind), and its column is integer")
     }
     let texts = resource(key: "/slug", [Resource.Column("slug", at: at("/slug"))])
     for (key, kind) in [("7", "a number"), ("1.5", "a number"), ("null", "null"), ("{}", "an object")] {
-      #expect(try reason(#"{"slug":\#(key)}"#, texts) == "slug is \(kind), and its column is text")
+      #expect(try reason(#"{"slug":\#(key)}"#, resource: texts) == "slug is \(kind), and its column is text")
     }
   }
 
   @Test("P9.1: a reject whose text key has escapes has the decoded key")
   func escapedRejectKey() throws {
     let texts = resource(key: "/slug", [Resource.Column("slug", at: at("/slug")), Resource.Column("n", at: at("/n"))])
-    let (scan, decoded) = try Decoded.page(#"[{"slug":"\u0061","n":1}]"#, texts)
+    let (scan, decoded) = try Decoded.page(#"[{"slug":"\u0061","n":1}]"#, resource: texts)
     #expect(Decoded.keys(scan.rejectedKeys, isText: true) == ["a"])
     #expect(decoded.rejects.map(\.key) == ["a"])
   }
@@ -109,15 +110,16 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     let nested = resource([
       idColumn, Resource.Column("u", at: at("/user/login")), Resource.Column("l", at: at("/labels/1/name")),
     ])
-    #expect(try stored(#"{"id":1,"user":null,"labels":null}"#, nested) == ["1", "", ""])
-    #expect(try stored(#"{"id":1,"user":{"login":"x"},"labels":[{},{"name":"b"}]}"#, nested) == ["1", "x", "b"])
-    #expect(try stored(#"{"id":1,"labels":[7]}"#, nested) == ["1", "", ""])
-    #expect(try stored(#"{"id":1,"labels":{"1":{"name":"c"}}}"#, nested) == ["1", "", "c"])
+    #expect(try stored(#"{"id":1,"user":null,"labels":null}"#, resource: nested) == ["1", "", ""])
+    #expect(
+      try stored(#"{"id":1,"user":{"login":"x"},"labels":[{},{"name":"b"}]}"#, resource: nested) == ["1", "x", "b"])
+    #expect(try stored(#"{"id":1,"labels":[7]}"#, resource: nested) == ["1", "", ""])
+    #expect(try stored(#"{"id":1,"labels":{"1":{"name":"c"}}}"#, resource: nested) == ["1", "", "c"])
     for value in ["1", #""x""#, "[]", "true"] {
-      #expect(try reason(#"{"id":1,"user":\#(value)}"#, nested) == "user is not an object")
+      #expect(try reason(#"{"id":1,"user":\#(value)}"#, resource: nested) == "user is not an object")
     }
-    #expect(try reason(#"{"id":1,"labels":[0,7]}"#, nested) == "labels.1 is not an object")
-    #expect(try reason(#"{"id":1,"labels":7}"#, nested) == "labels is not an object")
+    #expect(try reason(#"{"id":1,"labels":[0,7]}"#, resource: nested) == "labels.1 is not an object")
+    #expect(try reason(#"{"id":1,"labels":7}"#, resource: nested) == "labels is not an object")
   }
 
   @Test("P9.9: a list is a list, null or absent, and its elements fit its columns")
@@ -127,21 +129,22 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     }
     let bare = list([Resource.Column("v", at: at(""))])
     for value in ["{}", "1", #""x""#] {
-      #expect(try reason(#"{"id":1,"l":\#(value)}"#, bare) == "l is not a list")
+      #expect(try reason(#"{"id":1,"l":\#(value)}"#, resource: bare) == "l is not a list")
     }
-    #expect(try reason(#"{"id":1,"l":["x",1,[]]}"#, bare) == "l holds something that is not a string")
+    #expect(try reason(#"{"id":1,"l":["x",1,[]]}"#, resource: bare) == "l holds something that is not a string")
     let objects = list([
       Resource.Column("n", at: at("/n"), .integer), Resource.Column("u", at: at("/u/v"), isNullable: true),
     ])
     #expect(
-      try reason(#"{"id":1,"l":[{"n":1},{"n":"x"}]}"#, objects)
+      try reason(#"{"id":1,"l":[{"n":1},{"n":"x"}]}"#, resource: objects)
         == "l holds something whose n is not an integer of 64 bits")
-    #expect(try reason(#"{"id":1,"l":[{"u":1}]}"#, objects) == "l holds something whose u is not an object")
-    #expect(try reason(#"{"id":1,"l":[1]}"#, objects) == "l holds something that is not an object")
+    #expect(try reason(#"{"id":1,"l":[{"u":1}]}"#, resource: objects) == "l holds something whose u is not an object")
+    #expect(try reason(#"{"id":1,"l":[1]}"#, resource: objects) == "l holds something that is not an object")
     for absent in [#"{"id":1}"#, #"{"id":1,"l":null}"#, #"{"id":1,"l":[ ]}"#] {
-      #expect(try Decoded.page("[\(absent)]", bare).decoded.records.first?.lists == [[]])
+      #expect(try Decoded.page("[\(absent)]", resource: bare).decoded.records.first?.lists == [[]])
     }
-    let rows = try Decoded.page(#"[{"id":1,"l":[{"n":1,"u":{"v":"x","w":2}}, null, {"u":null, "z": [ 1 ]}]}]"#, objects)
+    let rows = try Decoded.page(
+      #"[{"id":1,"l":[{"n":1,"u":{"v":"x","w":2}}, null, {"u":null, "z": [ 1 ]}]}]"#, resource: objects)
     #expect(
       rows.decoded.records.first?.lists == [
         [
@@ -161,7 +164,7 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
     ]
     for (type, json, values) in types {
       let list = Resource.List(table: "thing_l", at: at("/l"), columns: [Resource.Column("v", at: at(""), type)])
-      let decoded = try Decoded.page(#"[{"id":1,"l":\#(json)}]"#, resource([idColumn], lists: [list])).decoded
+      let decoded = try Decoded.page(#"[{"id":1,"l":\#(json)}]"#, resource: resource([idColumn], lists: [list])).decoded
       #expect(decoded.records.first?.lists == [values.map { .init(columns: [$0], extra: nil) }])
     }
   }
@@ -169,39 +172,41 @@ private func reason(_ record: String, _ resource: Resource) throws -> String {
   @Test("P9.4: a record deeper than 128 levels is one reject; 128 levels are kept")
   func depth() throws {
     let nested = { (levels: Int) in String(repeating: "[", count: levels) + String(repeating: "]", count: levels) }
-    #expect(try stored(#"{"id":1,"x":\#(nested(127))}"#, resource([idColumn])) == ["1"])
-    #expect(try reason(#"{"id":1,"x":\#(nested(128))}"#, resource([idColumn])) == "it nests deeper than 128 levels")
+    #expect(try stored(#"{"id":1,"x":\#(nested(127))}"#, resource: resource([idColumn])) == ["1"])
+    #expect(
+      try reason(#"{"id":1,"x":\#(nested(128))}"#, resource: resource([idColumn])) == "it nests deeper than 128 levels")
     let (scan, decoded) = try Decoded.page(
-      #"[{"id":1},{"id":2,"x":\#(nested(50_000))},{"id":3}]"#, resource([idColumn]))
+      #"[{"id":1},{"id":2,"x":\#(nested(50_000))},{"id":3}]"#, resource: resource([idColumn]))
     #expect((scan.records, scan.storable, scan.rejects, scan.rejectsOfUnknownKey) == (3, 2, 1, 0))
     #expect(decoded.records.map(\.key) == ["1", "3"])
     let list = Resource.List(table: "thing_l", at: at("/l"), columns: [Resource.Column("v", at: at(""), .json)])
     let deepList = #"{"id":1,"l":[\#(nested(127))]}"#
-    #expect(try reason(deepList, resource([idColumn], lists: [list])) == "it nests deeper than 128 levels")
+    #expect(try reason(deepList, resource: resource([idColumn], lists: [list])) == "it nests deeper than 128 levels")
   }
 
   @Test("The last of members with one name counts, with its whole content, in any spelling")
   func repeated() throws {
     let nested = resource([idColumn, Resource.Column("a", at: at("/o/a")), Resource.Column("b", at: at("/o/b"))])
-    #expect(try stored(#"{"id":1,"id":2,"o":{"a":"x","b":"y"},"o":{"b":"z"}}"#, nested) == ["2", "", "z"])
-    #expect(try stored(#"{"id":1,"o":5,"\u006f":{"a":7,"a":"x"}}"#, nested) == ["1", "x", ""])
-    #expect(try stored(#"{"id":1,"o":{"a":"x"},"o":null}"#, nested) == ["1", "", ""])
+    #expect(try stored(#"{"id":1,"id":2,"o":{"a":"x","b":"y"},"o":{"b":"z"}}"#, resource: nested) == ["2", "", "z"])
+    #expect(try stored(#"{"id":1,"o":5,"\u006f":{"a":7,"a":"x"}}"#, resource: nested) == ["1", "x", ""])
+    #expect(try stored(#"{"id":1,"o":{"a":"x"},"o":null}"#, resource: nested) == ["1", "", ""])
     let list = Resource.List(table: "thing_l", at: at("/l"), columns: [Resource.Column("v", at: at(""))])
-    let decoded = try Decoded.page(#"[{"id":1,"l":["a",1],"l":["b"]}]"#, resource([idColumn], lists: [list])).decoded
+    let decoded = try Decoded.page(#"[{"id":1,"l":["a",1],"l":["b"]}]"#, resource: resource([idColumn], lists: [list]))
+      .decoded
     #expect(decoded.records.first?.lists == [[.init(columns: ["b"], extra: nil)]])
   }
 
   @Test("Names are compared byte by byte: \\u0000id is not id, and names equal after normalization differ")
   func names() throws {
-    #expect(try reason(#"{"\u0000id":1}"#, resource([idColumn])) == "id is missing")
-    #expect(try stored(#"{"\u0069d":1}"#, resource([idColumn])) == ["1"])
+    #expect(try reason(#"{"\u0000id":1}"#, resource: resource([idColumn])) == "id is missing")
+    #expect(try stored(#"{"\u0069d":1}"#, resource: resource([idColumn])) == ["1"])
     let two = resource([
       idColumn, Resource.Column("a", at: at("/\u{e9}")), Resource.Column("b", at: at("/e\u{301}")),
     ])
-    #expect(try stored("{\"id\":1,\"\u{e9}\":\"x\",\"e\u{301}\":\"y\"}", two) == ["1", "x", "y"])
+    #expect(try stored("{\"id\":1,\"\u{e9}\":\"x\",\"e\u{301}\":\"y\"}", resource: two) == ["1", "x", "y"])
     let long = ["a_name_of_16_byte", "a_name_of_16_bytf", "a_name_o", "a_name_of", ""]
     let many = resource([idColumn] + long.map { Resource.Column("c\($0)", at: at("/\($0)")) })
     let members = long.map { #""\#($0)":"<\#($0)>""# }.joined(separator: ",")
-    #expect(try stored(#"{"id":1,\#(members)}"#, many) == ["1"] + long.map { "<\($0)>" })
+    #expect(try stored(#"{"id":1,\#(members)}"#, resource: many) == ["1"] + long.map { "<\($0)>" })
   }
 }

@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  private func situation(_ failure: Failure, _ outcome: SyncRecord.Outcome = .failed) -> Situation {
+  private func situation(_ failure: Failure, outcome: SyncRecord.Outcome = .failed) -> Situation {
     var last = SyncRecord(id: 18, startedAt: "2026-11-21T05:19:03.000Z", outcome: outcome)
     last.finishedAt = "2026-11-21T05:19:04.000Z"
     last.exit = failure.kind.exitCode
@@ -30,10 +30,10 @@ import Testing
     last.trouble?.since = "2026-11-21T05:19:04.000Z"
     var cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 826, pages: 42)
     cache.last = last
-    return Situation(.init(after: last), cache, path: "/cache/roster.db")
+    return Situation(.init(after: last), cache: cache, path: "/cache/roster.db")
   }
 
-  private func failure(_ kind: Failure.Kind = .unreachable, _ reason: Failure.Reason? = nil) -> Failure {
+  private func failure(_ kind: Failure.Kind = .unreachable, reason: Failure.Reason? = nil) -> Failure {
     Failure(
       kind, step: "pull page 17 of character", subject: "https://up.example/api/character?page=17",
       cause: "upstream answered 500", hint: "see whether upstream is healthy", reason: reason)
@@ -47,14 +47,14 @@ import Testing
     #expect(explanation.todo != "Nothing.", sourceLocation: sourceLocation)
   }
 
-  @Test("S9.1: distrusted validators are explained, also after syncs that went well")
+  @Test("S9.1: distrusted validators are explained, also after successful syncs")
   func distrusted() {
     var resource = DaemonStatus.CachedResource(
       name: "pilot", table: "pilots", records: 8, pages: 4, proof: "weak", absent: 0)
     resource.validators = "distrusted"
     resource.distrustedSince = "2026-11-21T05:00:00.000Z"
     let cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 8, resources: [resource])
-    let explanation = Explanation(Situation(.idle, cache, path: "/cache/roster.db"))
+    let explanation = Explanation(Situation(.idle, cache: cache, path: "/cache/roster.db"))
     expectNextStep(explanation)
     #expect(explanation.what.contains("pilot since 2026-11-21T05:00:00.000Z"))
     #expect(explanation.todo.contains("rosterctl sync --fresh"))
@@ -67,7 +67,7 @@ import Testing
       name: "pilot", table: "pilots", records: 8, pages: 4, proof: "since", absent: 0)
     resource.missed = 3
     let cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 8, resources: [resource])
-    let explanation = Explanation(Situation(.idle, cache, path: "/cache/roster.db"))
+    let explanation = Explanation(Situation(.idle, cache: cache, path: "/cache/roster.db"))
     expectNextStep(explanation)
     #expect(explanation.what.contains("3 of pilot"))
     #expect(explanation.todo.contains("overlap or a shorter whole_every in [resource.pilot.since]"))
@@ -78,7 +78,7 @@ import Testing
     for kind in Failure.Kind.allCases {
       for reason in [nil] + Self.reasons {
         if let reason { #expect(Self.isListed(reason)) }
-        let explanation = Explanation(situation(failure(kind, reason)))
+        let explanation = Explanation(situation(failure(kind, reason: reason)))
         expectNextStep(explanation)
         #expect(explanation.what.hasPrefix("Sync 18 failed: cannot pull page 17 of character (https://up"))
         #expect(explanation.since == "2026-11-21T05:19:04.000Z")
@@ -91,7 +91,7 @@ import Testing
   @Test("Each kind of failure has its own meaning and its own next step, also without concerned items")
   func everyTrouble() {
     let all: [[AffectedItem]] = [
-      [], [.page(17, of: "character", "https://up.example:8443/api?page=17"), .file("/cache/roster.db")],
+      [], [.page(17, of: "character", url: "https://up.example:8443/api?page=17"), .file("/cache/roster.db")],
     ]
     for trouble in Diagnosis.Kind.allCases {
       for concerned in all {
@@ -111,7 +111,7 @@ import Testing
     var ended = failure(.refused).with(.session, [.file(file)])
     ended.hint = "put a valid \(file) and reload (or start) rosterd"
     #expect(Explanation(situation(ended)).todo.hasPrefix("Put a valid \(file) and reload (or start) rosterd. Get the"))
-    let timeout = Explanation(situation(failure(.unreachable, .timeout)))
+    let timeout = Explanation(situation(failure(.unreachable, reason: .timeout)))
     #expect(timeout.todo.contains("time curl -o /dev/null 'https://up.example/api/character?page=17'"))
     let tls = failure().with(.tls, [.address("https://up.example/api")])
     #expect(Explanation(situation(tls)).todo.contains("-connect up.example:443"))
@@ -130,7 +130,7 @@ import Testing
 
   @Test("Each state is explained, also without a failure", arguments: DaemonStatus.State.allCases)
   func states(state: DaemonStatus.State) {
-    var situation = Situation(state, CacheFacts(), path: "/cache/roster.db")
+    var situation = Situation(state, cache: CacheFacts(), path: "/cache/roster.db")
     var explanation = Explanation(situation)
     #expect(explanation.readers == "There is no snapshot yet: the tables are empty.")
     #expect(explanation.since == nil && explanation.concerned.isEmpty && explanation.todo.hasPrefix("Nothing"))
@@ -148,7 +148,7 @@ import Testing
   @Test(
     "A refused reload, a blocking reader, absent records and a sync that hangs are explained beside the state")
   func beside() {
-    var all = situation(failure(.unreachable, .status(503)))
+    var all = situation(failure(.unreachable, reason: .status(503)))
     all.config = ("/etc/rosterd/rosterd.toml", "/etc/rosterd/rosterd.toml:2: sync.interval is too short")
     all.cache.isWALPinned = true
     all.cache.resources = [.init(name: "issue", table: "issues", records: 9, pages: 1, proof: "weak", absent: 2)]
@@ -166,7 +166,7 @@ import Testing
   @Test("S17.2: explain begins with a refused reload, does not say that all is well, and names the unit")
   func refusedReload() {
     let last = SyncRecord(id: 3, startedAt: "2026-11-21T05:19:03.000Z", outcome: .published)
-    var idle = Situation(.idle, CacheFacts(last: last), path: "/cache/roster.db")
+    var idle = Situation(.idle, cache: CacheFacts(last: last), path: "/cache/roster.db")
     #expect(Explanation(idle).what == "All is well: sync 3 published what has changed upstream.")
     idle.config = ("/etc/rosterd/stage.toml", "/etc/rosterd/stage.toml:2: sync.interval is too short")
     idle.unit = "rosterd@stage"
@@ -187,7 +187,7 @@ import Testing
     "S17.1: a service that has failed is neither idle nor starting",
     arguments: [.idle, .starting] as [DaemonStatus.State])
   func failedService(state: DaemonStatus.State) {
-    var situation = Situation(state, CacheFacts(), path: "/cache/roster.db")
+    var situation = Situation(state, cache: CacheFacts(), path: "/cache/roster.db")
     situation.failed = ServiceFailure(unit: "rosterd", at: nil, result: "exit-code", exitStatus: 243, status: "")
     #expect(Explanation(situation).state == .degraded)
     #expect(Explanation(situation).todo.contains("A plain file in /etc/credstore.encrypted"))
@@ -195,12 +195,12 @@ import Testing
 
   @Test("A budget that is not enough, and a time that upstream asked for, are explained without a failed sync")
   func waiting() {
-    var budget = Situation(.starting, CacheFacts(), path: "/cache/roster.db")
+    var budget = Situation(.starting, cache: CacheFacts(), path: "/cache/roster.db")
     budget.isPostponed = true
     budget.budget = .init(limit: 100, windowSeconds: 86_400, used: 99)
     #expect(Explanation(budget).what.contains("99 of 100 requests are used"))
     #expect(Explanation(budget).concerned == [.setting("limit.budget")])
-    var held = Situation(.idle, CacheFacts(), path: "/cache/roster.db")
+    var held = Situation(.idle, cache: CacheFacts(), path: "/cache/roster.db")
     held.heldUntil = "2026-11-21T06:00:00.000Z"
     #expect(Explanation(held).what.contains("before 2026-11-21T06:00:00.000Z"))
     #expect(Explanation(held).concerned == [.header("Retry-After")])
@@ -208,7 +208,7 @@ import Testing
 
   @Test("A session that ended is explained by the token's error if no sync has one")
   func session() {
-    var situation = Situation(.unauthorized, CacheFacts(), path: "/cache/roster.db")
+    var situation = Situation(.unauthorized, cache: CacheFacts(), path: "/cache/roster.db")
     situation.tokenError = "cannot get a new access token (http://up/token): upstream refuses the refresh token (401)"
     let explanation = Explanation(situation)
     #expect(explanation.what.contains("refuses the refresh token (401)") && explanation.todo.hasPrefix("Get the new"))
@@ -218,7 +218,7 @@ import Testing
   func rejects() {
     var last = SyncRecord(id: 3, startedAt: "2026-11-21T05:19:03.000Z", outcome: .published)
     (last.rejected, last.exit, last.error) = (1, 0, "1 record could not be stored; see the table rejects")
-    var situation = Situation(.degraded, CacheFacts(last: last), path: "/cache/roster.db")
+    var situation = Situation(.degraded, cache: CacheFacts(last: last), path: "/cache/roster.db")
     situation.rejected = [.record("5", of: "character", page: 1, position: 4, reason: "/name is not a string")]
     let explanation = Explanation(situation)
     #expect(explanation.concerned == situation.rejected)
@@ -228,7 +228,7 @@ import Testing
 
   @Test("An address of upstream's cannot leave its quotes in a command that is pasted into a shell")
   func quoted() {
-    var trouble = failure(.unreachable, .connection)
+    var trouble = failure(.unreachable, reason: .connection)
     trouble.subject = "http://a.example/x?c=1';touch$IFS/tmp/x;'"
     let todo = Explanation(situation(trouble)).todo
     #expect(todo.contains("curl -i 'http://a.example/x?c=1%27;touch$IFS/tmp/x;%27'"), "\(todo)")
@@ -236,7 +236,7 @@ import Testing
 
   @Test("Without a daemon that is explained first, then the cache")
   func silence() {
-    var alone = situation(failure(.unreachable, .connection))
+    var alone = situation(failure(.unreachable, reason: .connection))
     alone.silence = Failure(
       .noDaemon, step: "ask the daemon", subject: "/run/rosterd/status.sock", cause: "no daemon answers", hint: "look")
     let explanation = Explanation(alone)
@@ -246,9 +246,17 @@ import Testing
     #expect(explanation.since == "2026-11-21T05:19:04.000Z")
   }
 
+  @Test("A step that ends with a command has a full stop if another step follows")
+  func steps() {
+    var alone = situation(failure(.unreachable, reason: .dns))
+    #expect(Explanation(alone).todo.hasSuffix("getent hosts up.example"))
+    alone.silence = Failure(.noDaemon, step: "ask the daemon", subject: "/s", cause: "no daemon answers")
+    #expect(Explanation(alone).todo.contains("getent hosts up.example. If a daemon should run"))
+  }
+
   @Test("L11.1: a failed service comes first, before the older trouble of the cache")
   func failedService() {
-    var alone = situation(failure(.unreachable, .connection))
+    var alone = situation(failure(.unreachable, reason: .connection))
     alone.silence = Failure(.noDaemon, step: "ask the daemon", subject: "/s", cause: "no daemon answers")
     alone.unit = "rosterd@stage"
     alone.failed = ServiceFailure(

@@ -6,7 +6,7 @@ struct Authority {
   let folder: String
 
   /// - Parameter script: makes the files; by default those that most tests need.
-  static func with(_ script: String = make, _ body: (Authority) async throws -> Void) async throws {
+  static func with(_ script: String = make, body: (Authority) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -22,7 +22,7 @@ struct Authority {
 
   /// - Parameter mode: `-HTTP` answers with files that contain complete responses. Without it the server answers
   ///   nothing, and prints the received bytes.
-  func serve(_ certificate: String, mode: String = "-HTTP", _ body: (Command, Int) async throws -> Void) async throws {
+  func serve(_ certificate: String, mode: String = "-HTTP", body: (Command, Int) async throws -> Void) async throws {
     let options = "-accept 127.0.0.1:0 -cert \(certificate).pem -key \(certificate).key \(mode)"
     try await Command.run("cd '\(folder)' && exec openssl s_server \(options)") { server in
       let greeting = try await server.said("ACCEPT 127.0.0.1:")

@@ -185,7 +185,7 @@ import Testing
 
   @Test("auth.send replaces a configured header of the same name")
   func header() async throws {
-    let place = TokenPlace(.header, "accept", before: "t=", after: ";")
+    let place = TokenPlace(.header, name: "accept", before: "t=", after: ";")
     try await withKeeper(accessToken: "a0", send: place) { keeper, _ in
       let send = Interceptor.chain(
         [.headers([Request.Header("X-Tenant", "blue")]), .authorize(keeper, baseURL: "http://localhost", logout: [])]
@@ -202,7 +202,7 @@ import Testing
 
   @Test("T8.1, T8.4: a token in the query goes only to base_url's origin, and no shown address has it")
   func parameter() async throws {
-    try await withKeeper(accessToken: "a0", send: TokenPlace(.parameter, "api_key")) { keeper, _ in
+    try await withKeeper(accessToken: "a0", send: TokenPlace(.parameter, name: "api_key")) { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost/api", logout: [])]) { request in
         #expect(request.headers.isEmpty && !request.url.contains("a0"))
         return Response(status: 200, body: Array((request.secret?.value ?? "").utf8))

@@ -84,7 +84,7 @@ private final class Counted {
   private struct Walk {
     var arrivals: [Duration] = []
     var refused = 0
-    var mostEntries = 0
+    var maxEntries = 0
   }
 
   private func walk(_ rule: RequestBudget, seed: UInt64) -> Walk {
@@ -106,7 +106,7 @@ private final class Counted {
       let took = Int.random(in: 0...longest, using: &dice)
       open.append((id, now + .milliseconds(took)))
       walk.arrivals.append(now + .milliseconds(Int.random(in: 0...took, using: &dice)))
-      walk.mostEntries = max(walk.mostEntries, budget.entries.count)
+      walk.maxEntries = max(walk.maxEntries, budget.entries.count)
       // An occasional restart: the file contains the same entries.
       if open.isEmpty, Int.random(in: 0..<50, using: &dice) == 0 { budget = Budget(rule, entries: budget.entries) }
     }
@@ -123,7 +123,7 @@ private final class Counted {
       )
       let walk = walk(rule, seed: seed)
       refused += walk.refused
-      #expect(walk.mostEntries <= Budget.mostEntries, "seed \(seed)")
+      #expect(walk.maxEntries <= Budget.maxEntries, "seed \(seed)")
       let arrivals = walk.arrivals.sorted()
       for index in arrivals.indices.dropFirst(rule.limit) {
         #expect(arrivals[index] - arrivals[index - rule.limit] >= rule.window, "seed \(seed), request \(index)")

@@ -48,7 +48,7 @@ private struct Refusal: CustomTestStringConvertible {
       for refusal in Self.refusals {
         let mode = "-HTTP -cipher ALL:@SECLEVEL=0\(refusal.sent)"
         try await authority.serve(refusal.certificate, mode: mode) { _, port in
-          let fault = await fault(port, .bundle(try CABundle(path: authority.file(refusal.trusted))))
+          let fault = await fault(port, roots: .bundle(try CABundle(path: authority.file(refusal.trusted))))
           let cause = fault?.cause ?? ""
           #expect(cause.contains(refusal.words), "\(refusal.testDescription): \(cause)")
           #expect(fault?.trouble == .certificate && fault?.reason == nil)
@@ -67,7 +67,7 @@ private struct Refusal: CustomTestStringConvertible {
         ("below", Self.withIntermediate, "root.pem"), ("below-sha1-root", "", "sha1-root.pem"),
       ] {
         try await authority.serve(certificate, mode: "-HTTP\(sent)") { _, port in
-          let fault = await fault(port, .bundle(try CABundle(path: authority.file(trusted))))
+          let fault = await fault(port, roots: .bundle(try CABundle(path: authority.file(trusted))))
           #expect(fault == nil, "\(certificate): \(String(describing: fault))")
         }
       }
@@ -78,15 +78,15 @@ private struct Refusal: CustomTestStringConvertible {
   func systemRoots() async throws {
     try await Authority.with(Self.make) { authority in
       let (file, folder) = (authority.file("system.pem"), authority.file("hashed"))
-      func fault(_ port: Int, _ environment: [String: String]) async -> RequestFault? {
-        await self.fault(port, .system(SystemRoots(RootPlaces(environment: environment))))
+      func fault(_ port: Int, environment: [String: String]) async -> RequestFault? {
+        await self.fault(port, roots: .system(SystemRoots(RootPlaces(environment: environment))))
       }
       try await authority.serve("below", mode: "-HTTP\(Self.withIntermediate)") { _, port in
-        #expect(await fault(port, ["SSL_CERT_FILE": file]) == nil)
-        #expect(await fault(port, ["SSL_CERT_FILE": "/nowhere", "SSL_CERT_DIR": folder]) == nil)
-        #expect(await fault(port, ["SSL_CERT_DIR": "/nowhere:/tmp:\(folder)"]) == nil)
+        #expect(await fault(port, environment: ["SSL_CERT_FILE": file]) == nil)
+        #expect(await fault(port, environment: ["SSL_CERT_FILE": "/nowhere", "SSL_CERT_DIR": folder]) == nil)
+        #expect(await fault(port, environment: ["SSL_CERT_DIR": "/nowhere:/tmp:\(folder)"]) == nil)
         for environment in [[:], ["SSL_CERT_FILE": ""], ["SSL_CERT_FILE": "/nowhere", "SSL_CERT_DIR": "/nowhere"]] {
-          #expect(await fault(port, environment)?.cause.contains("not trusted here: \"root\"") == true)
+          #expect(await fault(port, environment: environment)?.cause.contains("not trusted here: \"root\"") == true)
         }
       }
       let places = RootPlaces(environment: ["SSL_CERT_FILE": file])
@@ -97,7 +97,7 @@ private struct Refusal: CustomTestStringConvertible {
     }
   }
 
-  private func fault(_ port: Int, _ roots: TrustedRoots) async -> RequestFault? {
+  private func fault(_ port: Int, roots: TrustedRoots) async -> RequestFault? {
     let transport = HTTPTransport(.init(roots: roots))
     var fault: RequestFault?
     do { _ = try await transport.send(Request(.get, "https://127.0.0.1:\(port)/page")) } catch {

@@ -17,18 +17,18 @@ struct ClientCertificateTests {
       """#
 
   private func certificate(
-    _ authority: Authority, _ chain: String, _ key: String
+    _ authority: Authority, chain: String, key: String
   ) throws -> ClientCertificate {
     let bytes = { (name: String) in Array(try Data(contentsOf: URL(filePath: authority.file(name)))) }
     return try ClientCertificate(chain: try bytes(chain), key: try bytes(key))
   }
 
   private func fault(
-    _ authority: Authority, _ port: Int, name: String?, for origin: Int? = nil
+    _ authority: Authority, port: Int, name: String?, for origin: Int? = nil
   ) async throws -> RequestFault? {
     let origins = Set([Origin(url: "https://localhost:\(origin ?? port)")].compactMap { $0 })
     let identity = try name.map {
-      ClientIdentity(try certificate(authority, "\($0).pem", "\($0).key"), origins: origins)
+      ClientIdentity(try certificate(authority, chain: "\($0).pem", key: "\($0).key"), origins: origins)
     }
     let transport = HTTPTransport(
       .init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), identity: identity))
@@ -43,11 +43,19 @@ struct ClientCertificateTests {
   @Test("F6.1, F6.2: what is no pair in PEM has a reason of its own")
   func flaws() async throws {
     try await Authority.with(Self.make) { authority in
-      #expect(throws: ClientCertificate.Flaw.noCertificate) { try certificate(authority, "client.key", "client.key") }
-      #expect(throws: ClientCertificate.Flaw.noKey) { try certificate(authority, "client.pem", "client.pem") }
-      #expect(throws: ClientCertificate.Flaw.encryptedKey) { try certificate(authority, "client.pem", "encrypted.key") }
-      #expect(throws: ClientCertificate.Flaw.mismatch) { try certificate(authority, "client.pem", "good.key") }
-      let end = try certificate(authority, "client.pem", "client.key").notAfter.timeIntervalSinceNow
+      #expect(throws: ClientCertificate.Flaw.noCertificate) {
+        try certificate(authority, chain: "client.key", key: "client.key")
+      }
+      #expect(throws: ClientCertificate.Flaw.noKey) {
+        try certificate(authority, chain: "client.pem", key: "client.pem")
+      }
+      #expect(throws: ClientCertificate.Flaw.encryptedKey) {
+        try certificate(authority, chain: "client.pem", key: "encrypted.key")
+      }
+      #expect(throws: ClientCertificate.Flaw.mismatch) {
+        try certificate(authority, chain: "client.pem", key: "good.key")
+      }
+      let end = try certificate(authority, chain: "client.pem", key: "client.key").notAfter.timeIntervalSinceNow
       #expect((86_400...172_800).contains(end))
     }
   }
@@ -59,14 +67,14 @@ struct ClientCertificateTests {
     try await Authority.with(Self.make) { authority in
       let mode = "-HTTP -\(version) -CAfile ca.pem -Verify 1 -verify_return_error"
       try await authority.serve("good", mode: mode) { _, port in
-        let accepted = try await fault(authority, port, name: "client")
+        let accepted = try await fault(authority, port: port, name: "client")
         #expect(accepted == nil)
         let refusals = [
           (nil, "requires a client certificate"), ("stranger", "does not trust the authority"),
           ("lapsed", "has expired"),
         ]
         for (name, cause) in refusals as [(String?, String)] {
-          let fault = try #require(try await fault(authority, port, name: name))
+          let fault = try #require(try await fault(authority, port: port, name: name))
           #expect(fault.kind == .refused && fault.reason == .clientCertificate, "\(fault)")
           #expect(fault.cause.contains(cause), "\(fault)")
           let decision = RetryTable(RetryDelays()).decide(fault, attempt: 1, malformed: 0, random: 0)
@@ -94,7 +102,7 @@ struct ClientCertificateTests {
     try await Authority.with(Self.make) { authority in
       // A cipher that this client does not have.
       try await authority.serve("good", mode: "-HTTP -tls1_2 -cipher AES256-SHA256") { _, port in
-        let fault = try #require(try await fault(authority, port, name: "client"))
+        let fault = try #require(try await fault(authority, port: port, name: "client"))
         #expect(fault.reason == .tls)
       }
     }
@@ -104,7 +112,7 @@ struct ClientCertificateTests {
   func otherOrigin() async throws {
     try await Authority.with(Self.make) { authority in
       try await authority.serve("good", mode: "-HTTP -CAfile ca.pem -Verify 1 -verify_return_error") { _, port in
-        let fault = try await fault(authority, port, name: "client", for: port - 1)
+        let fault = try await fault(authority, port: port, name: "client", for: port - 1)
         #expect(fault?.cause == "the server requires a client certificate")
       }
     }

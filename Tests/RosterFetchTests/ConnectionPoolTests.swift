@@ -8,7 +8,7 @@ import Testing
 @Suite struct ConnectionPoolTests {
   @Test("P1.3: requests beyond the limit of connections wait for one, and none is lost")
   func limit() async throws {
-    try await withTransport(Scenario(), .init(connections: 1)) { upstream, transport in
+    try await withTransport(Scenario(), settings: .init(connections: 1)) { upstream, transport in
       upstream.hold(.anyPage)
       try await withThrowingTaskGroup(of: Int.self) { group in
         for page in 1...6 {
@@ -26,7 +26,7 @@ import Testing
 
   @Test("A request that is cancelled while it waits for a connection leaves its place to the next")
   func givenUpWhileWaiting() async throws {
-    try await withTransport(Scenario(), .init(timeout: .seconds(2), connections: 1)) { upstream, transport in
+    try await withTransport(Scenario(), settings: .init(timeout: .seconds(2), connections: 1)) { upstream, transport in
       upstream.hold(.anyPage)
       let request = Request(.get, "\(upstream.baseURL)/character?page=1")
       await withTaskGroup(of: (any Error)?.self) { group in
@@ -48,9 +48,9 @@ import Testing
 
   @Test("A connection that is no longer needed is closed")
   func idle() async throws {
-    let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", .keep)
+    let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ending: .keep)
     try await RawServer.run(page) { server in
-      let transport = HTTPTransport(.init(), longestIdle: .milliseconds(1))
+      let transport = HTTPTransport(.init(), maxIdle: .milliseconds(1))
       let request = Request(.get, "http://127.0.0.1:\(server.port)/")
       for _ in 1...2 {
         let response = try await transport.send(request)

@@ -7,7 +7,7 @@ import Testing
   @Test("An unrequested answer is not used for the next request: the connection is closed")
   func unasked() async throws {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
-    try await RawServer.run(.init("\(answer)[]\(answer){}", .keep), order: .ofConnection(crowd: 1)) { server in
+    try await RawServer.run(.init("\(answer)[]\(answer){}", ending: .keep), order: .ofConnection(crowd: 1)) { server in
       let transport = HTTPTransport(.init())
       for _ in 1...2 {
         let response = try await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/"))
@@ -22,7 +22,7 @@ import Testing
     "A connection that a server does not continue is not used again",
     arguments: ["HTTP/1.0 200 OK\r\nContent-Length: 2", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2"])
   func last(head: String) async throws {
-    try await RawServer.run(.init("\(head)\r\n\r\n{}", .keep), order: .ofConnection(crowd: 1)) { server in
+    try await RawServer.run(.init("\(head)\r\n\r\n{}", ending: .keep), order: .ofConnection(crowd: 1)) { server in
       let transport = HTTPTransport(.init())
       for _ in 1...2 { _ = try await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/")) }
       #expect(server.connections == 2)
@@ -34,7 +34,7 @@ import Testing
   func kept() async throws {
     let answer = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}"
     try await RawServer.run(
-      .init("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\(answer)", .keep), order: .ofConnection(crowd: 1)
+      .init("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\(answer)", ending: .keep), order: .ofConnection(crowd: 1)
     ) { server in
       let transport = HTTPTransport(.init())
       for _ in 1...3 {

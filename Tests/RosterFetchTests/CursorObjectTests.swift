@@ -20,7 +20,7 @@ import Testing
     plan = try RecordPlan(resource)
   }
 
-  private func facts(_ cursor: String, _ token: Response.SentToken? = nil) throws -> ListFacts {
+  private func facts(_ cursor: String, token: Response.SentToken? = nil) throws -> ListFacts {
     let body = Array(#"{"continue":\#(cursor),"list":[{"id":1}]}"#.utf8)
     var response = Response(status: 200, body: body)
     response.token = token
@@ -29,8 +29,10 @@ import Testing
   }
 
   /// The address of the second page; nil if the list ends with the first.
-  private func second(_ cursor: String, _ token: Response.SentToken? = nil) throws -> String? {
-    guard case .page(let next) = try paging.next(after: paging.first(), try facts(cursor, token)) else { return nil }
+  private func second(_ cursor: String, token: Response.SentToken? = nil) throws -> String? {
+    guard case .page(let next) = try paging.next(after: paging.first(), try facts(cursor, token: token)) else {
+      return nil
+    }
     return next.address
   }
 
@@ -71,17 +73,17 @@ import Testing
   func token() throws {
     let token = Response.SentToken("s3cret-t0ken", parameter: "api_key")
     let start = "/api.php?action=query&continue=&format=json"
-    #expect(try second(#"{"api_key":"s3cret-t0ken","a":"1"}"#, token) == "\(start)&a=1")
-    #expect(try second(#"{"api_key":"other","a":"1"}"#, token) == "\(start)&a=1")
+    #expect(try second(#"{"api_key":"s3cret-t0ken","a":"1"}"#, token: token) == "\(start)&a=1")
+    #expect(try second(#"{"api_key":"other","a":"1"}"#, token: token) == "\(start)&a=1")
     // No parameter is left to send, so the next request is the first page again. That is an endless repetition, and
     // must not end the list silently.
-    #expect(try second(#"{"api_key":"s3cret-t0ken"}"#, token) == start)
+    #expect(try second(#"{"api_key":"s3cret-t0ken"}"#, token: token) == start)
     for repeated in [#"{"a":"s3cret-t0ken"}"#, #"{"s3cret-t0ken":1}"#, #"{"a":"s3cret%2Dt0ken"}"#] {
-      #expect(throws: UndefinedAnswer.self) { try facts(repeated, token) }
+      #expect(throws: UndefinedAnswer.self) { try facts(repeated, token: token) }
     }
   }
 
-  @Test("G2.2: an absent, null or empty object ends the list; anything else that is no object is malformed")
+  @Test("G2.2: an absent, null or empty object ends the list; any other value is malformed")
   func ends() throws {
     for end in ["null", "{}", #"{"a":null}"#] { #expect(try second(end) == nil) }
     for odd in [#""x""#, "7", "true", "[]", #"[{"a":1}]"#] {

@@ -36,7 +36,7 @@ struct Bench: Sendable {
   private let baseURL: String
 
   init(
-    _ baseURL: String, _ transport: HTTPTransport, clock: WallClock? = nil, hold: RetryAfterGate = RetryAfterGate(),
+    _ baseURL: String, transport: HTTPTransport, clock: WallClock? = nil, hold: RetryAfterGate = RetryAfterGate(),
     resource: Resource = .character
   ) throws {
     let clock = clock ?? naps.clock
@@ -92,10 +92,10 @@ struct NoPage: Error {}
 let digest = PageDigest(first: 1, second: 2)
 
 func withBench(
-  _ rules: [Rule] = [], timeout: Duration = .seconds(30), _ body: (Simulator, Bench) async throws -> Void
+  _ rules: [Rule] = [], timeout: Duration = .seconds(30), body: (Simulator, Bench) async throws -> Void
 ) async throws {
-  try await withTransport(Scenario(rules: rules), .init(timeout: timeout)) { upstream, transport in
-    try await body(upstream, Bench(upstream.baseURL, transport))
+  try await withTransport(Scenario(rules: rules), settings: .init(timeout: timeout)) { upstream, transport in
+    try await body(upstream, Bench(upstream.baseURL, transport: transport))
   }
 }
 
@@ -105,14 +105,14 @@ func withBench(
   _ body: (Bench) async throws -> Void
 ) async throws {
   let transport = HTTPTransport(.init(timeout: timeout))
-  do { try await body(Bench(baseURL, transport, resource: resource)) } catch {
+  do { try await body(Bench(baseURL, transport: transport, resource: resource)) } catch {
     await transport.shutdown()
     throw error
   }
   await transport.shutdown()
 }
 
-func headed(_ status: String, _ headers: String = "", body: [UInt8] = []) -> RawServer.Answer {
+func headed(_ status: String, headers: String = "", body: [UInt8] = []) -> RawServer.Answer {
   .init("HTTP/1.1 \(status)\r\n\(headers)\r\n", body: body)
 }
 

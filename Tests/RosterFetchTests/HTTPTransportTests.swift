@@ -6,8 +6,8 @@ import Testing
 
 /// Runs the body with a running upstream, and stops both after it.
 func withTransport(
-  _ scenario: Scenario = Scenario(), _ settings: HTTPTransport.Settings = .init(),
-  _ body: (Simulator, HTTPTransport) async throws -> Void
+  _ scenario: Scenario = Scenario(), settings: HTTPTransport.Settings = .init(),
+  body: (Simulator, HTTPTransport) async throws -> Void
 ) async throws {
   let upstream = try await Simulator.start(scenario)
   let transport = HTTPTransport(settings)
@@ -68,7 +68,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     arguments: [Fault.Cut.nothing, .head, .half])
   func timeout(cut: Fault.Cut) async throws {
     let scenario = Scenario(rules: [.on(.page(1), .cut(after: cut, .stall))])
-    try await withTransport(scenario, .init(timeout: .milliseconds(100))) { upstream, transport in
+    try await withTransport(scenario, settings: .init(timeout: .milliseconds(100))) { upstream, transport in
       #expect(await reason { try await transport.send(page(1, of: upstream)) } == .timeout)
     }
   }
@@ -87,9 +87,9 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
 
   @Test("P11.3: if all kept connections are dead, a request goes to a new connection, not to the next kept one")
   func allKeptConnectionsEnd() async throws {
-    let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", .keep)
+    let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ending: .keep)
     let count = 8
-    try await RawServer.run(page, .init([], .close), order: .ofConnection(crowd: count)) { server in
+    try await RawServer.run(page, .init([], ending: .close), order: .ofConnection(crowd: count)) { server in
       let transport = HTTPTransport(.init(connections: count))
       let send = Interceptor.chain([.resend], to: transport.send)
       let request = Request(.get, "http://127.0.0.1:\(server.port)/")
@@ -106,8 +106,8 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
 
   @Test("P11.3: a new connection that ends without an answer is an ordinary failure")
   func newConnectionEnds() async throws {
-    let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", .keep)
-    try await RawServer.run(page, .init([], .close)) { server in
+    let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ending: .keep)
+    try await RawServer.run(page, .init([], ending: .close)) { server in
       let transport = HTTPTransport(.init())
       let send = Interceptor.chain([.resend], to: transport.send)
       let request = Request(.get, "http://127.0.0.1:\(server.port)/")
@@ -169,7 +169,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
 
   @Test("P11.16: a body over 8 MiB is too large")
   func tooLarge() async throws {
-    let body = String(repeating: " ", count: HTTPTransport.mostBytes + 1)
+    let body = String(repeating: " ", count: HTTPTransport.maxBytes + 1)
     try await withTransport(Scenario(rules: [.on(.page(1), .answer(status: 200, body: body))])) { upstream, transport in
       #expect(await reason { try await transport.send(page(1, of: upstream)) } == .tooLarge)
     }

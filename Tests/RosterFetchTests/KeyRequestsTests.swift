@@ -31,16 +31,16 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     "P8.5, P8.8: a key of dots that is a whole path segment cannot be asked for; beside others or in a query it can"
   )
   func dots() throws {
-    func asked(_ path: String, _ keys: [String]) throws -> [Bool] {
+    func asked(_ path: String, keys: [String]) throws -> [Bool] {
       try #require(requests(path)).requests(for: keys).map(\.canBeAsked)
     }
-    #expect(try asked("/one/{key}", ["a", ".", "..", "...", "."]) == [true, false, false, true, false])
-    #expect(try asked("/one/{key}/x?full=1", [".."]) == [false])
+    #expect(try asked("/one/{key}", keys: ["a", ".", "..", "...", "."]) == [true, false, false, true, false])
+    #expect(try asked("/one/{key}/x?full=1", keys: [".."]) == [false])
     for path in ["/one?id={key}", "/one/x{key}", "/one/({key})", "/one?path=/{key}/x"] {
-      #expect(try asked(path, [".", ".."]) == [true, true])
+      #expect(try asked(path, keys: [".", ".."]) == [true, true])
     }
-    #expect(try asked("/one/{keys}", ["."]) == [false])
-    #expect(try asked("/one/{keys}", [".", "..", "a,b"]) == [true, true])
+    #expect(try asked("/one/{keys}", keys: ["."]) == [false])
+    #expect(try asked("/one/{keys}", keys: [".", "..", "a,b"]) == [true, true])
   }
 
   @Test("R2.3: by_key names every part of a composite key by its column")

@@ -5,11 +5,11 @@ import Testing
 @testable import RosterFetch
 
 private func message(
-  _ url: String, _ headers: [Request.Header] = [], method: Request.Method = .get, proxies: ProxyRules = ProxyRules()
+  _ url: String, headers: [Request.Header] = [], method: Request.Method = .get, proxies: ProxyRules = ProxyRules()
 ) throws -> Message {
   let target = try #require(RequestTarget(url))
   let route = try #require(Routes(proxies).route(to: target))
-  return try Message(Request(method, url, headers: headers), target, by: route)
+  return try Message(Request(method, url, headers: headers), target: target, by: route)
 }
 
 @Suite struct MessageTests {
@@ -58,7 +58,7 @@ private func message(
 
   @Test("A header that would start another header is not sent", arguments: ["a\r\nX: y", "a\nb", "\u{0}"])
   func injection(value: String) {
-    #expect(throws: UnusableRequest.self) { try message("http://h/", [.init("Authorization", value)]) }
-    #expect(throws: UnusableRequest.self) { try message("http://h/", [.init("X\(value)", "a")]) }
+    #expect(throws: UnusableRequest.self) { try message("http://h/", headers: [.init("Authorization", value)]) }
+    #expect(throws: UnusableRequest.self) { try message("http://h/", headers: [.init("X\(value)", "a")]) }
   }
 }

@@ -25,8 +25,8 @@ import Testing
   @Test("P6.1, P6.2: If-None-Match wins over If-Modified-Since; a Last-Modified of the same second is no validator")
   func validators() async throws {
     let dates = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nLast-Modified: Sun, 06 Nov 1994 08:49:3"
-    let same = headed("200 OK", dates + "7 GMT\r\n", body: emptyPage)
-    let older = headed("200 OK", dates + "6 GMT\r\n", body: emptyPage)
+    let same = headed("200 OK", headers: dates + "7 GMT\r\n", body: emptyPage)
+    let older = headed("200 OK", headers: dates + "6 GMT\r\n", body: emptyPage)
     try await RawServer.run(same, older) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
         let validators = [try await bench.page().validator, try await bench.page().validator]
@@ -46,7 +46,7 @@ import Testing
   @Test("G3.2: 206 is a page if the definition reads the total of Content-Range, and refused otherwise")
   func partialContent() async throws {
     let headers = "Content-Range: 0-19/0\r\n"
-    try await RawServer.run(headed("206 Partial Content", headers, body: emptyPage)) { server in
+    try await RawServer.run(headed("206 Partial Content", headers: headers, body: emptyPage)) { server in
       var resource = Resource.character
       try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
         #expect(await bench.failure()?.reason == .status(206))
@@ -88,7 +88,9 @@ import Testing
   func sameBody() async throws {
     let other = Array(#"{"info":{"count":0,"pages":1},"results":[] }"#.utf8)
     let etag = "ETag: \"b\"\r\n"
-    try await RawServer.run(headed("200 OK", etag, body: emptyPage), headed("200 OK", etag, body: other)) { server in
+    try await RawServer.run(
+      headed("200 OK", headers: etag, body: emptyPage), headed("200 OK", headers: etag, body: other)
+    ) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
         let known = digest(emptyPage)
         let again = try await bench.fetch(validator: Validator(etag: "\"a\""), digest: known)
@@ -110,7 +112,7 @@ import Testing
     var resource = Resource.character
     resource.pages = Resource.Pages(style)
     let leads = "Next: /c?p=2\r\nLink: </c?p=2>; rel=\"next\"\r\n"
-    try await RawServer.run(headed("200 OK", leads, body: emptyPage)) { server in
+    try await RawServer.run(headed("200 OK", headers: leads, body: emptyPage)) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
         guard case .page(let page) = try await bench.fetch(digest: digest(emptyPage)) else { throw NoPage() }
         #expect(page.facts.next == .text("/c?p=2"))
@@ -126,9 +128,11 @@ import Testing
     resource.pages = Resource.Pages(.number(last: .header("X-Pages")), count: .header("X-Total"))
     let (one, two) = ("X-Total: 20\r\nX-Pages: 1\r\n", "X-Total: 21\r\nX-Pages: 2\r\n")
     try await RawServer.run(
-      headed("200 OK", one, body: emptyPage), headed("200 OK", one, body: emptyPage), headed("304 Not Modified", one),
-      headed("304 Not Modified", ""), headed("200 OK", two, body: emptyPage), headed("304 Not Modified", two),
-      headed("200 OK", two, body: emptyPage)
+      headed("200 OK", headers: one, body: emptyPage), headed("200 OK", headers: one, body: emptyPage),
+      headed("304 Not Modified", headers: one),
+      headed("304 Not Modified", headers: ""), headed("200 OK", headers: two, body: emptyPage),
+      headed("304 Not Modified", headers: two),
+      headed("200 OK", headers: two, body: emptyPage)
     ) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
         let known = try await bench.page()
@@ -165,7 +169,7 @@ import Testing
     var resource = Resource.character
     resource.pages = Resource.Pages(.number(), beyond: [404])
     for (isAnnounced, isFromKept) in [(true, false), (false, false), (false, true)] {
-      try await RawServer.run(headed("404 No", "Retry-After: 600\r\nContent-Length: 0\r\n")) { server in
+      try await RawServer.run(headed("404 No", headers: "Retry-After: 600\r\nContent-Length: 0\r\n")) { server in
         let own = isFromKept ? Resource.character : resource
         try await withBench(at: "http://127.0.0.1:\(server.port)", resource: own) { bench in
           _ = try await bench.fetch(2, isAnnounced: isAnnounced, isFromKept: isFromKept)
@@ -188,7 +192,7 @@ import Testing
       _ = try await bench.fetch(2)
       #expect(bench.hold.remaining(bench.naps.clock) == nil)
     }
-    try await RawServer.run(headed("200 OK", "Retry-After: 600\r\n", body: emptyPage)) { server in
+    try await RawServer.run(headed("200 OK", headers: "Retry-After: 600\r\n", body: emptyPage)) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
         _ = try await bench.page()
         #expect(bench.hold.remaining(bench.naps.clock) == nil)
@@ -201,7 +205,7 @@ import Testing
     var resource = Resource.character
     resource.pages = Resource.Pages(.number(), beyond: [404, 422])
     for status in [404, 422] {
-      try await RawServer.run(headed("\(status) No", "Content-Length: 0\r\n")) { server in
+      try await RawServer.run(headed("\(status) No", headers: "Content-Length: 0\r\n")) { server in
         try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
           for isFromKept in [false, true] {
             let answer = try await bench.fetch(2, isAnnounced: false, isFromKept: isFromKept)
@@ -239,7 +243,7 @@ import Testing
 
   // MARK: By key
 
-  @Test("P8.6, P8.7: by_key answers with a record or a list; 404 and 410 mean that there is none")
+  @Test("P8.6, P8.7: by_key answers with a record or a list; 404 and 410 mean that the record does not exist")
   func byKey() async throws {
     try await withBench { _, bench in
       let one = try await bench.fetch(keys: ["1"])

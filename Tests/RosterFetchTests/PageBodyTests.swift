@@ -53,15 +53,15 @@ import Testing
 
   @Test("P11.16: more than 8 MiB, announced, chunked or in gzip, is retried once")
   func tooLarge() async throws {
-    let size = HTTPTransport.mostBytes + 1
+    let size = HTTPTransport.maxBytes + 1
     let bomb = try await Command.finish("head -c \(size) /dev/zero | gzip -c")
     #expect(bomb.count < 16384)
     let zeros = [UInt8](repeating: 0x20, count: size)
     let chunk = Array("\(String(size, radix: 16))\r\n".utf8) + zeros + Array("\r\n0\r\n\r\n".utf8)
     let answers = [
-      headed("200 OK", "Content-Length: \(size)\r\n", body: zeros),
-      headed("200 OK", "Transfer-Encoding: chunked\r\n", body: chunk),
-      headed("200 OK", "Content-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n", body: bomb),
+      headed("200 OK", headers: "Content-Length: \(size)\r\n", body: zeros),
+      headed("200 OK", headers: "Transfer-Encoding: chunked\r\n", body: chunk),
+      headed("200 OK", headers: "Content-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n", body: bomb),
     ]
     for answer in answers {
       try await RawServer.run(answer) { server in
@@ -79,7 +79,9 @@ import Testing
     let json = #"{"info":{"count":0,"pages":1,"next":null,"prev":null},"results":[]}"#
     let packed = try await Command.finish("printf '%s' '\(json)' | gzip -c")
     let encoded = "Content-Encoding: gzip\r\nContent-Length: \(packed.count)\r\n"
-    try await RawServer.run(headed("200 OK", encoded, body: packed), headed("304 Not Modified", encoded)) { server in
+    try await RawServer.run(
+      headed("200 OK", headers: encoded, body: packed), headed("304 Not Modified", headers: encoded)
+    ) { server in
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
         _ = try await bench.page()
         #expect(bench.tally.now.bytes == packed.count)

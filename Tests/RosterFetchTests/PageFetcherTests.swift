@@ -55,7 +55,9 @@ private let short = Duration.milliseconds(100)
 
   @Test("P11.2: a chunked body without its end is truncated")
   func chunked() async throws {
-    try await RawServer.run(headed("200 OK", "Transfer-Encoding: chunked\r\n", body: Array("5\r\n{\"inf\r\n".utf8))) {
+    try await RawServer.run(
+      headed("200 OK", headers: "Transfer-Encoding: chunked\r\n", body: Array("5\r\n{\"inf\r\n".utf8))
+    ) {
       server in
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
         #expect(await bench.failure()?.reason == .truncated)
@@ -150,7 +152,8 @@ private let short = Duration.milliseconds(100)
       #expect(bench.naps.delays == [7])
     }
     let dates = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:50:07 GMT\r\n"
-    try await RawServer.run(headed("503 Later", dates + "Content-Length: 0\r\n"), headed("404 Gone")) { server in
+    try await RawServer.run(headed("503 Later", headers: dates + "Content-Length: 0\r\n"), headed("404 Gone")) {
+      server in
       try await withBench(at: "http://127.0.0.1:\(server.port)") { bench in
         _ = await bench.failure()
         #expect(bench.naps.delays == [30])
@@ -165,7 +168,7 @@ private let short = Duration.milliseconds(100)
     let rules = [Rule.on(.page(1), times: 1, .status(429, retryAfter: "30"))]
     try await withTransport(Scenario(rules: rules)) { upstream, transport in
       let hold = RetryAfterGate { time in stored.withLock { $0.append(time) } }
-      let bench = try Bench(upstream.baseURL, transport, clock: clock.wallClock, hold: hold)
+      let bench = try Bench(upstream.baseURL, transport: transport, clock: clock.wallClock, hold: hold)
       let started = clock.now
       async let first = bench.fetch(1)
       await clock.sleepers(1)
@@ -202,7 +205,7 @@ private let short = Duration.milliseconds(100)
     }
     try await withBench(
       [.on(.page(1), refusal("0"))],
-      { _, bench in
+      body: { _, bench in
         let failure = await bench.failure()
         #expect(failure?.kind == .unreachable && failure?.reason == .rateLimit)
         #expect(failure?.cause.contains("403, and wants no request for 30 s (ratelimit-reset)") == true)
@@ -218,7 +221,7 @@ private let short = Duration.milliseconds(100)
     let clock = ManualClock()
     let rules = [Rule.on(.page(1), times: 1, .status(429))]
     try await withTransport(Scenario(rules: rules)) { upstream, transport in
-      let bench = try Bench(upstream.baseURL, transport, clock: clock.wallClock, hold: RetryAfterGate())
+      let bench = try Bench(upstream.baseURL, transport: transport, clock: clock.wallClock, hold: RetryAfterGate())
       async let first = bench.fetch(1)
       await clock.sleepers(1)
       async let second = bench.fetch(2)

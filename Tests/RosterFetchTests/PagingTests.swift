@@ -24,7 +24,7 @@ private let at = Resource.AnswerPlace.body(member)
 private let cursor = Resource.Style.cursor(param: .query("after"), at: at)
 
 /// The sequence of addresses of a list, below base_url, or its end.
-private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
+private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
   var page = paging.first()
   var way = [page.address]
   for facts in answers {
@@ -48,42 +48,45 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   func announcedNumbers() throws {
     let style = Resource.Style.number(last: at)
     #expect(
-      try walk(paging(style), [.init(records: 20, last: 3)]) == ["/things?page=1", "/things?page=2", "/things?page=3"])
-    #expect(try walk(paging(style), [.init(records: 0, last: 0)]) == ["/things?page=1"])
+      try walk(paging(style), answers: [.init(records: 20, last: 3)]) == [
+        "/things?page=1", "/things?page=2", "/things?page=3",
+      ])
+    #expect(try walk(paging(style), answers: [.init(records: 0, last: 0)]) == ["/things?page=1"])
     let zeroBased = Resource.Style.number(param: .query("p"), first: 0, last: at)
-    #expect(try walk(paging(zeroBased), [.init(records: 20, last: 2)]) == ["/things?p=0", "/things?p=1"])
+    #expect(try walk(paging(zeroBased), answers: [.init(records: 20, last: 2)]) == ["/things?p=0", "/things?p=1"])
   }
 
   @Test("G1.1, G1.2: value surrounds what names the page, encoded in a query, and is a text in a body")
   func template() throws {
-    func resource(_ style: Resource.Style, _ value: String, _ method: Resource.Method = .get) -> Resource {
+    func resource(_ style: Resource.Style, value: String, method: Resource.Method = .get) -> Resource {
       var resource = paging(style, method: method).resource
       resource.pages.value = Resource.ValueTemplate(value, placeholder: style.placeholder ?? "")
       return resource
     }
-    func addresses(_ resource: Resource, _ answer: ListFacts) throws -> [String] {
-      try walk(Paging(resource, baseURL: base), [answer])
+    func addresses(_ resource: Resource, answer: ListFacts) throws -> [String] {
+      try walk(Paging(resource, baseURL: base), answers: [answer])
     }
     #expect(
-      try addresses(resource(.number(param: .query("p")), "(page:{page},n:5)"), .init(records: 2))
+      try addresses(resource(.number(param: .query("p")), value: "(page:{page},n:5)"), answer: .init(records: 2))
         == ["/things?p=%28page%3A1%2Cn%3A5%29", "/things?p=%28page%3A2%2Cn%3A5%29"])
     #expect(
-      try addresses(resource(.offset(param: .query("p")), "o={offset}"), .init(records: 2))
+      try addresses(resource(.offset(param: .query("p")), value: "o={offset}"), answer: .init(records: 2))
         == ["/things?p=o%3D0", "/things?p=o%3D2"])
     let start = Resource.Style.cursor(param: .query("c"), start: "*", at: at)
     #expect(
-      try addresses(resource(start, "<{cursor}>"), .init(records: 2, next: .integer(7)))
+      try addresses(resource(start, value: "<{cursor}>"), answer: .init(records: 2, next: .integer(7)))
         == ["/things?c=%3C%2A%3E", "/things?c=%3C7%3E"])
     #expect(
       try addresses(
-        resource(.after(param: .query("a"), at: member), "id>{cursor}"), .init(records: 2, next: .integer(7)))
+        resource(.after(param: .query("a"), at: member), value: "id>{cursor}"),
+        answer: .init(records: 2, next: .integer(7)))
         == ["/things", "/things?a=id%3E7"])
     let body = JSONPointer(segments: ["page"])
     #expect(
-      try addresses(resource(.number(param: .body(body)), "p{page}", .post), .init(records: 2))
+      try addresses(resource(.number(param: .body(body)), value: "p{page}", method: .post), answer: .init(records: 2))
         == ["/things\n{\"page\":\"p1\"}", "/things\n{\"page\":\"p2\"}"])
     #expect(
-      try addresses(paging(.number(param: .body(body)), method: .post).resource, .init(records: 0)) == [
+      try addresses(paging(.number(param: .body(body)), method: .post).resource, answer: .init(records: 0)) == [
         "/things\n{\"page\":1}", "end",
       ])
     for odd in ["page", "{page}{page}", "{offset}", ""] {
@@ -95,44 +98,48 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   func announcedOffsets() throws {
     let style = paging(.offset(param: .query("offset")), size: .init(100, param: .query("limit")), count: at)
     #expect(
-      try walk(style, [.init(records: 50, count: 120)]) == [
+      try walk(style, answers: [.init(records: 50, count: 120)]) == [
         "/things?limit=100&offset=0", "/things?limit=100&offset=50", "/things?limit=100&offset=100",
       ])
-    #expect(try walk(style, [.init(records: 0, count: 0)]) == ["/things?limit=100&offset=0"])
+    #expect(try walk(style, answers: [.init(records: 0, count: 0)]) == ["/things?limit=100&offset=0"])
   }
 
   @Test("P1.5, G5.2: a style that follows its answers requests one page after the other, until each of its ends")
   func ends() throws {
     let full = ListFacts(records: 2)
     #expect(
-      try walk(paging(.number()), [full, full, .init(records: 0)]) == [
+      try walk(paging(.number()), answers: [full, full, .init(records: 0)]) == [
         "/things?page=1", "/things?page=2", "/things?page=3", "end",
       ])
     #expect(
-      try walk(paging(.number(), size: .init(2), short: true), [full, .init(records: 1)]) == [
+      try walk(paging(.number(), size: .init(2), short: true), answers: [full, .init(records: 1)]) == [
         "/things?page=1", "/things?page=2", "end",
       ])
-    #expect(try walk(paging(.number(), count: at), [.init(records: 2, count: 2)]) == ["/things?page=1"])
+    #expect(try walk(paging(.number(), count: at), answers: [.init(records: 2, count: 2)]) == ["/things?page=1"])
     #expect(
-      try walk(paging(.offset(param: .query("skip"), first: 5)), [full, .init(records: 3), .init(records: 0)]) == [
-        "/things?skip=5", "/things?skip=7", "/things?skip=10", "end",
-      ])
+      try walk(paging(.offset(param: .query("skip"), first: 5)), answers: [full, .init(records: 3), .init(records: 0)])
+        == [
+          "/things?skip=5", "/things?skip=7", "/things?skip=10", "end",
+        ])
     #expect(
-      try walk(paging(cursor), [.init(records: 2, next: .text("a b")), full]) == [
+      try walk(paging(cursor), answers: [.init(records: 2, next: .text("a b")), full]) == [
         "/things", "/things?after=a%20b", "end",
       ])
     #expect(
-      try walk(paging(cursor, more: at), [.init(records: 2, more: false, next: .text("a"))]) == ["/things", "end"])
+      try walk(paging(cursor, more: at), answers: [.init(records: 2, more: false, next: .text("a"))]) == [
+        "/things", "end",
+      ])
     #expect(
       try walk(
-        paging(.after(param: .query("starting_after"), at: member)), [.init(records: 2, next: .integer(7)), full])
+        paging(.after(param: .query("starting_after"), at: member)),
+        answers: [.init(records: 2, next: .integer(7)), full])
         == ["/things", "/things?starting_after=7", "end"])
-    #expect(try walk(paging(.one), [full]) == ["/things", "end"])
+    #expect(try walk(paging(.one), answers: [full]) == ["/things", "end"])
   }
 
   @Test("G5.2: an empty page ends a list whatever its next value is")
   func empty() throws {
-    #expect(try walk(paging(cursor), [.init(records: 0, next: .text("a"))]) == ["/things", "end"])
+    #expect(try walk(paging(cursor), answers: [.init(records: 0, next: .text("a"))]) == ["/things", "end"])
   }
 
   @Test("G5.1: an address is resolved against its page and requested unchanged")
@@ -140,7 +147,10 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     let style = paging(.link, query: [.init("state", .text("all"))])
     #expect(
       try walk(
-        style, [.init(records: 2, next: .text("/v1/x?p=2")), .init(records: 2, next: .text("?p=3")), .init(records: 1)])
+        style,
+        answers: [
+          .init(records: 2, next: .text("/v1/x?p=2")), .init(records: 2, next: .text("?p=3")), .init(records: 1),
+        ])
         == ["/things?state=all", "/x?p=2", "/x?p=3", "end"])
   }
 
@@ -194,7 +204,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
-    "upstream.links = rebase does not accept a text that is no address",
+    "upstream.links = rebase accepts addresses only",
     arguments: ["ftp://x/y", "mailto:a@b", "http://"])
   func notRebased(address: String) throws {
     let style = paging(.next(at: at))
@@ -332,7 +342,7 @@ private func walk(_ paging: Paging, _ answers: [ListFacts]) throws -> [String] {
     }
     let found = try facts(["x-wp-total": "5", "X-WP-TotalPages": "3", "X-More": "true"])
     #expect(found == ListFacts(records: 2, count: 5, last: 3, more: true))
-    #expect(try walk(told, [found]).count == 3)
+    #expect(try walk(told, answers: [found]).count == 3)
     #expect(try facts(["X-WP-Total": "5", "X-WP-TotalPages": "3", "X-More": "false"]).more == false)
     let bad: [KeyValuePairs<String, String>] = [
       [:], ["X-WP-Total": "5", "X-WP-TotalPages": "3"], ["X-WP-TotalPages": "3", "X-More": "true"],

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RosterFetch
 
-private func server(_ proxy: ForwardProxy, user: String? = nil, _ setting: String = "upstream.proxy") -> ProxyServer {
+private func server(_ proxy: ForwardProxy, user: String? = nil, setting: String = "upstream.proxy") -> ProxyServer {
   ProxyServer(
     host: "127.0.0.1", port: proxy.port, authorization: user.map { .init(user: $0, password: "geheim") },
     setting: setting)
@@ -19,7 +19,7 @@ private let credentials = Data("roster:geheim".utf8).base64EncodedString()
 
 private func port(of upstream: Simulator) -> Int { Int(upstream.origin.split(separator: ":").last ?? "") ?? 0 }
 
-private func fault(_ transport: HTTPTransport, _ request: Request) async -> RequestFault? {
+private func fault(_ transport: HTTPTransport, request: Request) async -> RequestFault? {
   await #expect(throws: RequestFault.self) { try await transport.send(request) }
 }
 
@@ -27,7 +27,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   @Test("P1.3: plain HTTP through upstream.proxy sends the whole address, and connections are kept")
   func relayed() async throws {
     try await ForwardProxy.run { proxy in
-      try await withTransport(Scenario(), .init(proxies: rules(server(proxy)))) { upstream, transport in
+      try await withTransport(Scenario(), settings: .init(proxies: rules(server(proxy)))) { upstream, transport in
         proxy.configure { $0.target = port(of: upstream) }
         for page in 1...3 {
           let answer = try await transport.send(Request(.get, "http://upstream.invalid/api/character?page=\(page)"))
@@ -49,7 +49,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   @Test("A token in the query (auth.send) goes through the proxy too, and no failure's address has it")
   func secret() async throws {
     try await ForwardProxy.run { proxy in
-      try await withTransport(Scenario(), .init(proxies: rules(server(proxy)))) { upstream, transport in
+      try await withTransport(Scenario(), settings: .init(proxies: rules(server(proxy)))) { upstream, transport in
         proxy.configure { $0.target = port(of: upstream) }
         var request = Request(.get, "http://upstream.invalid/api/character?page=2&key=old")
         request.secret = .init("key", "ge heim")
@@ -57,7 +57,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
         #expect(answer.status == 200)
         #expect(proxy.requests == ["GET http://upstream.invalid/api/character?page=2&key=ge%20heim"])
         upstream.configure { $0.rules = [.on(.anyPage, .cut(after: .half, .close))] }
-        let fault = await fault(transport, request)
+        let fault = await fault(transport, request: request)
         #expect("\(String(describing: fault))".contains("heim") == false)
         #expect(fault?.cause == "the answer was cut off (through the proxy \(proxy.url))")
       }
@@ -68,7 +68,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   func keptConnection() async throws {
     try await ForwardProxy.run { proxy in
       let scenario = Scenario(rules: [.on(.request(2), .cut(after: .nothing, .close))])
-      try await withTransport(scenario, .init(proxies: rules(server(proxy)))) { upstream, transport in
+      try await withTransport(scenario, settings: .init(proxies: rules(server(proxy)))) { upstream, transport in
         proxy.configure { $0.target = port(of: upstream) }
         let send = Interceptor.chain([.resend], to: transport.send)
         for _ in 1...2 { _ = try await send(Request(.get, "http://upstream.invalid/api/character?page=1")) }
@@ -82,7 +82,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     try await ForwardProxy.run { proxy in
       var rules = rules(server(proxy))
       rules.exceptions = ProxyException.list("127.0.0.1")
-      try await withTransport(Scenario(), .init(proxies: rules)) { upstream, transport in
+      try await withTransport(Scenario(), settings: .init(proxies: rules)) { upstream, transport in
         _ = try await transport.send(Request(.get, "\(upstream.baseURL)/character?page=1"))
         #expect(proxy.requests.isEmpty && upstream.counts.pageRequests.count == 1)
         let local = "http://localhost:\(port(of: upstream))/api/character?page=1"
@@ -96,7 +96,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   func authorized() async throws {
     try await ForwardProxy.run { proxy in
       let settings = HTTPTransport.Settings(proxies: rules(server(proxy, user: "roster")))
-      try await withTransport(Scenario(), settings) { upstream, transport in
+      try await withTransport(Scenario(), settings: settings) { upstream, transport in
         proxy.configure { [target = port(of: upstream)] in
           $0.credentials = credentials
           $0.target = target
@@ -105,7 +105,7 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
         #expect(answer.status == 200)
         #expect(upstream.counts.pageRequests.allSatisfy { $0["Proxy-Authorization"] == nil })
         // TLS fails inside the tunnel, which is open already.
-        let fault = await fault(transport, Request(.get, "https://upstream.invalid/api/character"))
+        let fault = await fault(transport, request: Request(.get, "https://upstream.invalid/api/character"))
         #expect(fault?.reason == .tls && fault?.isOfProxy == false)
         #expect(proxy.heads.allSatisfy { $0.contains("Basic \(credentials)\r\n") } && proxy.heads.count == 2)
       }
@@ -121,9 +121,9 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   func wantsCredentials(scheme: String, _ case: (status: Int, user: String?, cause: String)) async throws {
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.credentials = "another" }
-      let settings = HTTPTransport.Settings(proxies: rules(server(proxy, user: `case`.user, "HTTPS_PROXY")))
-      try await withTransport(Scenario(), settings) { _, transport in
-        let fault = await fault(transport, Request(.get, "\(scheme)://upstream.invalid/api"))
+      let settings = HTTPTransport.Settings(proxies: rules(server(proxy, user: `case`.user, setting: "HTTPS_PROXY")))
+      try await withTransport(Scenario(), settings: settings) { _, transport in
+        let fault = await fault(transport, request: Request(.get, "\(scheme)://upstream.invalid/api"))
         #expect(
           fault?.cause == "the proxy \(proxy.url) \(`case`.cause)" && fault?.reason == .connection
             && fault?.kind == .unreachable)
@@ -137,8 +137,8 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   func noTunnel(status: Int) async throws {
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.refusal = status }
-      try await withTransport(Scenario(), .init(proxies: rules(server(proxy)))) { _, transport in
-        let fault = await fault(transport, Request(.get, "https://upstream.invalid/api"))
+      try await withTransport(Scenario(), settings: .init(proxies: rules(server(proxy)))) { _, transport in
+        let fault = await fault(transport, request: Request(.get, "https://upstream.invalid/api"))
         #expect(fault?.cause == "the proxy \(proxy.url) opens no tunnel to upstream.invalid:443 (\(status))")
         #expect(fault?.reason == .connection && fault?.isUnsent == true && fault?.isOfProxy == true)
         #expect(fault?.trouble == .proxy)
@@ -152,8 +152,9 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   func refusesPassword() async throws {
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.refusal = 401 }
-      try await withTransport(Scenario(), .init(proxies: rules(server(proxy, user: "roster")))) { _, transport in
-        let fault = await fault(transport, Request(.get, "https://upstream.invalid/api"))
+      try await withTransport(Scenario(), settings: .init(proxies: rules(server(proxy, user: "roster")))) {
+        _, transport in
+        let fault = await fault(transport, request: Request(.get, "https://upstream.invalid/api"))
         #expect(fault?.cause == "the proxy \(proxy.url) refuses the user and the password (401)")
         #expect(fault?.hint?.contains("upstream.proxy: http://USER:PASSWORD@") == true)
       }
@@ -173,14 +174,15 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
         $0.refusal = 401
         $0.refusalHeaders = headers
       }
-      try await withTransport(Scenario(), .init(proxies: rules(server(proxy, user: "roster")))) { _, transport in
+      try await withTransport(Scenario(), settings: .init(proxies: rules(server(proxy, user: "roster")))) {
+        _, transport in
         let request = Request(.get, "http://upstream.invalid/api")
         guard isOfProxy else {
           let answer = try await transport.send(request)
           #expect(answer.status == 401)
           return
         }
-        let fault = await fault(transport, request)
+        let fault = await fault(transport, request: request)
         #expect(fault?.cause == "the proxy \(proxy.url) refuses the user and the password (401)")
         #expect(fault?.isOfProxy == true && fault?.kind == .unreachable)
       }
@@ -192,8 +194,8 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.isSilent = true }
       let settings = HTTPTransport.Settings(timeout: .milliseconds(200), proxies: rules(server(proxy)))
-      try await withTransport(Scenario(), settings) { _, transport in
-        let fault = await fault(transport, Request(.get, "https://upstream.invalid/api"))
+      try await withTransport(Scenario(), settings: settings) { _, transport in
+        let fault = await fault(transport, request: Request(.get, "https://upstream.invalid/api"))
         #expect(fault?.reason == .timeout, "\(String(describing: fault))")
       }
     }
@@ -205,8 +207,8 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
   func unreachable(scheme: String) async throws {
     // tcpmux (RFC 1078): no service listens on this port, and no parallel test can.
     let proxy = ProxyServer(host: "127.0.0.1", port: 1, setting: "upstream.proxy")
-    try await withTransport(Scenario(), .init(proxies: rules(proxy))) { _, transport in
-      let fault = await fault(transport, Request(.get, "\(scheme)://upstream.invalid/api"))
+    try await withTransport(Scenario(), settings: .init(proxies: rules(proxy))) { _, transport in
+      let fault = await fault(transport, request: Request(.get, "\(scheme)://upstream.invalid/api"))
       #expect(
         fault?.cause
           == "the proxy http://127.0.0.1:1 is out of reach: the connection failed (Connection refused)")
@@ -268,11 +270,11 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
           proxy.configure { $0.target = target }
           let settings = HTTPTransport.Settings(
             roots: .bundle(try CABundle(path: authority.file("ca.pem"))), proxies: rules(server(proxy)))
-          try await withTransport(Scenario(), settings) { _, transport in
+          try await withTransport(Scenario(), settings: settings) { _, transport in
             let answer = try await transport.send(Request(.get, "https://API.wild.invalid/page"))
             #expect(answer.status == 200)
             for host in ["wild.invalid", "a.b.wild.invalid", "api.wild.invalid.example"] {
-              let fault = await fault(transport, Request(.get, "https://\(host)/page"))
+              let fault = await fault(transport, request: Request(.get, "https://\(host)/page"))
               #expect(fault?.cause.contains("for another host") == true, "\(host)")
             }
           }
@@ -289,8 +291,9 @@ private func fault(_ transport: HTTPTransport, _ request: Request) async -> Requ
       try await authority.serve(certificate) { _, target in
         try await ForwardProxy.run { proxy in
           let roots = TrustedRoots.bundle(try CABundle(path: authority.file("ca.pem")))
-          try await withTransport(Scenario(), .init(roots: roots, proxies: rules(server(proxy)))) { _, transport in
-            let fault = await fault(transport, Request(.get, "https://127.0.0.1:\(target)/page"))
+          try await withTransport(Scenario(), settings: .init(roots: roots, proxies: rules(server(proxy)))) {
+            _, transport in
+            let fault = await fault(transport, request: Request(.get, "https://127.0.0.1:\(target)/page"))
             #expect(fault?.cause.contains(sentence) == true, "\(String(describing: fault))")
             #expect(fault?.reason == nil && fault?.isOfProxy == false)
             #expect(proxy.requests == ["CONNECT 127.0.0.1:\(target)"])

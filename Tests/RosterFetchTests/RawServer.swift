@@ -11,13 +11,13 @@ final class RawServer: Sendable {
     var bytes: [UInt8]
     var ending: Ending
 
-    init(_ bytes: [UInt8] = [], _ ending: Ending = .close) {
+    init(_ bytes: [UInt8] = [], ending: Ending = .close) {
       self.bytes = bytes
       self.ending = ending
     }
 
-    init(_ text: String, body: [UInt8] = [], _ ending: Ending = .close) {
-      self.init(Array(text.utf8) + body, ending)
+    init(_ text: String, body: [UInt8] = [], ending: Ending = .close) {
+      self.init(Array(text.utf8) + body, ending: ending)
     }
   }
 
@@ -43,7 +43,7 @@ final class RawServer: Sendable {
   static func run(
     _ answers: Answer..., order: Order = .ofAll, body: (RawServer) async throws -> Void
   ) async throws {
-    let script = Script(answers, order)
+    let script = Script(answers, order: order)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let channel = try await ServerBootstrap(group: group)
       .childChannelInitializer { channel in
@@ -82,7 +82,7 @@ private final class Script: Sendable {
   private let answers: [RawServer.Answer]
   private let order: RawServer.Order
 
-  init(_ answers: [RawServer.Answer], _ order: RawServer.Order) {
+  init(_ answers: [RawServer.Answer], order: RawServer.Order) {
     self.answers = answers
     self.order = order
     (ends, ended) = AsyncStream.makeStream(of: Void.self)

@@ -50,22 +50,26 @@ private func decide(
 
   @Test("P11.9, P11.10: no page request starts before the end of a rate limit or of a long Retry-After")
   func holds() {
-    func hold(_ reason: Failure.Reason, attempt: Int = 1, _ retryAfter: Duration?) -> Duration? {
+    func hold(_ reason: Failure.Reason, attempt: Int = 1, retryAfter: Duration?) -> Duration? {
       table.hold(after: reason, retryAfter, attempt: attempt)
     }
-    #expect(hold(.rateLimit, .seconds(90)) == .seconds(90))
-    #expect(hold(.rateLimit, .zero) == .seconds(1) && hold(.rateLimit, attempt: 2, nil) == .seconds(2))
-    #expect(hold(.rateLimit, attempt: 4, nil) == nil && hold(.rateLimit, attempt: 4, .seconds(7)) == .seconds(7))
-    #expect(hold(.rateLimit, .seconds(3600)) == .seconds(3600))
+    #expect(hold(.rateLimit, retryAfter: .seconds(90)) == .seconds(90))
+    #expect(
+      hold(.rateLimit, retryAfter: .zero) == .seconds(1) && hold(.rateLimit, attempt: 2, retryAfter: nil) == .seconds(2)
+    )
+    #expect(
+      hold(.rateLimit, attempt: 4, retryAfter: nil) == nil
+        && hold(.rateLimit, attempt: 4, retryAfter: .seconds(7)) == .seconds(7))
+    #expect(hold(.rateLimit, retryAfter: .seconds(3600)) == .seconds(3600))
     for status in [403, 404, 503] {
-      #expect(hold(.status(status), .seconds(120)) == nil && hold(.status(status), nil) == nil)
-      #expect(hold(.status(status), .seconds(121)) == .seconds(121))
+      #expect(hold(.status(status), retryAfter: .seconds(120)) == nil && hold(.status(status), retryAfter: nil) == nil)
+      #expect(hold(.status(status), retryAfter: .seconds(121)) == .seconds(121))
     }
-    #expect(hold(.connection, nil) == nil)
+    #expect(hold(.connection, retryAfter: nil) == nil)
   }
 
   @Test("P11.5: Retry-After of a 503 is the minimum delay")
-  func leastDelay() {
+  func minDelay() {
     #expect(decide(.status(503), retryAfter: .seconds(60)) == .again(after: .seconds(60)))
     #expect(decide(.status(503), retryAfter: .milliseconds(10)) == .again(after: .seconds(1)))
     #expect(decide(.status(503), retryAfter: .seconds(3600)) == .giveUp)

@@ -5,7 +5,7 @@ import RosterSimulator
 import Testing
 
 private func withTLS(
-  _ settings: HTTPTransport.Settings, _ body: (HTTPTransport) async throws -> Void
+  _ settings: HTTPTransport.Settings, body: (HTTPTransport) async throws -> Void
 ) async throws {
   let transport = HTTPTransport(settings)
   do { try await body(transport) } catch {
@@ -15,14 +15,14 @@ private func withTLS(
   await transport.shutdown()
 }
 
-private func failure(_ transport: HTTPTransport, _ request: Request) async -> RequestFault? {
+private func failure(_ transport: HTTPTransport, request: Request) async -> RequestFault? {
   do {
     _ = try await transport.send(request)
     return nil
   } catch { return error as? RequestFault }
 }
 
-private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Method = .get) -> Request {
+private func page(_ port: Int, host: String = "127.0.0.1", method: Request.Method = .get) -> Request {
   Request(method, "https://\(host):\(port)/page", body: method == .post ? Array("refreshToken=r1".utf8) : [])
 }
 
@@ -36,7 +36,8 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
           #expect(response.body == Array("{}".utf8))
         }
         try await withTLS(.init()) { transport in
-          #expect(await failure(transport, page(port))?.cause.contains("an authority that is not trusted") == true)
+          #expect(
+            await failure(transport, request: page(port))?.cause.contains("an authority that is not trusted") == true)
         }
       }
     }
@@ -53,7 +54,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     try await Authority.with { authority in
       try await authority.serve(certificate) { _, port in
         try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file(caFile))))) { transport in
-          let failure = try #require(await failure(transport, page(port)))
+          let failure = try #require(await failure(transport, request: page(port)))
           #expect(failure.cause.contains(sentence), "\(failure)")
           #expect(failure.kind == .unreachable && failure.reason == nil && failure.hint != nil)
           #expect(failure.trouble == .certificate)
@@ -68,7 +69,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
       // The certificate is for *.wild.invalid and 127.0.0.1.
       try await authority.serve("wildcard") { _, port in
         try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
-          let failure = await failure(transport, page(port, host: "localhost"))
+          let failure = await failure(transport, request: page(port, host: "localhost"))
           #expect(failure?.cause.hasPrefix("the server's certificate is for another host") == true)
           let response = try await transport.send(page(port, host: "127.0.0.1"))
           #expect(response.status == 200)
@@ -101,7 +102,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
         }
         try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), pins: [other])) {
           transport in
-          let failure = try #require(await failure(transport, page(port)))
+          let failure = try #require(await failure(transport, request: page(port)))
           #expect(failure.cause == "the server's key is not in upstream.tls.pins: \(pinned)")
           #expect(failure.kind == .unreachable && failure.reason == nil && failure.trouble == .pin)
         }
@@ -121,7 +122,8 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
           .init(
             roots: .bundle(try CABundle(path: authority.file("ca.pem"))), pins: [try authority.pin(of: "elsewhere")])
         ) { transport in
-          #expect(await failure(transport, page(port, method))?.cause.contains("upstream.tls.pins") == true)
+          #expect(
+            await failure(transport, request: page(port, method: method))?.cause.contains("upstream.tls.pins") == true)
         }
         let received = try await server.everything()
         #expect(!received.contains("/page"))
@@ -132,7 +134,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
           .init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), pins: [try authority.pin(of: "good")])
         ) { transport in
           try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try? await transport.send(page(port, method)) }
+            group.addTask { _ = try? await transport.send(page(port, method: method)) }
             _ = try await server.said("/page HTTP/1.1")
             group.cancelAll()
           }
@@ -149,7 +151,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
   func brokenOff(answer: RawServer.Answer) async throws {
     try await RawServer.run(answer) { server in
       try await withTLS(.init()) { transport in
-        let failure = await failure(transport, page(server.port))
+        let failure = await failure(transport, request: page(server.port))
         #expect(failure?.reason == .tls, "\(String(describing: failure))")
       }
     }
@@ -184,7 +186,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
           let number = said.split(separator: "PORT ").last.flatMap { Int($0.prefix { $0.isNumber }) }
           let port = try #require(number, "\(said)")
           try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
-            #expect(await failure(transport, page(port))?.reason == .tls)
+            #expect(await failure(transport, request: page(port))?.reason == .tls)
             let answer = try await transport.send(page(port))
             #expect(answer.status == 200)
           }
@@ -198,7 +200,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", _ method: Request.Met
     try await Authority.with { authority in
       try await authority.serve("good", mode: "-HTTP \(options)") { _, port in
         try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
-          let failure = await failure(transport, page(port))
+          let failure = await failure(transport, request: page(port))
           #expect(failure?.reason == (isTaken ? nil : .tls) && (failure == nil) == isTaken)
         }
       }

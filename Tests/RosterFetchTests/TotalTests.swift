@@ -105,12 +105,14 @@ import Testing
   @Test("G4.1: `number` with `count` and without `last` announces count / records of page 1, rounded up")
   func announced() throws {
     let paging = paging(.number(), count: Self.next)
-    func pages(_ records: Int, _ count: Int) throws -> Int? {
+    func pages(_ records: Int, count: Int) throws -> Int? {
       let facts = ListFacts(records: records, count: count)
       guard case .announced(let pages) = try paging.next(after: paging.first(), facts) else { return nil }
       return pages
     }
-    #expect(try pages(20, 2000) == 100 && pages(20, 2001) == 101 && pages(20, 7) == 1 && pages(0, 0) == 1)
+    #expect(
+      try pages(20, count: 2000) == 100 && pages(20, count: 2001) == 101 && pages(20, count: 7) == 1
+        && pages(0, count: 0) == 1)
     #expect(paging.page(3, announcedBy: ListFacts(records: 20, count: 50)).address == "/things?page=3")
   }
 

@@ -14,7 +14,7 @@ private func errors(_ codes: [CInt]) -> [any Error] {
     "P11.4: there is no network only if every address of the host reports that",
     arguments: [[ENETUNREACH], [EHOSTUNREACH, ENETUNREACH], [ENETDOWN]])
   func offline(codes: [CInt]) {
-    let failure = TransportCause.connect("host", errors(codes)).fault
+    let failure = TransportCause.connect("host", errors: errors(codes)).fault
     #expect(failure.reason == nil && failure.trouble == .noNetwork && failure.cause.contains("no network"))
   }
 
@@ -22,15 +22,15 @@ private func errors(_ codes: [CInt]) -> [any Error] {
     "P11.4: an address without a route beside one that refuses, resets or is silent is a failed connection",
     arguments: [[ENETUNREACH, ECONNREFUSED], [ECONNREFUSED, EHOSTUNREACH], [ENETUNREACH, EHOSTUNREACH, ECONNRESET]])
   func mixed(codes: [CInt]) {
-    let failure = TransportCause.connect("host", errors(codes)).fault
+    let failure = TransportCause.connect("host", errors: errors(codes)).fault
     #expect(failure.reason == .connection && !failure.cause.contains("no network"))
     let silent = errors([ENETUNREACH]) + [ChannelError.connectTimeout(.seconds(1))]
-    #expect(TransportCause.connect("host", silent).fault.reason == .timeout)
+    #expect(TransportCause.connect("host", errors: silent).fault.reason == .timeout)
   }
 
   @Test("P11.2: a name without an address is a DNS failure")
   func unresolved() {
-    #expect(TransportCause.connect("host", []).fault.reason == .dns)
+    #expect(TransportCause.connect("host", errors: []).fault.reason == .dns)
   }
 
   @Test("P11.2: a name that no name server resolves in time is a DNS failure")

@@ -164,7 +164,7 @@ import Testing
     #expect(try read(found) == [found.resource])
   }
 
-  @Test("The list is found by its name or by the address, not a list that only lies beside the records")
+  @Test("The list is found by its name or by the address, not by its place beside other lists")
   func lists() throws {
     let beside = try finding(
       #"{"links":[{"rel":"self"},{"rel":"next"}],"included":[{"id":1},{"id":2},{"id":3}],"data":[{"id":"1","type":"thing"}]}"#

@@ -5,7 +5,7 @@ import Testing
 
 /// T9 for infer: the credentials that a user gives for the request.
 @Suite struct RequestNotesTests {
-  private func toml(_ url: String, _ headers: [Request.Header] = []) throws -> String {
+  private func toml(_ url: String, headers: [Request.Header] = []) throws -> String {
     try Sample(name: "", url: url, body: #"[{"id":1,"name":"a"}]"#).finding(headers).toml
   }
 
@@ -20,7 +20,7 @@ import Testing
       (.init("Cookie", "session=s3cret-value"), #"# send = "Cookie: {access_token}""#),
     ])
   func headers(header: Request.Header, advice: String) throws {
-    let text = try toml("https://a.example/things", [header])
+    let text = try toml("https://a.example/things", headers: [header])
     #expect(text.contains(advice))
     #expect(!text.contains("s3cret") && !text.contains("dXNlcjpz"))
   }
@@ -42,7 +42,7 @@ import Testing
   func harmless() throws {
     let text = try toml(
       "https://a.example/things",
-      [
+      headers: [
         .init("Notion-Version", "2022-06-28"), .init("Authorization", "Bearer s3cret"),
         .init("Accept", "application/json"),
         .init("X-Api-Key", "s3cret"),

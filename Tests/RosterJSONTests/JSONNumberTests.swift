@@ -2,11 +2,11 @@ import RosterJSON
 import Testing
 
 private func integer(_ text: String) -> Int64? {
-  Array(text.utf8).withUnsafeBufferPointer { JSONNumber.integer($0, 0..<$0.count) }
+  Array(text.utf8).withUnsafeBufferPointer { JSONNumber.integer($0, range: 0..<$0.count) }
 }
 
 private func double(_ text: String) -> Double? {
-  Array(text.utf8).withUnsafeBufferPointer { JSONNumber.double($0, 0..<$0.count) }
+  Array(text.utf8).withUnsafeBufferPointer { JSONNumber.double($0, range: 0..<$0.count) }
 }
 
 @Suite struct JSONNumberTests {

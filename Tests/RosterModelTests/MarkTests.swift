@@ -32,7 +32,7 @@ struct MarkTests {
   func times(text: String, value: Int64) { #expect(Self.since().mark(text)?.value == value) }
 
   @Test(
-    "I2.7: a value of another form is none",
+    "I2.7: a value of another form is not a mark",
     arguments: [
       "", "2026-02-30T00:00:00Z", "2026-13-01", "2026-11-23T25:00:00Z", "soon", "2026-11-23T09:00:00X", "1795424400",
     ])
@@ -78,15 +78,16 @@ struct MarkTests {
     #expect(Self.since(value: "{since:unix}").rendered(from: mark) == nil)
     #expect(Self.since(value: "{since:date}").rendered(from: mark) == .text("2026-11-23"))
     #expect(Self.since(zone: 3600, value: "{since:unix}").rendered(from: mark) != nil)
-    let move = Self.since().move(of: nil, after: pull("2026-11-23T09:00:00", 0), isWhole: true, path: "/items")
+    let move = Self.since().move(of: nil, after: pull("2026-11-23T09:00:00", seconds: 0), isWhole: true, path: "/items")
     #expect(text(move) == "2026-11-22T21:00:00")
     let zoned = Self.since(zone: 3600)
-    let known = zoned.move(of: nil, after: pull("2026-11-23T09:00:00", 0, zone: 3600), isWhole: true, path: "/items")
+    let known = zoned.move(
+      of: nil, after: pull("2026-11-23T09:00:00", seconds: 0, zone: 3600), isWhole: true, path: "/items")
     #expect(text(known) == "2026-11-23T09:00:00")
   }
 
   /// A pull of one page, answered that many seconds after 2026-11-23T09:00:00Z.
-  private func pull(_ highest: String?, _ seconds: Double, zone: Int? = nil, records: Int = 3) -> PullExtent {
+  private func pull(_ highest: String?, seconds: Double, zone: Int? = nil, records: Int = 3) -> PullExtent {
     var pull = PullExtent()
     pull.add(
       records: records, highest: highest.flatMap(Self.since(zone: zone).mark),
@@ -102,13 +103,13 @@ struct MarkTests {
     "I2.1, I2.2: the mark is the highest value, and at most the Date of the oldest answer, in the record's notation")
   func bound() {
     let since = Self.since()
-    var late = pull("2026-11-23T09:00:00.5+00:00", 60)
+    var late = pull("2026-11-23T09:00:00.5+00:00", seconds: 60)
     #expect(text(since.move(of: nil, after: late, isWhole: true, path: "/items")) == "2026-11-23T09:00:00.5+00:00")
     late.add(records: 1, highest: nil, answered: Date(timeIntervalSince1970: 1_795_424_390.9))
     #expect(text(since.move(of: nil, after: late, isWhole: true, path: "/items")) == "2026-11-23T08:59:50.0+00:00")
-    let future = pull("2999-01-01T00:00:00Z", 0)
+    let future = pull("2999-01-01T00:00:00Z", seconds: 0)
     #expect(text(since.move(of: nil, after: future, isWhole: true, path: "/items")) == nil)
-    let ahead = pull("2027-01-01T00:00:00Z", 0)
+    let ahead = pull("2027-01-01T00:00:00Z", seconds: 0)
     #expect(text(since.move(of: nil, after: ahead, isWhole: true, path: "/items")) == "2026-11-23T09:00:00Z")
   }
 
@@ -116,18 +117,19 @@ struct MarkTests {
   func lowered() throws {
     let since = Self.since()
     let mark = try #require(since.mark("2026-11-23T10:00:00Z"))
-    let older = pull("2026-11-23T08:00:00Z", 0)
+    let older = pull("2026-11-23T08:00:00Z", seconds: 0)
     #expect(since.move(of: mark, after: older, isWhole: false, path: "/items") == .stays)
     #expect(text(since.move(of: mark, after: older, isWhole: true, path: "/items")) == "2026-11-23T08:00:00Z")
-    #expect(since.move(of: mark, after: pull(nil, 0, records: 0), isWhole: true, path: "/items") == .stays)
+    #expect(since.move(of: mark, after: pull(nil, seconds: 0, records: 0), isWhole: true, path: "/items") == .stays)
   }
 
   @Test("I2.6, I2.7: records without a value are malformed, except in a whole pull of another path")
   func withoutValue() {
-    #expect(Self.since().move(of: nil, after: pull(nil, 0), isWhole: true, path: "/items") == .unreadable)
+    #expect(Self.since().move(of: nil, after: pull(nil, seconds: 0), isWhole: true, path: "/items") == .unreadable)
     let other = Self.since(path: "/changes")
-    #expect(text(other.move(of: nil, after: pull(nil, 0), isWhole: true, path: "/items")) == "2026-11-23T09:00:00Z")
-    #expect(other.move(of: nil, after: pull(nil, 0), isWhole: false, path: "/items") == .unreadable)
+    #expect(
+      text(other.move(of: nil, after: pull(nil, seconds: 0), isWhole: true, path: "/items")) == "2026-11-23T09:00:00Z")
+    #expect(other.move(of: nil, after: pull(nil, seconds: 0), isWhole: false, path: "/items") == .unreadable)
   }
 
   @Test("I1.1: a list is pulled whole without a mark, when whole_every has passed, and after another question")

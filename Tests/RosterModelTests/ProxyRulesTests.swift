@@ -5,7 +5,7 @@ import Testing
 @Suite struct ProxyRulesTests {
   private let proxy = ProxyServer(host: "proxy", port: 3128, setting: "upstream.proxy")
 
-  private func isProxied(_ list: String, _ host: String, port: Int = 443) -> Bool {
+  private func isProxied(_ list: String, host: String, port: Int = 443) -> Bool {
     ProxyRules(https: proxy, exceptions: ProxyException.list(list)).proxy(scheme: "https", host: host, port: port)
       != nil
   }
@@ -38,7 +38,7 @@ import Testing
       ("fd00::/8", "fd12::1", false), ("fd00::/8", "fe12::1", true), ("0.0.0.0/0", "::1", true), (".", "a", true),
     ])
   func exceptions(list: String, host: String, isProxied: Bool) {
-    #expect(self.isProxied(list, host) == isProxied)
+    #expect(self.isProxied(list, host: host) == isProxied)
   }
 
   @Test("T9.1: no way of printing a proxy shows its user and password")

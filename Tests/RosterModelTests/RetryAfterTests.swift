@@ -18,7 +18,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
   }
 
   @Test(
-    "A text that is no HTTP date is refused",
+    "A text without an HTTP date is refused",
     arguments: [
       "", "0", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT",
       "Sun, 06 Nov 1994 08:49 GMT",
@@ -51,22 +51,22 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     #expect(retryAfter(text) == nil)
   }
 
-  private func answer(_ status: Int, _ headers: [String: String]) -> Response {
+  private func answer(_ status: Int, headers: [String: String]) -> Response {
     Response(status: status, headers: headers.map { Request.Header($0.key, $0.value) })
   }
 
   @Test("P11.6: a rate limit is 429, or 403 with a header that no requests remain")
   func rateLimits() {
-    #expect(answer(429, [:]).isRateLimit && answer(403, ["X-RateLimit-Remaining": "0"]).isRateLimit)
+    #expect(answer(429, headers: [:]).isRateLimit && answer(403, headers: ["X-RateLimit-Remaining": "0"]).isRateLimit)
     for name in ["ratelimit-remaining", "RateLimit-Remaining", "x-ratelimit-remaining", "X-App-RateLimit-Remaining"] {
-      #expect(answer(403, [name: "0"]).isSpent, "\(name)")
+      #expect(answer(403, headers: [name: "0"]).isSpent, "\(name)")
     }
     for (name, value) in [
       ("x-ratelimit-remaining", "1"), ("x-ratelimit-remaining", ""), ("x-ratelimit-remaining", "none"),
       ("x-ratelimit-remaining", "-0"), ("x-ratelimit-limit", "0"), ("Retry-After", "7"),
       ("notratelimit-remaining", "0"),
-    ] { #expect(!answer(403, [name: value]).isRateLimit, "\(name): \(value)") }
-    #expect(!answer(503, ["x-ratelimit-remaining": "0"]).isRateLimit && !answer(429, [:]).isSpent)
+    ] { #expect(!answer(403, headers: [name: value]).isRateLimit, "\(name): \(value)") }
+    #expect(!answer(503, headers: ["x-ratelimit-remaining": "0"]).isRateLimit && !answer(429, headers: [:]).isSpent)
   }
 
   @Test(
@@ -76,7 +76,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
       ("999999999", .seconds(86400)), ("1000000000", .seconds(86400)), ("99999999999999999999999999", .seconds(86400)),
     ])
   func reset(value: String, wait: Duration) {
-    let pause = answer(429, ["x-ratelimit-reset": value]).pause(now: now)
+    let pause = answer(429, headers: ["x-ratelimit-reset": value]).pause(now: now)
     #expect(pause?.duration == wait && pause?.header == "ratelimit-reset")
   }
 
@@ -84,24 +84,27 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
   func resetMoment() {
     let today = Date(timeIntervalSince1970: 1_700_000_000)
     let reset = ["ratelimit-reset": "1700000090"]
-    #expect(answer(429, reset).pause(now: today)?.duration == .seconds(90))
+    #expect(answer(429, headers: reset).pause(now: today)?.duration == .seconds(90))
     let ahead = reset.merging(["Date": (today + 60).httpDate]) { $1 }
-    #expect(answer(429, ahead).pause(now: today)?.duration == .seconds(30))
-    #expect(answer(429, reset).pause(now: today + 3600)?.duration == .zero)
+    #expect(answer(429, headers: ahead).pause(now: today)?.duration == .seconds(30))
+    #expect(answer(429, headers: reset).pause(now: today + 3600)?.duration == .zero)
   }
 
-  @Test("P11.7: Retry-After precedes the reset, which counts for rate limits only; the last of several headers counts")
+  @Test("P11.7: Retry-After precedes the reset, which applies to rate limits only; the last of several headers applies")
   func whichHeader() {
     let both = ["Retry-After": "7", "x-ratelimit-reset": "60", "x-ratelimit-remaining": "0"]
-    #expect(answer(429, both).pause(now: now)?.duration == .seconds(7))
-    #expect(answer(403, both.filter { $0.key != "Retry-After" }).pause(now: now)?.duration == .seconds(60))
-    #expect(answer(503, ["x-ratelimit-reset": "60"]).pause(now: now) == nil)
-    #expect(answer(403, ["x-ratelimit-reset": "60", "x-ratelimit-remaining": "1"]).pause(now: now) == nil)
-    #expect(answer(429, ["Retry-After": "soon", "x-ratelimit-reset": "60"]).pause(now: now)?.duration == .seconds(60))
+    #expect(answer(429, headers: both).pause(now: now)?.duration == .seconds(7))
+    #expect(answer(403, headers: both.filter { $0.key != "Retry-After" }).pause(now: now)?.duration == .seconds(60))
+    #expect(answer(503, headers: ["x-ratelimit-reset": "60"]).pause(now: now) == nil)
+    #expect(answer(403, headers: ["x-ratelimit-reset": "60", "x-ratelimit-remaining": "1"]).pause(now: now) == nil)
     #expect(
-      answer(429, ["ratelimit-reset": "30", "x-ratelimit-reset": "60"]).pause(now: now)?.duration == .seconds(60))
+      answer(429, headers: ["Retry-After": "soon", "x-ratelimit-reset": "60"]).pause(now: now)?.duration == .seconds(60)
+    )
+    #expect(
+      answer(429, headers: ["ratelimit-reset": "30", "x-ratelimit-reset": "60"]).pause(now: now)?.duration
+        == .seconds(60))
     for unreadable in ["", "soon", "-1", "inf", "nan", "1e3", "1.2.3"] {
-      #expect(answer(429, ["x-ratelimit-reset": unreadable]).pause(now: now) == nil, "\(unreadable)")
+      #expect(answer(429, headers: ["x-ratelimit-reset": unreadable]).pause(now: now) == nil, "\(unreadable)")
     }
   }
 }

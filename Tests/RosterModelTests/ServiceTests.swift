@@ -29,13 +29,15 @@ struct ServiceTests {
 
   @Test("L11.1: the text names the end of the service, and has rosterd's message if rosterd ended by itself")
   func failures() {
-    func text(_ result: String, _ exit: Int32?, _ status: String) -> String {
+    func text(_ result: String, exit: Int32?, status: String) -> String {
       ServiceFailure(unit: "rosterd@stage", at: nil, result: result, exitStatus: exit, status: status).text
     }
-    #expect(text("exit-code", 78, "x.toml:1: bad") == "rosterd@stage.service has failed (exit 78): x.toml:1: bad")
+    #expect(
+      text("exit-code", exit: 78, status: "x.toml:1: bad")
+        == "rosterd@stage.service has failed (exit 78): x.toml:1: bad")
     // The last status of a healthy daemon does not explain a failure.
-    #expect(text("watchdog", nil, "idle") == "rosterd@stage.service has failed (watchdog)")
-    #expect(text("exit-code", 203, "idle") == "rosterd@stage.service has failed (exit 203)")
-    #expect(text("exit-code", 243, "").hasSuffix("systemd could not load its credentials (exit 243)"))
+    #expect(text("watchdog", exit: nil, status: "idle") == "rosterd@stage.service has failed (watchdog)")
+    #expect(text("exit-code", exit: 203, status: "idle") == "rosterd@stage.service has failed (exit 203)")
+    #expect(text("exit-code", exit: 243, status: "").hasSuffix("systemd could not load its credentials (exit 243)"))
   }
 }

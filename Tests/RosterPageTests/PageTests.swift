@@ -20,7 +20,7 @@ import Testing
       config: DaemonStatus.Config(path: nil, loadedAt: "2026-01-01T11:55:00.000Z"))
   }
 
-  private func html(_ status: DaemonStatus, _ syncs: [SyncRecord]? = []) -> String {
+  private func html(_ status: DaemonStatus, syncs: [SyncRecord]? = []) -> String {
     String(decoding: Page(status, syncs: syncs, time: "2026-01-01T12:00:00.123Z").html, as: UTF8.self)
   }
 
@@ -28,7 +28,7 @@ import Testing
   func facts() {
     var sync = SyncRecord(id: 17, startedAt: "2026-01-01T11:59:00.000Z", outcome: .published)
     (sync.finishedAt, sync.pages, sync.records, sync.requests) = ("2026-01-01T11:59:01.100Z", 42, 1826, 43)
-    let html = html(status(), [sync])
+    let html = html(status(), syncs: [sync])
     #expect(html.contains(#"<body data-state="idle">"#) && html.contains("<title>idle · rosterd</title>"))
     #expect(html.contains(#"<p id="sentence">all is well</p>"#))
     #expect(html.contains("As of 2026-01-01 12:00:00 UTC"))
@@ -45,7 +45,7 @@ import Testing
     let text = #"</p><script src="//evil">alert('1')</script>{{syncs}} \#u{202E}&"#
     var sync = SyncRecord(id: 1, startedAt: "<b>", outcome: .failed)
     sync.error = text
-    let html = html(status(.degraded, message: text), [sync])
+    let html = html(status(.degraded, message: text), syncs: [sync])
     let escaped =
       "&lt;/p&gt;&lt;script src=&quot;//evil&quot;&gt;alert(&#39;1&#39;)&lt;/script&gt;{{syncs}} \u{FFFD}&amp;"
     #expect(html.contains("<p id=\"sentence\">\(escaped)</p>"))
@@ -55,7 +55,7 @@ import Testing
 
   @Test("The page reports syncs that cannot be read, and shows the rest")
   func unreadable() {
-    let html = html(status(), nil)
+    let html = html(status(), syncs: nil)
     #expect(html.contains("<li>They cannot be read now.") && html.contains("all is well"))
   }
 

@@ -53,7 +53,7 @@ struct CopyTextTests {
   func json(text: String, stored: String, isReplaced: Bool) {
     var text = text
     text.withUTF8 { bytes in
-      var json = JSONText(bytes)
+      var json = JSONBText(bytes)
       #expect(json.sanitise() == isReplaced)
       #expect(String(decoding: json.sanitised, as: UTF8.self) == stored)
     }

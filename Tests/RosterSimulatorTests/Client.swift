@@ -7,7 +7,7 @@ import RosterTestSupport
 /// Runs a simulator and stops it whatever the test does.
 func withSimulator(
   _ scenario: Scenario = Scenario(), clock: ManualClock = ManualClock(),
-  _ test: (Simulator) async throws -> Void
+  test: (Simulator) async throws -> Void
 ) async throws {
   let simulator = try await Simulator.start(scenario, now: { clock.now })
   do {

@@ -61,7 +61,8 @@ import Testing
       .cut(after: .nothing, .close), .cut(after: .head, .close), .cut(after: .half, .close),
     ])
   func brokenAnswers(fault: Fault) async throws {
-    try await withSimulator(Scenario(rules: [.on(.page(1), times: 1, fault)])) { (simulator: Simulator) async throws in
+    try await withSimulator(Scenario(rules: [.on(.page(1), times: 1, fault)])) {
+      (simulator: Simulator) async throws in
       await #expect(throws: (any Error).self) { try await simulator.page(1) }
       #expect(try await simulator.page(1).status == 200)
       let counts = try await simulator.waitFor { $0.inFlight == 0 }

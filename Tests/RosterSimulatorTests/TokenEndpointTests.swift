@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  private static func refresh(_ flow: Flow, _ token: String, _ credentials: SimulatedCredentials) -> (
+  private static func refresh(_ flow: Flow, token: String, credentials: SimulatedCredentials) -> (
     String, [Request.Header]
   ) {
     switch flow {
@@ -46,7 +46,7 @@ import Testing
       let first = try #require(flow == .bearerRenew ? start.accessToken : start.refreshToken)
       #expect(try await simulator.page(1, token: start.accessToken).status == 200)
 
-      let (body, headers) = Self.refresh(flow, first, start)
+      let (body, headers) = Self.refresh(flow, token: first, credentials: start)
       let answer = try await simulator.post(body, headers: headers).json(Answer.self)
       let second = try #require(flow == .bearerRenew ? answer.access : answer.refresh)
       #expect(second != first && answer.expiresIn == 300)
@@ -55,7 +55,7 @@ import Testing
 
       #expect(try await simulator.post(body, headers: headers).status == 400)
       #expect(simulator.counts.reuses == 1)
-      let (next, nextHeaders) = Self.refresh(flow, second, start)
+      let (next, nextHeaders) = Self.refresh(flow, token: second, credentials: start)
       #expect(try await simulator.post(next, headers: nextHeaders).status == 400)
       #expect(try await simulator.page(1, token: answer.access).status == 401)
 

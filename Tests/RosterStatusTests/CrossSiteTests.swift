@@ -20,7 +20,8 @@ import Testing
     on routes: StatusRoutes = makeRoutes()
   ) async -> Response {
     let fields = (host.map { ["Host": $0] } ?? [:]).merging(headers) { $1 }
-    let request = StatusRequest(method, target, headers: fields.map { Request.Header($0.key, $0.value) }, peer: 0)
+    let request = StatusRequest(
+      method, target: target, headers: fields.map { Request.Header($0.key, $0.value) }, peer: 0)
     return switch routes.answer(request) {
     case .now(let response): response
     case .later(let work): await work()
@@ -41,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "S10.1: a Host that is no loopback name is 403, and the answer says why",
+    "S10.1: a Host without a loopback name is 403, and the answer says why",
     arguments: [
       "evil.example", "evil.example:9718", "a", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.256",
       "127.1", "10.0.0.1", "[::2]", "[::1", "[::1]x", "localhost:9718x", "evil@localhost", "localhost@evil",

@@ -24,7 +24,7 @@ import Testing
 
   @Test("Events that end a sync carry every column of syncs")
   func columns() throws {
-    var report = makeReport(18, .failed)
+    var report = makeReport(18, outcome: .failed)
     report.refreshes = 3
     let data = EventEntry(id: 1, at: now, event: Event(.syncFailed, sync: 18, exit: 69, report: report)).data
     #expect(try JSONDecoder().decode(SyncRecord.self, from: Data(data)) == report)
@@ -46,7 +46,7 @@ import Testing
   @Test("S2.6: the counted size of an event is at least its real size")
   func cost() {
     let nasty = String(repeating: "\u{1}", count: 500)
-    var report = makeReport(.max, .failed)
+    var report = makeReport(.max, outcome: .failed)
     report.error = nasty
     for name in Event.Name.allCases {
       let full = Event(

@@ -19,8 +19,8 @@ import Testing
 
   /// Follows the events until `body` returns, and passes them to it.
   private func following<Result: Sendable>(
-    _ path: String, _ policy: SilencePolicy, pulse: EventFollower.Pulse = .usual,
-    _ body: (AsyncStream<Happening>) async throws -> Result
+    _ path: String, policy: SilencePolicy, pulse: EventFollower.Pulse = .usual,
+    body: (AsyncStream<Happening>) async throws -> Result
   ) async throws -> Result {
     let follower = EventFollower(client: StatusClient(socket: path), policy: policy, pulse: pulse)
     let (stream, happened) = AsyncStream<Happening>.makeStream()
@@ -44,7 +44,7 @@ import Testing
       let first = makeBoard()
       let one = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes(first))
       try await one.start()
-      let after = try await following(path, policy) { stream in
+      let after = try await following(path, policy: policy) { stream in
         var seen = stream.makeAsyncIterator()
         var names = [await seen.next()]
         await one.stop()
@@ -68,7 +68,7 @@ import Testing
       try mute.publish()
       defer { close(mute.descriptor) }
       let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
-      let seen = try await following(folder + "/status.sock", policy, pulse: Self.quick) { stream in
+      let seen = try await following(folder + "/status.sock", policy: policy, pulse: Self.quick) { stream in
         await stream.first { _ in true }
       }
       #expect(seen == .silent("it did not answer within 100ms"))
@@ -82,7 +82,7 @@ import Testing
       try hung.publish()
       async let clients = beginStreams(hung.descriptor)
       let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
-      let told = try await following(folder + "/status.sock", policy, pulse: Self.quick) { stream in
+      let told = try await following(folder + "/status.sock", policy: policy, pulse: Self.quick) { stream in
         await stream.first { $0 == .silent("no daemon answers: nothing came within 40ms") }
       }
       #expect(told != nil)
@@ -126,7 +126,7 @@ import Testing
       // The limit is longer than the test.
       let pulse = EventFollower.Pulse(interval: .milliseconds(20), limit: unhurried)
       let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
-      try await following(path, policy, pulse: pulse) { _ in
+      try await following(path, policy: policy, pulse: pulse) { _ in
         var asked = asked.makeAsyncIterator()
         #expect(await asked.next() != nil)
       }
@@ -138,7 +138,7 @@ import Testing
     try await withFolder { folder in
       let path = folder + "/status.sock"
       let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: .seconds(60))
-      let seen = try await following(path, policy) { stream in
+      let seen = try await following(path, policy: policy) { stream in
         var seen = stream.makeAsyncIterator()
         let first = await seen.next()
         let board = makeBoard()

@@ -13,15 +13,15 @@ import Testing
   }
 
   private func now(_ routes: StatusRoutes) throws -> Explanation? {
-    guard case .now(let response) = routes.answer(StatusRequest("GET", "/v1/explain")) else { return nil }
+    guard case .now(let response) = routes.answer(StatusRequest("GET", target: "/v1/explain")) else { return nil }
     return try explanation(response)
   }
 
   @Test("S1.2: /v1/explain reads the database for rejected records only")
   func database() async throws {
     #expect(try now(makeRoutes(makeBoard(cache: snapshot, last: makeReport())))?.state == .idle)
-    var failed = makeReport(18, .failed)
-    failed.trouble = Diagnosis(.serverError, "cannot pull page 3", [.page(3, of: "character", "http://localhost")])
+    var failed = makeReport(18, outcome: .failed)
+    failed.trouble = Diagnosis(.serverError, "cannot pull page 3", [.page(3, of: "character", url: "http://localhost")])
     let end = failed.finishedAt
     failed.trouble?.since = end
     let told = try now(makeRoutes(makeBoard(cache: snapshot, last: failed)))
@@ -38,7 +38,7 @@ import Testing
           if records.isEmpty { throw TestError(what: "no cache") }
           return records
         })
-      guard case .later(let work) = routes.answer(StatusRequest("GET", "/v1/explain")) else {
+      guard case .later(let work) = routes.answer(StatusRequest("GET", target: "/v1/explain")) else {
         Issue.record("it does not ask")
         continue
       }

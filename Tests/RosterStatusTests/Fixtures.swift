@@ -37,7 +37,7 @@ func makeRoutes(
     rejected: rejected)
 }
 
-func makeReport(_ id: Int64 = 17, _ outcome: SyncRecord.Outcome = .published) -> SyncRecord {
+func makeReport(_ id: Int64 = 17, outcome: SyncRecord.Outcome = .published) -> SyncRecord {
   var report = SyncRecord(id: id, startedAt: "2023-11-14T22:13:19.000Z", outcome: outcome)
   report.finishedAt = "2023-11-14T22:13:19.400Z"
   report.pages = 42
@@ -85,7 +85,7 @@ private struct LineHandler: LogHandler {
 /// Runs a server on a socket in a folder of its own.
 func withServer<Result>(
   _ routes: StatusRoutes = makeRoutes(), limits: StatusLimits = StatusLimits(), logger: Logger = makeLog().logger,
-  _ body: (String, StatusServer) async throws -> Result
+  body: (String, StatusServer) async throws -> Result
 ) async throws -> Result {
   try await withFolder { folder in
     let path = folder + "/status.sock"
@@ -106,8 +106,8 @@ func withServer<Result>(
 let unhurried = Duration.seconds(600)
 
 /// The status of an answer over the socket.
-func status(_ path: String, _ method: String = "GET", _ target: String = "/healthz") async throws -> Int {
-  try await StatusClient(socket: path).send(method, target, within: unhurried).status
+func status(_ path: String, method: String = "GET", target: String = "/healthz") async throws -> Int {
+  try await StatusClient(socket: path).send(method, target: target, within: unhurried).status
 }
 
 struct TestError: Error {

@@ -6,7 +6,8 @@ import Testing
 @testable import RosterStatus
 
 @Suite struct MetricsSocketTests {
-  @Test("S11.1: the metrics socket lies beside the status socket, with its mode, and answers as long as that does")
+  @Test(
+    "S11.1: the metrics socket is in the folder of the status socket, with its mode, and answers as long as that does")
   func beside() async throws {
     try await withFolder { folder in
       let place = StatusServer.Place.path(folder + "/status.sock", mode: 0o640)
@@ -18,14 +19,14 @@ import Testing
       try await server.start()
       try await metrics.start()
       let path = folder + "/status-metrics.sock"
-      #expect(try await status(path, "GET", "/healthz") == 200)
-      #expect(try await status(path, "GET", "/v1/changes?since=0") == 403)
-      #expect(try await status(folder + "/status.sock", "GET", "/v1/changes?since=0") == 200)
+      #expect(try await status(path, method: "GET", target: "/healthz") == 200)
+      #expect(try await status(path, method: "GET", target: "/v1/changes?since=0") == 403)
+      #expect(try await status(folder + "/status.sock", method: "GET", target: "/v1/changes?since=0") == 200)
       #expect(metrics.setMode(0o600))
       // A removed socket is made again (S3).
       unlink(path)
       await metrics.lookAtName()
-      #expect(try await status(path, "GET", "/healthz") == 200)
+      #expect(try await status(path, method: "GET", target: "/healthz") == 200)
       await metrics.stop()
       #expect(access(path, F_OK) != 0)
       #expect(try await status(folder + "/status.sock") == 200)
@@ -33,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("S11.1: with a passed socket the metrics socket lies beside that socket's name")
+  @Test("S11.1: with a passed socket the metrics socket is in that socket's folder")
   func passed() async throws {
     try await withFolder { folder in
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -122,13 +123,13 @@ private final class Turns: Sendable {
     try await withServer(routes.withoutRecords, limits: .ofMetricsSocket) { path, _ in
       let clients = try (0..<4).map { _ in try RawClient(path) }
       defer { for client in clients { client.close() } }
-      func get(_ target: String, _ client: Int) throws {
+      func get(_ target: String, client: Int) throws {
         try clients[client].send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
       }
-      try get("/v1/syncs", 0)
+      try get("/v1/syncs", client: 0)
       _ = await asked.first { _ in true }
-      try get("/v1/syncs", 1)
-      try get("/healthz", 2)
+      try get("/v1/syncs", client: 1)
+      try get("/healthz", client: 2)
       // This refusal needs no turn: by then the server has read the others.
       try clients[3].send("nonsense\r\n\r\n")
       #expect(await clients[3].read().hasPrefix("HTTP/1.1 400 "))

@@ -59,7 +59,7 @@ import Testing
       board.syncEnded(makeReport(), cache: snapshot)
     }
     // A sync that could not begin has ended, too.
-    board.syncEnded(makeReport(18, .failed), cache: nil)
+    board.syncEnded(makeReport(18, outcome: .failed), cache: nil)
     #expect(lines(board).contains("rosterd_sync_duration_seconds_sum 4"))
     #expect(lines(board).contains("rosterd_sync_duration_seconds_count 3"))
   }
@@ -70,7 +70,7 @@ import Testing
     #expect(lines(board).contains("rosterd_verified_timestamp_seconds 0"))
     #expect(lines(board).contains(#"rosterd_state{state="starting"} 1"#))
     #expect(!board.metricsText().contains("rosterd_next_sync") && !board.metricsText().contains("rosterd_token_expiry"))
-    board.syncEnded(makeReport(17, .failed), cache: snapshot)
+    board.syncEnded(makeReport(17, outcome: .failed), cache: snapshot)
     board.nextSync(at: Date(timeIntervalSince1970: 1_700_000_900))
     var token = TokenStatus(flow: "oauth2_refresh", state: .valid)
     token.expiresAt = Date(timeIntervalSince1970: 1_700_003_600).rfc3339
@@ -122,7 +122,7 @@ import Testing
   @Test("Label values of metrics are escaped")
   func escapes() {
     var text = PrometheusText()
-    text.sample("a", [("b", "\"\\\n")], 1)
+    text.sample("a", labels: [("b", "\"\\\n")], value: 1)
     #expect(text.text == #"a{b="\"\\\n"} 1"# + "\n")
   }
 }

@@ -58,7 +58,7 @@ import Testing
     #expect(SocketFile.obstacle(ECONNREFUSED) == nil)
   }
 
-  @Test("S3.3: a file that is no socket is left alone (73), and no other file remains")
+  @Test("S3.3: a file other than a socket is left alone (73), and no other file remains")
   func noSocket() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test("S3.1: any path that is short enough for a client works, however short its name")
-  func longestPath() async throws {
+  func maxPath() async throws {
     try await withFolder { folder in
       let longest = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
       let path = folder + "/" + String(repeating: "x", count: longest - folder.utf8.count - "//s".utf8.count) + "/s"

@@ -13,7 +13,7 @@ import Testing
   private func ended(_ outcome: SyncRecord.Outcome, exit: Int32? = nil, rejected: Int = 0, error: String? = nil)
     -> SyncRecord
   {
-    var report = makeReport(17, outcome)
+    var report = makeReport(17, outcome: outcome)
     report.exit = exit ?? report.exit
     report.rejected = rejected
     report.error = error ?? report.error
@@ -228,7 +228,7 @@ import Testing
         budget: (RequestBudget(limit: 10_000, window: .seconds(86_400)), used: 4011))
     }
     #expect(board.status().upstream.requestsPerDay == nil)
-    var failed = makeReport(17, .failed)
+    var failed = makeReport(17, outcome: .failed)
     failed.requests = 3
     board.syncEnded(failed, cache: nil)
     #expect(board.status().upstream.requestsPerDay == 288)
@@ -294,7 +294,7 @@ extension JSONEncoder {
     return encoder
   }
 
-  @Test("S17.3: the message reports a cache that was moved aside, and what needs a restart, as long as that holds")
+  @Test("S17.3: the message reports a cache that was moved aside, and changes that need a restart, until they are over")
   func notes() {
     let board = makeBoard(cache: snapshot)
     board.report(Event(.configReloaded, reason: "a restart is needed for cache.path"))

@@ -20,17 +20,17 @@ import Testing
   func noDaemon() async throws {
     try await withFolder { folder in
       let client = StatusClient(socket: folder + "/status.sock")
-      let failure = await #expect(throws: Failure.self) { try await client.send("GET", "/v1/status") }
+      let failure = await #expect(throws: Failure.self) { try await client.send("GET", target: "/v1/status") }
       #expect(failure?.kind == .noDaemon)
 
       let dead = try SocketFile(path: folder + "/status.sock", mode: 0o600)
       try dead.publish()
       let silent = await #expect(throws: Failure.self) {
-        try await client.send("GET", "/v1/status", within: .milliseconds(50))
+        try await client.send("GET", target: "/v1/status", within: .milliseconds(50))
       }
       #expect(silent?.cause == "no daemon answers: nothing came within 50ms")
       close(dead.descriptor)
-      let refused = await #expect(throws: Failure.self) { try await client.send("GET", "/v1/status") }
+      let refused = await #expect(throws: Failure.self) { try await client.send("GET", target: "/v1/status") }
       #expect(refused?.kind == .noDaemon)
     }
   }
@@ -38,7 +38,7 @@ import Testing
   @Test("rosterctl gets a whole answer, with its status and headers")
   func answers() async throws {
     try await withServer { path, _ in
-      let answer = try await StatusClient(socket: path).send("GET", "/nothing", within: unhurried)
+      let answer = try await StatusClient(socket: path).send("GET", target: "/nothing", within: unhurried)
       #expect(answer.status == 404 && answer["content-type"] == "application/problem+json")
     }
   }
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("The stream of rosterctl events ends if the daemon is killed; an answer that is no stream is no daemon")
+  @Test("The stream of rosterctl events ends if the daemon is killed; an answer without a stream is not a daemon's")
   func killed() async throws {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     let seen = try await follow(head + "18\r\nevent: x\ndata: {}\n\nevent\r\n1F\r\nevent")
@@ -85,7 +85,7 @@ import Testing
     let other = await #expect(throws: Failure.self) {
       try await follow("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
     }
-    #expect(other?.cause == "no daemon answers: what answers is no rosterd (it answered 404 to /v1/events)")
+    #expect(other?.cause == "no daemon answers: another program answers (404 to /v1/events)")
     let cut = await #expect(throws: Failure.self) { try await follow("HTTP/1.1 200 OK\r\nContent-") }
     #expect(cut?.cause == "no daemon answers: the connection ended before the answer did")
   }

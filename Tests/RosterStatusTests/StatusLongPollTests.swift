@@ -54,7 +54,7 @@ import Testing
       defer { behind.close() }
       await feed.looked(at: 2)
       feed.board.report(Event(.pageFetched, page: 1))
-      feed.board.syncEnded(makeReport(18, .unchanged), cache: snapshot)
+      feed.board.syncEnded(makeReport(18, outcome: .unchanged), cache: snapshot)
       feed.publish(1)
       let text = await client.read(until: "}\n")
       #expect(text.hasPrefix("HTTP/1.1 200 ") && text.hasSuffix("\r\n\r\n{\"last\":1}\n"))

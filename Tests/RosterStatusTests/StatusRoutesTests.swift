@@ -7,8 +7,8 @@ import Testing
 @testable import RosterStatus
 
 @Suite struct StatusRoutesTests {
-  private func get(_ target: String, _ routes: StatusRoutes = makeRoutes()) async -> Response {
-    await response(routes.answer(StatusRequest("GET", target)))
+  private func get(_ target: String, routes: StatusRoutes = makeRoutes()) async -> Response {
+    await response(routes.answer(StatusRequest("GET", target: target)))
   }
 
   private func response(_ answer: StatusAnswer) async -> Response {
@@ -28,7 +28,7 @@ import Testing
   @Test("/v1/status is the board's document")
   func status() async throws {
     let board = makeBoard(cache: snapshot)
-    let answer = await get("/v1/status", makeRoutes(board))
+    let answer = await get("/v1/status", routes: makeRoutes(board))
     #expect(answer.status == 200 && answer["content-type"] == "application/json")
     #expect(try JSONDecoder().decode(DaemonStatus.self, from: Data(answer.body)) == board.status())
   }
@@ -41,18 +41,18 @@ import Testing
       asked.withLock { $0.append(request) }
       return [makeReport()]
     })
-    let answer = await get("/v1/syncs", routes)
+    let answer = await get("/v1/syncs", routes: routes)
     #expect(try JSONDecoder().decode(Answer.self, from: Data(answer.body)).syncs == [makeReport()])
-    _ = await get("/v1/syncs?limit=1000", routes)
-    _ = await get("http://localhost/v1/syncs?resources=false&limit=%31", routes)
-    _ = await get("/v1/syncs?resources=true", routes)
-    _ = await get("/v1/syncs?resources=false&limit=2", routes)
+    _ = await get("/v1/syncs?limit=1000", routes: routes)
+    _ = await get("http://localhost/v1/syncs?resources=false&limit=%31", routes: routes)
+    _ = await get("/v1/syncs?resources=true", routes: routes)
+    _ = await get("/v1/syncs?resources=false&limit=2", routes: routes)
     #expect(
       asked.withLock { $0 } == [
         SyncsRequest(limit: 20), SyncsRequest(limit: 1000), SyncsRequest(limit: 1),
         SyncsRequest(limit: 20, withResources: true), SyncsRequest(limit: 2),
       ])
-    let bad = try problem(await get("/v1/syncs?resources=1", routes))
+    let bad = try problem(await get("/v1/syncs?resources=1", routes: routes))
     #expect(bad.status == 400 && bad.detail == "resources is 1; it must be true or false")
   }
 
@@ -66,7 +66,7 @@ import Testing
   @Test("A failure of a route is a problem with the failure's sentence")
   func failures() async throws {
     let failure = Failure(.cannotWrite, step: "read the history", subject: "roster.db", cause: "disk I/O error")
-    let problem = try problem(await get("/v1/syncs", makeRoutes(history: { _ in throw failure })))
+    let problem = try problem(await get("/v1/syncs", routes: makeRoutes(history: { _ in throw failure })))
     #expect(problem.status == 503 && problem.detail == "\(failure)")
   }
 
@@ -76,7 +76,7 @@ import Testing
     for (method, path, allow) in [
       ("POST", "/v1/status", "GET, HEAD"), ("GET", "/v1/sync", "POST"), ("DELETE", "/metrics", "GET, HEAD"),
     ] {
-      let answer = await response(makeRoutes().answer(StatusRequest(method, path)))
+      let answer = await response(makeRoutes().answer(StatusRequest(method, target: path)))
       #expect(try problem(answer).status == 405)
       #expect(answer["allow"] == allow)
     }
@@ -97,7 +97,7 @@ import Testing
       ("GET", "/readyz?max-age=1h", "/readyz has no parameter max-age; it takes max_age"),
     ])
   func unknownParameters(method: String, target: String, detail: String) async throws {
-    let problem = try problem(await response(makeRoutes().answer(StatusRequest(method, target, peer: 0))))
+    let problem = try problem(await response(makeRoutes().answer(StatusRequest(method, target: target, peer: 0))))
     #expect(problem == Problem(title: "Bad Request", status: 400, detail: detail))
   }
 
@@ -110,7 +110,7 @@ import Testing
   @Test("/healthz follows the daemon's loop")
   func health() async {
     #expect(await get("/healthz").status == 200)
-    #expect(await get("/healthz", makeRoutes(alive: false)).status == 503)
+    #expect(await get("/healthz", routes: makeRoutes(alive: false)).status == 503)
   }
 
   @Test("/readyz is 200 once there is a snapshot, verified not longer ago than max_age")
@@ -118,20 +118,20 @@ import Testing
     let clock = ManualClock()
     let board = makeBoard(clock: clock)
     let routes = makeRoutes(board)
-    #expect(try problem(await get("/readyz", routes)).detail == "there is no snapshot yet")
+    #expect(try problem(await get("/readyz", routes: routes)).detail == "there is no snapshot yet")
     board.cache(snapshot)
     clock.advance(by: .seconds(60))
-    #expect(await get("/readyz", routes).status == 200)
-    #expect(await get("/readyz?max_age=2m", routes).status == 200)
+    #expect(await get("/readyz", routes: routes).status == 200)
+    #expect(await get("/readyz?max_age=2m", routes: routes).status == 200)
     #expect(
-      try problem(await get("/readyz?max_age=1m", routes)).detail
+      try problem(await get("/readyz?max_age=1m", routes: routes)).detail
         == "the snapshot was last verified 60.6 s ago, longer than 1m")
-    #expect(try problem(await get("/readyz?max_age=soon", routes)).status == 400)
+    #expect(try problem(await get("/readyz?max_age=soon", routes: routes)).status == 400)
   }
 
   @Test("Only root and the daemon's own user may ask for a sync", arguments: [0, 1000, 1001, nil] as [UInt32?])
   func permission(peer: UInt32?) async {
-    let answer = await response(makeRoutes(owner: 1000).answer(StatusRequest("POST", "/v1/sync", peer: peer)))
+    let answer = await response(makeRoutes(owner: 1000).answer(StatusRequest("POST", target: "/v1/sync", peer: peer)))
     #expect(answer.status == (peer == 0 || peer == 1000 ? 202 : 403))
   }
 
@@ -143,7 +143,7 @@ import Testing
       return SyncRequest.Accepted(sync: 18, joined: true)
     })
     func post(_ body: String) async -> Response {
-      await response(routes.answer(StatusRequest("POST", "/v1/sync", body: Array(body.utf8), peer: 0)))
+      await response(routes.answer(StatusRequest("POST", target: "/v1/sync", body: Array(body.utf8), peer: 0)))
     }
     let answer = await post("")
     #expect(answer.status == 202)
@@ -172,7 +172,7 @@ import Testing
   func freshConflict() async throws {
     let routes = makeRoutes(sync: { _ in throw SyncRequest.Conflict() })
     let body = Array(#"{"fresh": true}"#.utf8)
-    let answer = await response(routes.answer(StatusRequest("POST", "/v1/sync", body: body, peer: 0)))
+    let answer = await response(routes.answer(StatusRequest("POST", target: "/v1/sync", body: body, peer: 0)))
     #expect(answer.status == 409)
     #expect(try problem(answer).status == 409)
     // A daemon of 0.2 refuses a member that it does not know.
@@ -187,15 +187,16 @@ import Testing
       asked.withLock { $0.append(request) }
       return .page(json: Array(#"{"last":7}"#.utf8), isEmpty: false)
     })
-    let answer = await get("/v1/changes?since=7", routes)
+    let answer = await get("/v1/changes?since=7", routes: routes)
     #expect(answer.status == 200 && String(decoding: answer.body, as: UTF8.self) == #"{"last":7}"#)
-    _ = await get("/v1/changes?limit=1000&resource=issue&since=0&feed=a%20b&wait=0s", routes)
+    _ = await get("/v1/changes?limit=1000&resource=issue&since=0&feed=a%20b&wait=0s", routes: routes)
     #expect(
       asked.withLock { $0 } == [
         FeedRequest(since: 7), FeedRequest(since: 0, feed: "a b", resource: "issue", limit: 1000),
       ])
     for (text, wait) in [("1m", Duration.seconds(60)), ("60s", .seconds(60)), ("1ms", .milliseconds(1))] {
-      guard case .longPoll(wait, _) = routes.answer(StatusRequest("GET", "/v1/changes?since=0&wait=\(text)")) else {
+      guard case .longPoll(wait, _) = routes.answer(StatusRequest("GET", target: "/v1/changes?since=0&wait=\(text)"))
+      else {
         Issue.record("\(text) is not waited for")
         continue
       }
@@ -227,20 +228,21 @@ import Testing
     "C5.4: /v1/changes is 410 if the reader must read everything again, 400 for an unknown resource, 503 without cache")
   func readAnew() async throws {
     let gone = try problem(
-      await get("/v1/changes?since=3", makeRoutes(feed: { _ in .readAnew("it ends with change 2") })))
+      await get("/v1/changes?since=3", routes: makeRoutes(feed: { _ in .readAnew("it ends with change 2") })))
     #expect(gone.status == 410 && gone.type == "about:blank#read-anew" && gone.title == "Gone")
     #expect(gone.detail == "cannot go on after change 3: it ends with change 2; read everything again")
-    let unknown = try problem(await get("/v1/changes?since=3", makeRoutes(feed: { _ in .noResource("none such") })))
+    let unknown = try problem(
+      await get("/v1/changes?since=3", routes: makeRoutes(feed: { _ in .noResource("none such") })))
     #expect(unknown == Problem(title: "Bad Request", status: 400, detail: "none such"))
     let failure = Failure(.cannotWrite, step: "read the cache", subject: "roster.db", cause: "disk I/O error")
-    let broken = try problem(await get("/v1/changes?since=3", makeRoutes(feed: { _ in throw failure })))
+    let broken = try problem(await get("/v1/changes?since=3", routes: makeRoutes(feed: { _ in throw failure })))
     #expect(broken.status == 503 && broken.detail == "\(failure)" && broken.exit == 73)
   }
 
   @Test("POST /v1/cancel is 202 with the sync, 409 if none runs, and 403 for other users than root and the owner")
   func cancel() async throws {
     func post(_ sync: Int64?, peer: UInt32?) async -> Response {
-      await response(makeRoutes(cancel: { sync }).answer(StatusRequest("POST", "/v1/cancel", peer: peer)))
+      await response(makeRoutes(cancel: { sync }).answer(StatusRequest("POST", target: "/v1/cancel", peer: peer)))
     }
     for peer in [0, 1000] as [UInt32] {
       let answer = await post(18, peer: peer)
@@ -255,7 +257,8 @@ import Testing
   @Test("Last-Event-ID is the id to resume from, and an invalid one asks for all events")
   func lastEventID() {
     func after(_ headers: [Request.Header]) -> UInt64?? {
-      guard case .events(let last) = makeRoutes().answer(StatusRequest("GET", "/v1/events", headers: headers)) else {
+      guard case .events(let last) = makeRoutes().answer(StatusRequest("GET", target: "/v1/events", headers: headers))
+      else {
         return nil
       }
       return last

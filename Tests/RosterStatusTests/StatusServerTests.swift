@@ -86,7 +86,7 @@ import Testing
   func peer() async throws {
     for (owner, expected) in [(getuid(), 202), (getuid() + 1, getuid() == 0 ? 202 : 403)] {
       try await withServer(makeRoutes(owner: owner)) { path, _ in
-        let answer = try await status(path, "POST", "/v1/sync")
+        let answer = try await status(path, method: "POST", target: "/v1/sync")
         #expect(answer == expected)
       }
     }
@@ -127,7 +127,7 @@ import Testing
   func spaceBehindID() async throws {
     let board = makeBoard()
     try await withServer(makeRoutes(board)) { path, _ in
-      func read(_ field: String, _ event: Event) async throws -> String {
+      func read(_ field: String, event: Event) async throws -> String {
         let client = try RawClient(path)
         defer { client.close() }
         try client.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n")
@@ -135,9 +135,9 @@ import Testing
         board.report(event)
         return head + (await client.read(until: "\n\n"))
       }
-      let first = try await read("", Event(.pageFetched, sync: 1, page: 1))
+      let first = try await read("", event: Event(.pageFetched, sync: 1, page: 1))
       let id = try #require(first.split(whereSeparator: \.isNewline).first { $0.hasPrefix("id: ") }).dropFirst(4)
-      let second = try await read("Last-Event-ID: \(id) \r\n", Event(.syncPublished, sync: 1))
+      let second = try await read("Last-Event-ID: \(id) \r\n", event: Event(.syncPublished, sync: 1))
       #expect(second.contains("event: sync.published\n") && !second.contains("page.fetched"))
     }
   }

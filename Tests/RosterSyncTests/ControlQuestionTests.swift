@@ -6,7 +6,7 @@ import Testing
 
 /// What a sync asks `by_key` before it removes records that `by_key` does not find.
 struct ControlQuestionTests {
-  private static let asking = listed("ask", .ask)
+  private static let asking = listed("ask", removal: .ask)
 
   /// A bench whose list of ten has lost its last records.
   private func bench(lost: Int = 2, _ resource: Resource = asking) async throws -> SyncBench {

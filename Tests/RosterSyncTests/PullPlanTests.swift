@@ -25,7 +25,7 @@ private final class Planned {
   func asked() throws -> PullPlan.PageJob { try #require(ask()) }
 
   func came(
-    _ job: PullPlan.PageJob, _ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true,
+    _ job: PullPlan.PageJob, facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true,
     likeness: Int? = nil, links: NextLinks = .sameOrigin
   ) throws -> Bool {
     let records = likeness.map { RepeatedPages.Page(likeness: $0, keys: [$0]) }
@@ -36,7 +36,7 @@ private final class Planned {
   /// To the page that is asked for next.
   func answer(_ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true) throws -> Bool {
     let job = try asked()
-    return try came(job, facts, waiting: waiting, isTransferred: isTransferred)
+    return try came(job, facts: facts, waiting: waiting, isTransferred: isTransferred)
   }
 
   func isMissing(_ job: PullPlan.PageJob) { plan.isMissing(job) }
@@ -53,13 +53,13 @@ private final class Planned {
     let plan = Planned([parallel])
     let first = try plan.asked()
     #expect(plan.ask() == nil)
-    #expect(try plan.came(first, ListFacts(records: 2, count: 9, last: 5)))
+    #expect(try plan.came(first, facts: ListFacts(records: 2, count: 9, last: 5)))
     #expect(plan.pages(in: 0) == 5)
     let asked = [plan.ask(3), plan.ask(3), plan.ask(3)].compactMap(\.self)
     #expect(asked.map(\.page.number) == [2, 3, 4])
     #expect(asked.map(\.isAnnounced) == [true, true, true])
     #expect(plan.ask(3) == nil)
-    #expect(try plan.came(asked[1], ListFacts(records: 2, count: 9, last: 5)))
+    #expect(try plan.came(asked[1], facts: ListFacts(records: 2, count: 9, last: 5)))
     #expect(plan.ask(3)?.page.number == 5)
     #expect(plan.ask(8) == nil)
   }
@@ -70,8 +70,8 @@ private final class Planned {
     let one = try plan.asked()
     let other = try plan.asked()
     #expect([one.list, other.list] == [0, 1])
-    #expect(try plan.came(one, ListFacts(records: 2, count: 9, last: 5)))
-    #expect(try plan.came(other, ListFacts(records: 2, next: .text("a"))))
+    #expect(try plan.came(one, facts: ListFacts(records: 2, count: 9, last: 5)))
+    #expect(try plan.came(other, facts: ListFacts(records: 2, next: .text("a"))))
     #expect(plan.ask()?.list == 1)
     #expect(plan.ask()?.list == 0)
     #expect(plan.pages(in: 1) == nil)
@@ -81,9 +81,9 @@ private final class Planned {
   func drift() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
-    #expect(try plan.came(first, ListFacts(records: 2, count: 9, last: 5)))
+    #expect(try plan.came(first, facts: ListFacts(records: 2, count: 9, last: 5)))
     let second = try plan.asked()
-    #expect(try !plan.came(second, ListFacts(records: 2, count: 8, last: 5)))
+    #expect(try !plan.came(second, facts: ListFacts(records: 2, count: 8, last: 5)))
     #expect(plan.outcome(of: 0).drift == "page 2 reports 8 records on 5 pages, page 1 reports 9 records on 5 pages")
     #expect(plan.ask() == nil)
     #expect(plan.isIdle)
@@ -93,7 +93,7 @@ private final class Planned {
   func vanished() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
-    #expect(try plan.came(first, ListFacts(records: 2, count: 9, last: 5)))
+    #expect(try plan.came(first, facts: ListFacts(records: 2, count: 9, last: 5)))
     plan.isMissing(try plan.asked())
     #expect(plan.outcome(of: 0).drift == "page 2, which was announced, is not there")
   }
@@ -102,7 +102,7 @@ private final class Planned {
   func unchanged() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
-    #expect(try plan.came(first, ListFacts(records: 2, count: 9, last: 5)))
+    #expect(try plan.came(first, facts: ListFacts(records: 2, count: 9, last: 5)))
     #expect(try plan.answer(ListFacts(records: 2, count: 8, last: 4), isTransferred: false))
     #expect(plan.outcome(of: 0) == PullOutcome(drift: nil, count: 9))
   }
@@ -114,14 +114,14 @@ private final class Planned {
     #expect(try plan.answer(ListFacts(records: 2, next: .text("b"))))
     let third = try plan.asked()
     let failure = #expect(throws: Failure.self) {
-      try plan.came(third, ListFacts(records: 2, next: .text("a")))
+      try plan.came(third, facts: ListFacts(records: 2, next: .text("a")))
     }
     #expect(failure?.kind == .badAnswer)
     let link = paging(.next(at: place))
     let back = Planned([link])
     let first = try back.asked()
     #expect(throws: Failure.self) {
-      try back.came(first, ListFacts(records: 2, next: .text("/character")))
+      try back.came(first, facts: ListFacts(records: 2, next: .text("/character")))
     }
   }
 
@@ -135,7 +135,7 @@ private final class Planned {
     #expect(try plan.answer(facts("2")))
     let third = try plan.asked()
     #expect(third.page.request.url == "http://up/character?a=2&b=1")
-    let failure = #expect(throws: Failure.self) { try plan.came(third, facts("1")) }
+    let failure = #expect(throws: Failure.self) { try plan.came(third, facts: facts("1")) }
     #expect(failure?.kind == .badAnswer && failure?.cause == "it leads to a page that was requested before")
   }
 
@@ -166,15 +166,15 @@ private final class Planned {
     for style in [paging(.number(), count: place), parallel, paging(.offset(param: .query("o")), count: place)] {
       let plan = Planned([style])
       let facts = ListFacts(records: 2, count: 9, last: 5)
-      #expect(try plan.came(plan.asked(), facts, likeness: 7))
-      #expect(try !plan.came(plan.asked(), facts, likeness: 7))
+      #expect(try plan.came(plan.asked(), facts: facts, likeness: 7))
+      #expect(try !plan.came(plan.asked(), facts: facts, likeness: 7))
       #expect(plan.outcome(of: 0).drift == "page 2 has the same records as page 1")
       #expect(plan.outcome(of: 0).isParameterIgnored && plan.ask() == nil)
     }
     // One page that differs proves that upstream knows the parameter.
     let plan = Planned([parallel])
     for likeness in [7, 8, 7] {
-      #expect(try plan.came(plan.asked(), ListFacts(records: 2, count: 9, last: 5), likeness: likeness))
+      #expect(try plan.came(plan.asked(), facts: ListFacts(records: 2, count: 9, last: 5), likeness: likeness))
     }
   }
 
@@ -185,10 +185,10 @@ private final class Planned {
     for (style, param) in [(cursor, "c"), (object, "*"), (after, "c")] {
       let plan = Planned([style])
       let next: ListFacts.Value = param == "*" ? .members([.init("a", .text("x"))]) : .text("a")
-      #expect(try plan.came(plan.asked(), ListFacts(records: 2, next: next), likeness: 7))
+      #expect(try plan.came(plan.asked(), facts: ListFacts(records: 2, next: next), likeness: 7))
       let second = try plan.asked()
       let failure = #expect(throws: Failure.self) {
-        try plan.came(second, ListFacts(records: 2, next: next), likeness: 7)
+        try plan.came(second, facts: ListFacts(records: 2, next: next), likeness: 7)
       }
       #expect(failure?.trouble == .ignoredParameter && failure?.kind == .badAnswer)
       #expect(failure?.cause.hasSuffix("upstream ignores the parameter \(param)") == true)
@@ -199,16 +199,16 @@ private final class Planned {
   func endless() throws {
     let circle = Planned([cursor])
     for page in 1...2 {
-      #expect(try circle.came(circle.asked(), ListFacts(records: 2, next: .integer(page)), likeness: 7))
+      #expect(try circle.came(circle.asked(), facts: ListFacts(records: 2, next: .integer(page)), likeness: 7))
     }
     let third = try circle.asked()
     let failure = #expect(throws: Failure.self) {
-      try circle.came(third, ListFacts(records: 2, next: .integer(3)), likeness: 7)
+      try circle.came(third, facts: ListFacts(records: 2, next: .integer(3)), likeness: 7)
     }
     #expect(failure?.kind == .badAnswer)
 
     let numbered = Planned([paging(.number())])
-    for _ in 1...3 { #expect(try numbered.came(numbered.asked(), ListFacts(records: 2), likeness: 7)) }
+    for _ in 1...3 { #expect(try numbered.came(numbered.asked(), facts: ListFacts(records: 2), likeness: 7)) }
     #expect(numbered.ask() == nil)
     #expect(numbered.outcome(of: 0).drift == "pages 1 to 3 have the same records")
   }
@@ -224,7 +224,8 @@ private final class Planned {
             let isLast = job.page.number == most
             _ = try plan.came(
               job,
-              ListFacts(records: isLast ? 0 : 2, count: 9, last: 5, next: isLast ? nil : .integer(job.page.number)))
+              facts: ListFacts(
+                records: isLast ? 0 : 2, count: 9, last: 5, next: isLast ? nil : .integer(job.page.number)))
           }
         }
         guard isTooLong else {
@@ -241,9 +242,9 @@ private final class Planned {
   func repeated() throws {
     let plan = Planned([cursor])
     for (page, likeness) in [1, 1, 2, 3, 3].enumerated() {
-      #expect(try plan.came(plan.asked(), ListFacts(records: 2, next: .integer(page)), likeness: likeness))
+      #expect(try plan.came(plan.asked(), facts: ListFacts(records: 2, next: .integer(page)), likeness: likeness))
     }
-    #expect(try plan.came(plan.asked(), ListFacts(records: 2), likeness: 4))
+    #expect(try plan.came(plan.asked(), facts: ListFacts(records: 2), likeness: 4))
     #expect(plan.ask() == nil && plan.outcome(of: 0).drift == nil)
   }
 
@@ -252,16 +253,17 @@ private final class Planned {
     let facts = ListFacts(records: 2, next: .text("https://public.example/character?c=a"))
     let plan = Planned([paging(.link)])
     let job = try plan.asked()
-    let failure = #expect(throws: Failure.self) { try plan.came(job, facts) }
+    let failure = #expect(throws: Failure.self) { try plan.came(job, facts: facts) }
     #expect(failure?.kind == .badAnswer && failure?.hint?.contains("upstream.links = \"rebase\"") == true)
     let rebased = Planned([paging(.link)])
     let first = try rebased.asked()
-    #expect(try rebased.came(first, facts, links: .rebase))
+    #expect(try rebased.came(first, facts: facts, links: .rebase))
     #expect(try rebased.asked().page.request.url == "http://up/character?c=a")
     let circle = Planned([paging(.link)])
     let page = try circle.asked()
     #expect(throws: Failure.self) {
-      try circle.came(page, ListFacts(records: 2, next: .text("https://public.example/character")), links: .rebase)
+      try circle.came(
+        page, facts: ListFacts(records: 2, next: .text("https://public.example/character")), links: .rebase)
     }
   }
 

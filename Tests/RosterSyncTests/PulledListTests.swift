@@ -7,7 +7,7 @@ import Testing
 @testable import RosterSync
 
 @Suite struct PulledListTests {
-  private func plan(_ name: String, records: String, _ style: Resource.Style) throws -> RecordPlan {
+  private func plan(_ name: String, records: String, style: Resource.Style) throws -> RecordPlan {
     var resource = Resource.character
     resource.name = name
     resource.records = try #require(JSONPointer(records))
@@ -15,17 +15,17 @@ import Testing
     return try RecordPlan(resource)
   }
 
-  private func lists(_ places: [String], _ style: Resource.Style) throws -> [[String]] {
-    let plans = try places.enumerated().map { try plan("r\($0)", records: $1, style) }
+  private func lists(_ places: [String], style: Resource.Style) throws -> [[String]] {
+    let plans = try places.enumerated().map { try plan("r\($0)", records: $1, style: style) }
     return PulledList.lists(of: plans, baseURL: "http://up", at: Date(timeIntervalSince1970: 0)).map(\.resources)
   }
 
   @Test("P12.3: resources with the same address share its requests; with several pages only if the list is the same")
   func shared() throws {
     let number = Resource.Style.number(param: .query("page"), first: 1, last: nil)
-    #expect(try lists(["/a", "/a"], number) == [["r0", "r1"]])
-    #expect(try lists(["/a", "/b"], number) == [["r0"], ["r1"]])
-    #expect(try lists(["/a", "/b", "/a"], .one) == [["r0", "r1", "r2"]])
+    #expect(try lists(["/a", "/a"], style: number) == [["r0", "r1"]])
+    #expect(try lists(["/a", "/b"], style: number) == [["r0"], ["r1"]])
+    #expect(try lists(["/a", "/b", "/a"], style: .one) == [["r0", "r1", "r2"]])
   }
 
   @Test("R6.1: the day in a request is that of the start of the sync")

@@ -6,7 +6,7 @@ import Testing
 private final class Came {
   private var pages = RepeatedPages()
 
-  func callAsFunction(_ likeness: Int, _ keys: Range<Int>, isSkipping: Bool = false) -> Bool {
+  func callAsFunction(_ likeness: Int, keys: Range<Int>, isSkipping: Bool = false) -> Bool {
     pages.came(.init(likeness: likeness, keys: keys.map(\.hashValue), isSkipping: isSkipping))
   }
 }
@@ -15,29 +15,29 @@ private final class Came {
   @Test("G5.5: a list with more repeated pages than others has no end")
   func again() {
     let came = Came()
-    #expect([1, 2, 1, 2].allSatisfy { !came($0, $0..<$0 + 1) })
-    #expect(came(1, 1..<2))
+    #expect([1, 2, 1, 2].allSatisfy { !came($0, keys: $0..<$0 + 1) })
+    #expect(came(1, keys: 1..<2))
   }
 
   @Test("G5.5: a list has no end if over a hundred pages in a row, and most of all, have no new record")
   func stale() {
     let came = Came()
-    for page in 0..<50 { #expect(!came(page, page * 20..<page * 20 + 20)) }
-    for page in 0..<RepeatedPages.mostStale { #expect(!came(100 + page, page..<page + 20)) }
-    #expect(came(500, 0..<1))
+    for page in 0..<50 { #expect(!came(page, keys: page * 20..<page * 20 + 20)) }
+    for page in 0..<RepeatedPages.mostStale { #expect(!came(100 + page, keys: page..<page + 20)) }
+    #expect(came(500, keys: 0..<1))
   }
 
   @Test("G5.5: a list goes on if a page has a new record now and then, or if `where` skips records")
   func new() {
     let came = Came()
-    for page in 0..<400 { #expect(!came(page, page % 99 == 0 ? page..<page + 1 : 0..<1)) }
+    for page in 0..<400 { #expect(!came(page, keys: page % 99 == 0 ? page..<page + 1 : 0..<1)) }
     let passing = Came()
-    for page in 0..<400 { #expect(!passing(page, 0..<0, isSkipping: true)) }
+    for page in 0..<400 { #expect(!passing(page, keys: 0..<0, isSkipping: true)) }
   }
 
   @Test("G5.5: a list of a million new records is not reported as endless")
   func many() {
     let came = Came()
-    #expect((0..<10_000).allSatisfy { !came($0, $0 * 100..<$0 * 100 + 100) })
+    #expect((0..<10_000).allSatisfy { !came($0, keys: $0 * 100..<$0 * 100 + 100) })
   }
 }

@@ -49,12 +49,12 @@ final class Shelf: Sendable {
   @Sendable func send(_ request: Request) async throws -> Response {
     let target = String(request.url.dropFirst(Self.baseURL.count))
     let own = state.withLock { $0.answers }?(request)
-    let response = own ?? state.withLock { Self.answer(target, request, &$0) }
+    let response = own ?? state.withLock { Self.answer(target, request: request, state: &$0) }
     seen.withLock { $0.append((target, response.status)) }
     return response
   }
 
-  private static func answer(_ target: String, _ request: Request, _ state: inout State) -> Response {
+  private static func answer(_ target: String, request: Request, state: inout State) -> Response {
     let isConditional = request.headers.contains { $0.name.hasPrefix("If-") }
     let failing = isConditional ? state.failing : state.failing.merging(state.failingUnconditional) { $1 }
     if let status = failing.first(where: { target.hasPrefix($0.key) })?.value {
@@ -65,12 +65,12 @@ final class Shelf: Sendable {
     let path = String(parts[0])
     if let list = state.lists[path] {
       let page = parts.dropFirst().first.flatMap { Int($0.split(separator: "=").last ?? "") } ?? 1
-      return self.page(page, list.map(\.record), request, state)
+      return self.page(page, records: list.map(\.record), request: request, state: state)
     }
-    return byKey(path, state)
+    return byKey(path, state: state)
   }
 
-  private static func page(_ number: Int, _ records: [String], _ request: Request, _ state: State) -> Response {
+  private static func page(_ number: Int, records: [String], request: Request, state: State) -> Response {
     let pages = max(1, (records.count + 1) / 2)
     let shown = records.dropFirst((number - 1) * 2).prefix(2).joined(separator: ",")
     let totals = #""info":{"count":\#(records.count),"pages":\#(pages)},"#
@@ -92,7 +92,7 @@ final class Shelf: Sendable {
   }
 
   /// `/character/1,2`: the record, or a list of those that are there.
-  private static func byKey(_ path: String, _ state: State) -> Response {
+  private static func byKey(_ path: String, state: State) -> Response {
     let parts = path.split(separator: "/")
     guard parts.count == 2, let list = state.lists["/\(parts[0])"] else { return Response(status: 404) }
     let keys = parts[1].split(separator: ",").compactMap { Int($0) }

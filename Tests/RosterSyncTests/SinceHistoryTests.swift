@@ -46,17 +46,20 @@ struct SinceHistoryTests {
       upstream.live(seconds: Double.random(in: 1...pause, using: &dice), changes: Int.random(in: 0...5, using: &dice))
       let isQuiet = Bool.random(using: &dice) && !isBusy
       let killed = isQuiet && Int.random(in: 0..<6, using: &dice) == 0 ? Int.random(in: 1...3, using: &dice) : nil
+      // An interrupted sync keeps its pages for the next one, a killed one keeps what its files have.
+      let isKilled = Bool.random(using: &dice)
       let wrong = Double.random(in: -20_000...20_000, using: &dice)
       bench.shelf.update { $0.now = upstream.now + (step.isMultiple(of: 4) ? wrong : 0) }
-      let before = try Cached(bench, step)
+      let before = try Cached(bench, step: step)
       upstream.begin(isQuiet: isQuiet, at: killed) { try? before.keep() }
       let record = try await bench.sync([resource], allowRemoval: true)
       if upstream.wasKilled {
-        try before.restore()
+        if isKilled { try before.restore() }
       } else if record.outcome == .failed {
         if isQuiet { faults.append("step \(step) failed: \(record.error ?? "")") }
       } else {
-        let found = Self.check(upstream, before, try Cached(bench, step), isQuiet: isQuiet, overlap)
+        let found = Self.check(
+          upstream, before: before, after: try Cached(bench, step: step), isQuiet: isQuiet, overlap: overlap)
         faults += found.map { "step \(step): \($0), \(upstream.description)" }
       }
     }
@@ -64,7 +67,7 @@ struct SinceHistoryTests {
   }
 
   private static func check(
-    _ upstream: ChangingUpstream, _ before: Cached, _ after: Cached, isQuiet: Bool, _ overlap: Int
+    _ upstream: ChangingUpstream, before: Cached, after: Cached, isQuiet: Bool, overlap: Int
   ) -> [String] {
     var faults: [String] = []
     for id in after.records.keys where !upstream.wasEver(id) { faults.append("\(id) was never there") }
@@ -78,7 +81,7 @@ struct SinceHistoryTests {
     }
     guard isSteady else { return faults }
     if after.records != upstream.open { faults.append("a whole pull differs: \(after.records) \(upstream.open)") }
-    let missed = before.mark.flatMap { upstream.missed(from: $0, before.records, overlap) }
+    let missed = before.mark.flatMap { upstream.missed(from: $0, before.records, overlap: overlap) }
     if after.missed != missed {
       faults.append("\(after.missed.map(String.init) ?? "none") missed, not \(missed.map(String.init) ?? "none")")
     }
@@ -94,7 +97,7 @@ struct SinceHistoryTests {
     private let folder: URL
     private let aside: URL
 
-    init(_ bench: SyncBench, _ step: Int) throws {
+    init(_ bench: SyncBench, step: Int) throws {
       folder = URL(filePath: bench.path).deletingLastPathComponent()
       aside = URL(filePath: bench.workspace.path("killed-\(step)"))
       guard FileManager.default.fileExists(atPath: bench.path) else { return }
@@ -231,7 +234,9 @@ private final class ChangingUpstream: Sendable {
   func begin(isQuiet: Bool, at request: Int?, kill: @escaping @Sendable () -> Void) {
     state.withLock { state in
       (state.isQuiet, state.kill, state.killedAt) = (isQuiet, kill, request)
-      (state.requests, state.wasKilled, state.isWhole, state.began) = (0, false, false, state.time)
+      // The pages of an interrupted sync are of the time when it began.
+      if !state.wasKilled { (state.isWhole, state.began) = (false, state.time) }
+      (state.requests, state.wasKilled) = (0, false)
     }
   }
 
@@ -274,8 +279,8 @@ private final class ChangingUpstream: Sendable {
   func wasEver(_ id: Int) -> Bool { state.withLock { $0.records[id] != nil } }
 
   /// Records that a whole pull adds or changes although their stamp is before the start of an incremental one.
-  func missed(from mark: String, _ cached: [Int: String], _ overlap: Int) -> Int? {
-    guard let start = Mark(mark, .rfc3339)?.value else { return nil }
+  func missed(from mark: String, _ cached: [Int: String], overlap: Int) -> Int? {
+    guard let start = Mark(mark, form: .rfc3339)?.value else { return nil }
     return state.withLock { state in
       visible(state).filter { id, version in
         !version.isClosed && cached[id] != version.name
@@ -293,42 +298,44 @@ private final class ChangingUpstream: Sendable {
         state.kill?()
         state.wasKilled = true
       }
-      if state.wasKilled { return Response(status: 400) }
+      if state.wasKilled { return Response(status: 503) }
       state.time += Double.random(in: 1...max(1.1, slowest), using: &state.dice)
       if !state.isQuiet, Int.random(in: 0..<3, using: &state.dice) == 0 { change(&state, canDelete: false) }
       let target = String(request.url.dropFirst(Shelf.baseURL.count))
       let parts = target.split(separator: "?")
       return parts[0] == "/items"
-        ? page(parts.count > 1 ? String(parts[1]) : "", request, &state) : single(String(parts[0]), state)
+        ? page(parts.count > 1 ? String(parts[1]) : "", request: request, state: &state)
+        : single(String(parts[0]), state: state)
     }
   }
 
-  private func single(_ path: String, _ state: State) -> Response {
+  private func single(_ path: String, state: State) -> Response {
     let id = Int(path.split(separator: "/").last ?? "") ?? 0
     guard let version = visible(state)[id] else { return Response(status: 404) }
-    return Response(status: 200, body: Array(Self.json(id, version).utf8))
+    return Response(status: 200, body: Array(Self.json(id, version: version).utf8))
   }
 
-  private static func json(_ id: Int, _ version: Version) -> String {
+  private static func json(_ id: Int, version: Version) -> String {
     let stamp = Date(timeIntervalSince1970: Double(version.stamp)).formatted(Date.ISO8601FormatStyle())
     return
       #"{"id":\#(id),"name":"\#(version.name)","state":"\#(version.isClosed ? "closed" : "open")","updated":"\#(stamp)"}"#
   }
 
-  private func page(_ query: String, _ request: Request, _ state: inout State) -> Response {
+  private func page(_ query: String, request: Request, state: inout State) -> Response {
     var parameters: [String: String] = [:]
     for part in query.split(separator: "&") {
       let pair = part.split(separator: "=")
       parameters[String(pair[0])] = pair.dropFirst().first.map { String($0).replacing("%3A", with: ":") }
     }
-    let since = parameters["since"].flatMap { Mark($0, .rfc3339)?.value }.map { Int($0 / 1_000_000_000) }
+    let since = parameters["since"].flatMap { Mark($0, form: .rfc3339)?.value }.map { Int($0 / 1_000_000_000) }
     if since == nil { state.isWhole = true }
     let all = visible(state).filter { _, version in
       since.map { isExclusive ? version.stamp > $0 : version.stamp >= $0 } ?? true
     }.sorted { $0.key < $1.key }
     let number = Int(parameters["page"] ?? "") ?? 1
     let pages = max(1, (all.count + 2) / 3)
-    let shown = all.dropFirst((number - 1) * 3).prefix(3).map { Self.json($0.key, $0.value) }.joined(separator: ",")
+    let shown = all.dropFirst((number - 1) * 3).prefix(3).map { Self.json($0.key, version: $0.value) }.joined(
+      separator: ",")
     let next =
       number < pages
       ? "\"/items?page=\(number + 1)\(parameters["since"].map { "&since=\($0)" } ?? "")\"" : "null"

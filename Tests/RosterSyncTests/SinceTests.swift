@@ -8,7 +8,7 @@ struct SinceTests {
   private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
 
   private static func resource(
-    _ name: String = "item", overlap: Int64 = 1, count: Bool = false, _ change: (inout Since) -> Void = { _ in }
+    _ name: String = "item", overlap: Int64 = 1, count: Bool = false, change: (inout Since) -> Void = { _ in }
   ) -> Resource {
     var resource = Resource(
       name: name, path: "/items", records: at("results"), table: "\(name)s",
@@ -22,7 +22,7 @@ struct SinceTests {
     return resource
   }
 
-  private static func item(_ id: Int, _ mark: Int?, _ name: String = "", isClosed: Bool = false) -> String {
+  private static func item(_ id: Int, mark: Int?, name: String = "", isClosed: Bool = false) -> String {
     let fields = ["\"id\":\(id)", "\"name\":\"\(name)\""] + (mark.map { ["\"at\":\($0)"] } ?? [])
     return "{\((fields + (isClosed ? ["\"closed\":true"] : [])).joined(separator: ","))}"
   }
@@ -30,11 +30,11 @@ struct SinceTests {
   /// Answers by the target of the request.
   private static func bench(_ answers: [String: [String]], pages: Int = 1) throws -> SyncBench {
     let bench = try SyncBench([:])
-    set(answers, pages: pages, bench)
+    set(answers, pages: pages, in: bench)
     return bench
   }
 
-  private static func set(_ answers: [String: [String]], pages: Int = 1, _ bench: SyncBench) {
+  private static func set(_ answers: [String: [String]], pages: Int = 1, in bench: SyncBench) {
     bench.shelf.update {
       $0.answers = { request in
         let target = String(request.url.dropFirst(Shelf.baseURL.count))
@@ -50,7 +50,8 @@ struct SinceTests {
   @Test("I1.1, I3.1: the first pull is whole, the next one starts before the mark, and --fresh is whole again")
   func starts() async throws {
     let bench = try Self.bench([
-      "/items?page=1": [Self.item(1, 10), Self.item(2, 12)], "/items?since=11&page=1": [Self.item(2, 13, "new")],
+      "/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)],
+      "/items?since=11&page=1": [Self.item(2, mark: 13, name: "new")],
       "/items?since=12&page=1": [],
     ])
     let resources = [Self.resource()]
@@ -63,10 +64,23 @@ struct SinceTests {
     #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?page=1"])
   }
 
+  @Test("L1.1, L1.3, I4.1: a fresh sync uses no mark, and the mark stays if it fails")
+  func freshFailure() async throws {
+    let whole = ["/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)]]
+    let bench = try Self.bench(whole)
+    _ = try await bench.sync([Self.resource()])
+    Self.set(["/items?since=11&page=1": [Self.item(2, mark: 13, name: "new")]], in: bench)
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync([Self.resource()], isFresh: true, after: 1).outcome == .failed)
+    #expect(try await bench.sync([Self.resource()], after: 2).changed == 1)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?since=11&page=1"])
+  }
+
   @Test("I1.2, S6.2: a whole pull without room in the budget is postponed, and degraded above twice whole_every")
   func postponed() async throws {
     var bench = try Self.bench([
-      "/items?page=1": [Self.item(1, 10), Self.item(2, 12)], "/items?since=11&page=1": [Self.item(2, 12)],
+      "/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)],
+      "/items?since=11&page=1": [Self.item(2, mark: 12)],
     ])
     let resources = [Self.resource()]
     _ = try await bench.sync(resources)
@@ -85,11 +99,13 @@ struct SinceTests {
 
   @Test("I10.2: sync_resources and the status have what a whole pull missed, and the kind of each pull")
   func missed() async throws {
-    let bench = try Self.bench(["/items?page=1": [Self.item(1, 10), Self.item(2, 12)], "/items?since=11&page=1": []])
+    let bench = try Self.bench([
+      "/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)], "/items?since=11&page=1": [],
+    ])
     let resources = [Self.resource()]
     _ = try await bench.sync(resources)
     _ = try await bench.sync(resources, after: 1)
-    Self.set(["/items?page=1": [Self.item(1, 10, "late"), Self.item(2, 12)]], bench)
+    Self.set(["/items?page=1": [Self.item(1, mark: 10, name: "late"), Self.item(2, mark: 12)]], in: bench)
     _ = try await bench.sync(resources, after: 90_000)
     let rows = try bench.ask("SELECT whole || ' ' || requests || ' ' || coalesce(missed, '-') FROM sync_resources")
     #expect(rows == ["1 1 -", "0 1 -", "1 1 1"])
@@ -99,15 +115,15 @@ struct SinceTests {
   @Test("I1.2: the estimate of the next sync leaves out a whole pull, since that can be postponed")
   func estimate() async throws {
     let bench = try Self.bench(
-      ["/items?page=1": [Self.item(1, 10)], "/items?page=2": [Self.item(2, 12)]], pages: 2)
+      ["/items?page=1": [Self.item(1, mark: 10)], "/items?page=2": [Self.item(2, mark: 12)]], pages: 2)
     #expect(try await bench.sync([Self.resource()]).requests == 2)
     #expect(try await bench.facts([Self.resource()]).requests == 1)
   }
 
   @Test("S9.1: an upstream that ignores since.param gives the right data, and the sync notes it")
   func ignored() async throws {
-    let all = [Self.item(1, 2), Self.item(2, 12)]
-    let bench = try Self.bench(["/items?page=1": all, "/items?since=11&page=1": all + [Self.item(3, 13)]])
+    let all = [Self.item(1, mark: 2), Self.item(2, mark: 12)]
+    let bench = try Self.bench(["/items?page=1": all, "/items?since=11&page=1": all + [Self.item(3, mark: 13)]])
     let resources = [Self.resource()]
     #expect(try await bench.sync(resources).trouble == nil)
     let record = try await bench.sync(resources, after: 1)
@@ -117,7 +133,7 @@ struct SinceTests {
   @Test("R6.1: since.from and since.value may have a day")
   func days() async throws {
     let bench = try Self.bench([
-      "/items?since=2025-06-08&page=1": [Self.item(1, 10)], "/items?since=9-2025-06-15&page=1": [],
+      "/items?since=2025-06-08&page=1": [Self.item(1, mark: 10)], "/items?since=9-2025-06-15&page=1": [],
     ])
     let resources = [
       Self.resource {
@@ -134,7 +150,7 @@ struct SinceTests {
   @Test("I3.1, R1.4: an incremental list may have another shape than the whole one")
   func shape() async throws {
     let bench = try Self.bench([
-      "/items?page=1": [Self.item(1, 10)], "/changes?since=9&page=1": ["[1,11,\"new\"]", "[2,12,\"other\"]"],
+      "/items?page=1": [Self.item(1, mark: 10)], "/changes?since=9&page=1": ["[1,11,\"new\"]", "[2,12,\"other\"]"],
     ])
     let resources = [
       Self.resource {
@@ -152,7 +168,7 @@ struct SinceTests {
   @Test("I1.3, P12: resources that share pages and since are pulled together, from the lowest mark")
   func shared() async throws {
     let bench = try Self.bench([
-      "/items?page=1": [Self.item(1, 10)], "/items?since=9&page=1": [Self.item(1, 11, "new")],
+      "/items?page=1": [Self.item(1, mark: 10)], "/items?since=9&page=1": [Self.item(1, mark: 11, name: "new")],
     ])
     let resources = [Self.resource("one"), Self.resource("two")]
     _ = try await bench.sync(resources)
@@ -164,12 +180,15 @@ struct SinceTests {
     "I8.1, S7.1: upstream refuses the second page of an incremental pull, and the list is pulled whole in the same sync"
   )
   func refused() async throws {
-    let whole = ["/items?page=1": [Self.item(1, 10)], "/items?page=2": [Self.item(2, 12)]]
+    let whole = ["/items?page=1": [Self.item(1, mark: 10)], "/items?page=2": [Self.item(2, mark: 12)]]
     let bench = try Self.bench(whole, pages: 2)
     let resources = [Self.resource()]
     _ = try await bench.sync(resources)
-    let next = ["/items?page=2": [Self.item(2, 12, "new")], "/items?since=11&page=1": [Self.item(2, 12, "new")]]
-    Self.set(whole.merging(next) { $1 }, pages: 2, bench)
+    let next = [
+      "/items?page=2": [Self.item(2, mark: 12, name: "new")],
+      "/items?since=11&page=1": [Self.item(2, mark: 12, name: "new")],
+    ]
+    Self.set(whole.merging(next) { $1 }, pages: 2, in: bench)
     _ = bench.shelf.asked()
     let record = try await bench.sync(resources, after: 1)
     #expect(record.outcome == .published && record.changed == 1 && record.removed == 0)
@@ -180,17 +199,17 @@ struct SinceTests {
 
   @Test("I2.7: records without a value at since.at fail the sync with 65, which names since.at and since.form")
   func unreadable() async throws {
-    let bench = try Self.bench(["/items?page=1": [Self.item(1, nil), Self.item(2, nil)]])
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: nil), Self.item(2, mark: nil)]])
     let record = try await bench.sync([Self.resource()])
     #expect(record.exit == 65 && record.error?.contains("since.at, since.form") == true)
-    Self.set(["/items?page=1": [Self.item(1, nil), Self.item(2, 3)]], bench)
+    Self.set(["/items?page=1": [Self.item(1, mark: nil), Self.item(2, mark: 3)]], in: bench)
     #expect(try await bench.sync([Self.resource()], after: 1).outcome == .published)
   }
 
   @Test("I5.2, P8: records that where skips now are removed under the guard, and the mark stays if it holds them back")
   func guarded() async throws {
-    let open = (1...10).map { Self.item($0, $0) }
-    let closed = (1...3).map { Self.item($0, $0 + 10, isClosed: true) }
+    let open = (1...10).map { Self.item($0, mark: $0) }
+    let closed = (1...3).map { Self.item($0, mark: $0 + 10, isClosed: true) }
     let bench = try Self.bench(["/items?page=1": open, "/items?since=9&page=1": closed])
     let resources = [Self.resource()]
     _ = try await bench.sync(resources)
@@ -202,12 +221,12 @@ struct SinceTests {
 
   @Test("I6.3: a count that differs three times publishes the records, leaves the mark, and makes the proof weak")
   func drift() async throws {
-    let bench = try Self.bench(["/items?page=1": [Self.item(1, 10)], "/items?since=9&page=1": []])
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: 10)], "/items?since=9&page=1": []])
     let resources = [Self.resource(count: true)]
     _ = try await bench.sync(resources)
     bench.shelf.update {
       $0.answers = { _ in
-        let body = #"{"pages":1,"count":2,"results":[\#(Self.item(1, 12, "new"))]}"#
+        let body = #"{"pages":1,"count":2,"results":[\#(Self.item(1, mark: 12, name: "new"))]}"#
         return Response(status: 200, body: Array(body.utf8))
       }
     }
@@ -216,17 +235,17 @@ struct SinceTests {
     #expect(record.outcome == .published && record.changed == 1)
     #expect(bench.shelf.asked().count == 3)
     #expect(try await bench.facts(resources).resources.map(\.proof) == ["weak"])
-    Self.set(["/items?since=9&page=1": [Self.item(1, 12, "new")]], bench)
+    Self.set(["/items?since=9&page=1": [Self.item(1, mark: 12, name: "new")]], in: bench)
     #expect(try await bench.sync(resources, after: 2).exit == 0)
   }
 
   @Test("I6.2, I6.3: a key on two pages of an incremental pull repeats the pull twice, and then the proof is weak")
   func repeated() async throws {
-    let bench = try Self.bench(["/items?page=1": [Self.item(1, 10)]])
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: 10)]])
     let resources = [Self.resource()]
     _ = try await bench.sync(resources)
-    let again = [Self.item(1, 12, "new")]
-    Self.set(["/items?since=9&page=1": again, "/items?since=9&page=2": again], pages: 2, bench)
+    let again = [Self.item(1, mark: 12, name: "new")]
+    Self.set(["/items?since=9&page=1": again, "/items?since=9&page=2": again], pages: 2, in: bench)
     _ = bench.shelf.asked()
     let record = try await bench.sync(resources, after: 1)
     #expect(record.outcome == .published && record.changed == 1)

@@ -34,11 +34,11 @@ struct SinceTokenTests {
     return resource
   }
 
-  private static func item(_ id: Int, _ name: String = "", isGone: Bool = false) -> String {
+  private static func item(_ id: Int, name: String = "", isGone: Bool = false) -> String {
     #"{"id":\#(id),"time":10,"name":"\#(name)"\#(isGone ? ",\"gone\":true" : "")}"#
   }
 
-  private static func event(_ object: Int, _ time: Int) -> String { #"{"object":\#(object),"time":\#(time)}"# }
+  private static func event(_ object: Int, time: Int) -> String { #"{"object":\#(object),"time":\#(time)}"# }
 
   private static func page(_ records: [String], next: String? = nil, token: String? = nil) -> String {
     let places = [("next", next), ("token", token)].compactMap { name, text in text.map { #""\#(name)":"\#($0)","# } }
@@ -46,7 +46,7 @@ struct SinceTokenTests {
   }
 
   /// Answers by the target of the request; an answer that is a number is a status.
-  private static func set(_ answers: [String: String], _ bench: SyncBench) {
+  private static func set(_ answers: [String: String], in bench: SyncBench) {
     bench.shelf.update {
       $0.answers = { request in
         let target = String(request.url.dropFirst(Shelf.baseURL.count))
@@ -58,7 +58,7 @@ struct SinceTokenTests {
 
   private static func bench(_ answers: [String: String]) throws -> SyncBench {
     let bench = try SyncBench([:])
-    set(answers, bench)
+    set(answers, in: bench)
     return bench
   }
 
@@ -71,7 +71,7 @@ struct SinceTokenTests {
   @Test("I7.1, I5.2, I12.1: the token of the last page starts the next pull, and moves with its records")
   func token() async throws {
     let next = [
-      "/items?token=first": Self.page([Self.item(2, "new")], next: "/items?q=2"),
+      "/items?token=first": Self.page([Self.item(2, name: "new")], next: "/items?q=2"),
       "/items?q=2": Self.page([Self.item(3, isGone: true), Self.item(4)], token: "second"),
       "/items?token=second": Self.page([], token: "second"),
     ]
@@ -87,26 +87,41 @@ struct SinceTokenTests {
     #expect(try bench.ask("SELECT coalesce(mark, 'none') FROM resource_lists") == ["none"])
   }
 
-  @Test("I7.2, S7.1: a forgotten token leads to a whole pull in the same sync", arguments: [400, 404, 410])
+  @Test(
+    "I7.2, S7.1, S9.1: a forgotten token leads to a whole pull in the same sync, which is explained",
+    arguments: [400, 404, 410])
   func forgotten(status: Int) async throws {
     let bench = try Self.bench(Self.whole)
     _ = try await bench.sync([Self.tokens()])
-    Self.set(Self.whole.merging(["/items?token=first": "\(status)"]) { $1 }, bench)
+    Self.set(Self.whole.merging(["/items?token=first": "\(status)"]) { $1 }, in: bench)
     _ = (bench.shelf.asked(), bench.reported())
-    #expect(try await bench.sync([Self.tokens()], after: 1).outcome == .unchanged)
+    let record = try await bench.sync([Self.tokens()], after: 1)
+    #expect(record.outcome == .unchanged && !record.isDegraded && record.trouble?.kind == .listReset)
+    #expect(record.trouble?.what.hasSuffix("(\(status))") == true)
     #expect(bench.shelf.asked().map(\.target) == ["/items?token=first", "/items", "/items?p=2"])
     let events = bench.reported().filter { $0.name == .listReset }
     #expect(events.map(\.resource) == ["item"] && events.map(\.reason) == ["token"])
+  }
+
+  @Test("L1.1, L1.3, I4.1: a fresh sync uses no delta token, and the token stays if it fails")
+  func freshFailure() async throws {
+    let bench = try Self.bench(Self.whole)
+    _ = try await bench.sync([Self.tokens()])
+    Self.set(["/items?token=first": Self.page([Self.item(2, name: "new")], token: "second")], in: bench)
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync([Self.tokens()], isFresh: true, after: 1).outcome == .failed)
+    #expect(try await bench.sync([Self.tokens()], after: 2).changed == 1)
+    #expect(bench.shelf.asked().map(\.target) == ["/items", "/items?token=first"])
   }
 
   @Test("I7.2, I4.1: nothing is dropped if the whole pull after a forgotten token fails")
   func forgottenAndFailed() async throws {
     let bench = try Self.bench(Self.whole)
     _ = try await bench.sync([Self.tokens()])
-    Self.set(["/items?token=first": "410", "/items": "500"], bench)
+    Self.set(["/items?token=first": "410", "/items": "500"], in: bench)
     #expect(try await bench.sync([Self.tokens()], after: 1).exit == 69)
     #expect(try bench.ask("SELECT name || id FROM items ORDER BY id") == ["1", "2", "3"])
-    Self.set(["/items?token=first": Self.page([Self.item(2, "new")], token: "second")], bench)
+    Self.set(["/items?token=first": Self.page([Self.item(2, name: "new")], token: "second")], in: bench)
     #expect(try await bench.sync([Self.tokens()], after: 2).changed == 1)
   }
 
@@ -122,7 +137,7 @@ struct SinceTokenTests {
     let own = "\(Shelf.baseURL)/items/delta?t=1"
     let bench = try Self.bench([
       "/items": Self.page([Self.item(1)], token: own),
-      "/items/delta?t=1": Self.page([Self.item(1, "new")], token: "https://elsewhere.example/items?t=2"),
+      "/items/delta?t=1": Self.page([Self.item(1, name: "new")], token: "https://elsewhere.example/items?t=2"),
     ])
     #expect(try await bench.sync([Self.tokens(nil)]).added == 1)
     let record = try await bench.sync([Self.tokens(nil)], after: 1)
@@ -154,13 +169,14 @@ struct SinceTokenTests {
     let bench = try Self.bench(Self.all)
     _ = try await bench.sync([Self.feed()])
     let feed = [
-      "/events?since=9": Self.page([Self.event(1, 11), Self.event(5, 12), Self.event(1, 13)], next: "/events?p=2"),
-      "/events?p=2": Self.page([Self.event(2, 14), Self.event(3, 15), Self.event(4, 16)]),
-      "/events?since=15": Self.page([Self.event(4, 16)]),
-      "/items/1": Self.item(1, "new"), "/items/2": Self.item(2), "/items/3": Self.item(3, isGone: true),
+      "/events?since=9": Self.page(
+        [Self.event(1, time: 11), Self.event(5, time: 12), Self.event(1, time: 13)], next: "/events?p=2"),
+      "/events?p=2": Self.page([Self.event(2, time: 14), Self.event(3, time: 15), Self.event(4, time: 16)]),
+      "/events?since=15": Self.page([Self.event(4, time: 16)]),
+      "/items/1": Self.item(1, name: "new"), "/items/2": Self.item(2), "/items/3": Self.item(3, isGone: true),
       "/items/5": Self.item(5),
     ]
-    Self.set(Self.all.merging(feed) { $1 }, bench)
+    Self.set(Self.all.merging(feed) { $1 }, in: bench)
     _ = bench.shelf.asked()
     let record = try await bench.sync([Self.feed()], allowRemoval: true, after: 1)
     #expect(record.added == 1 && record.changed == 1 && record.removed == 2 && record.error == nil)
@@ -182,11 +198,11 @@ struct SinceTokenTests {
     let short = [
       "/items": Self.page((1...3).map { Self.item($0) }), "/items/1": Self.item(1), "/items/3": Self.item(3),
     ]
-    Self.set(short.merging(["/items/4": "403"]) { $1 }, bench)
+    Self.set(short.merging(["/items/4": "403"]) { $1 }, in: bench)
     let unasked = try await bench.sync([resource], allowRemoval: true, after: 90_000)
     #expect(unasked.trouble?.kind == .unasked && unasked.removed == 0)
     _ = bench.shelf.asked()
-    Self.set(short, bench)
+    Self.set(short, in: bench)
     #expect(try await bench.sync([resource], allowRemoval: true, after: 90_060).removed == 1)
     #expect(bench.shelf.asked().map(\.target).first == "/items")
   }
@@ -195,12 +211,15 @@ struct SinceTokenTests {
   func unanswered() async throws {
     let bench = try Self.bench(Self.all)
     _ = try await bench.sync([Self.feed()])
-    let feed = ["/events?since=9": Self.page([Self.event(1, 11), Self.event(2, 12)]), "/items/1": Self.item(1, "new")]
-    Self.set(feed.merging(["/items/2": "403"]) { $1 }, bench)
+    let feed = [
+      "/events?since=9": Self.page([Self.event(1, time: 11), Self.event(2, time: 12)]),
+      "/items/1": Self.item(1, name: "new"),
+    ]
+    Self.set(feed.merging(["/items/2": "403"]) { $1 }, in: bench)
     let record = try await bench.sync([Self.feed()], after: 1)
     #expect(record.isDegraded && record.trouble?.kind == .unasked && record.removed == 0)
     _ = bench.shelf.asked()
-    Self.set(feed.merging(["/items/2": Self.item(2, "new")]) { $1 }, bench)
+    Self.set(feed.merging(["/items/2": Self.item(2, name: "new")]) { $1 }, in: bench)
     let next = try await bench.sync([Self.feed()], after: 2)
     #expect(!next.isDegraded && bench.shelf.asked().map(\.target).first == "/events?since=9")
     #expect(try bench.ask("SELECT name FROM items WHERE id < 3") == ["new", "new"])
@@ -210,13 +229,13 @@ struct SinceTokenTests {
   func control() async throws {
     let bench = try Self.bench(Self.all)
     _ = try await bench.sync([Self.feed()])
-    let feed = ["/events?since=9": Self.page([Self.event(4, 11)])]
-    Self.set(feed, bench)
+    let feed = ["/events?since=9": Self.page([Self.event(4, time: 11)])]
+    Self.set(feed, in: bench)
     _ = bench.shelf.asked()
     let wrong = try await bench.sync([Self.feed()], allowRemoval: true, after: 1)
     #expect(wrong.trouble?.kind == .wrongByKey && wrong.removed == 0)
     #expect(bench.shelf.asked().map(\.target) == ["/events?since=9", "/items/4", "/items/3"])
-    Self.set(feed.merging(["/items/3": Self.item(3)]) { $1 }, bench)
+    Self.set(feed.merging(["/items/3": Self.item(3)]) { $1 }, in: bench)
     let right = try await bench.sync([Self.feed()], allowRemoval: true, after: 2)
     #expect(right.removed == 1 && right.error == nil)
   }
@@ -225,8 +244,10 @@ struct SinceTokenTests {
   func guarded() async throws {
     let bench = try Self.bench(Self.all)
     _ = try await bench.sync([Self.feed()])
-    let feed = ["/events?since=9": Self.page([Self.event(1, 11), Self.event(2, 12)]), "/items/1": Self.item(1)]
-    Self.set(feed, bench)
+    let feed = [
+      "/events?since=9": Self.page([Self.event(1, time: 11), Self.event(2, time: 12)]), "/items/1": Self.item(1),
+    ]
+    Self.set(feed, in: bench)
     let held = try await bench.sync([Self.feed()], after: 1)
     #expect(held.exit == 65 && held.trouble?.kind == .guarded)
     #expect(try bench.ask("SELECT count(*) FROM items") == ["4"])

@@ -85,7 +85,7 @@ struct SyncBench {
   /// Records as `rosterctl list` shows them.
   func list(_ resource: String) throws -> [String] { try CacheReader(path: path).list(resource).records }
 
-  func history(_ resource: String, _ key: Int) throws -> [ChangeKind] {
+  func history(_ resource: String, key: Int) throws -> [ChangeKind] {
     try CacheReader(path: path).show(resource, key: "\(key)").changes.map(\.kind)
   }
 
@@ -131,13 +131,13 @@ struct SyncBench {
 }
 
 /// Records of one shape, by their keys.
-func records(_ keys: some Sequence<Int>, _ mark: String = "") -> [(key: Int, record: String)] {
+func records(_ keys: some Sequence<Int>, mark: String = "") -> [(key: Int, record: String)] {
   keys.map { ($0, #"{"id":\#($0),"name":"name \#($0)\#(mark)"}"#) }
 }
 
 /// A resource of them.
 func listed(
-  _ name: String, path: String? = nil, _ removal: Resource.Removal = .twice,
+  _ name: String, path: String? = nil, removal: Resource.Removal = .twice,
   where conditions: [Resource.Condition] = []
 ) -> Resource {
   Resource(

@@ -7,7 +7,7 @@ private let asking = Resource.character
 private let twice = resource("b") { $0.removal = .twice }
 private let never = resource("c") { $0.removal = .never }
 
-private func resource(_ name: String, _ change: (inout Resource) -> Void = { _ in }) -> Resource {
+private func resource(_ name: String, change: (inout Resource) -> Void = { _ in }) -> Resource {
   var resource = Resource.character
   resource.name = name
   change(&resource)
@@ -30,7 +30,7 @@ private func found(
   return found
 }
 
-private func machine(_ state: SyncMachine.State, _ resources: [Resource] = [asking]) -> SyncMachine {
+private func machine(_ state: SyncMachine.State, resources: [Resource] = [asking]) -> SyncMachine {
   var machine = SyncMachine(upstream: "http://up", resources: resources)
   if state == .pulling { return machine }
   try? machine.pulled()
@@ -92,7 +92,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   func proofs() {
     let link = resource("link") { $0.pages = .init(.link) }
     let number = resource("number") { $0.pages = .init(.number()) }
-    var machine = machine(.comparing, [link, number])
+    var machine = machine(.comparing, resources: [link, number])
     #expect(machine.compared(found(link), found(number)) == .publish)
     #expect(machine.decisions["link"]?.proof == .end)
     #expect(machine.decisions["number"]?.proof == .weak)
@@ -100,7 +100,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
 
   @Test("P7.9, P4.6: drifted pages are pulled again twice, then the sync fails with 65 and drops only them")
   func driftWhilePulling() {
-    var machine = machine(.pulling, [asking, twice])
+    var machine = machine(.pulling, resources: [asking, twice])
     #expect(machine.drifted(["character": "x"]) == .again(["character": "x"]))
     #expect(machine.drifted(["character": "x"]) == .again(["character": "x"]))
     #expect(exit(machine.drifted(["character": "x"])) == .badAnswer)
@@ -110,7 +110,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
 
   @Test("P7.7, P7.9: a count that does not add up is drift; each resource has its own two repeats")
   func driftWhileComparing() {
-    var machine = machine(.comparing, [asking, twice])
+    var machine = machine(.comparing, resources: [asking, twice])
     #expect(machine.compared(found(), found(twice), count: 9) == .publish)
     machine = Self.comparing([asking, twice])
     #expect(
@@ -241,5 +241,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     if state != .asking, state != .publishing { #expect(throws: Failure.self) { try machine.publishes() } }
   }
 
-  private static func comparing(_ resources: [Resource] = [asking]) -> SyncMachine { machine(.comparing, resources) }
+  private static func comparing(_ resources: [Resource] = [asking]) -> SyncMachine {
+    machine(.comparing, resources: resources)
+  }
 }

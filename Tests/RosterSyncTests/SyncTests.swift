@@ -5,9 +5,9 @@ import Testing
 
 /// What a sync promises of several resources at once, over the real cache.
 struct SyncTests {
-  private static let asking = listed("ask", .ask)
-  private static let twice = listed("twice", .twice)
-  private static let never = listed("never", .never)
+  private static let asking = listed("ask", removal: .ask)
+  private static let twice = listed("twice", removal: .twice)
+  private static let never = listed("never", removal: .never)
   private static let three = [asking, twice, never]
 
   private func bench(_ keys: ClosedRange<Int> = 1...10) throws -> SyncBench {
@@ -24,7 +24,7 @@ struct SyncTests {
     let first = try await bench.sync(Self.three)
     #expect(first.outcome == .published && counts(first) == [30, 0, 0, 30] && first.pages == 15)
     bench.shelf.update { state in
-      for path in state.lists.keys { state.lists[path] = records(1...10, "!") }
+      for path in state.lists.keys { state.lists[path] = records(1...10, mark: "!") }
       state.failing = ["/never?page=3": 400]
     }
     _ = bench.shelf.asked()
@@ -32,7 +32,7 @@ struct SyncTests {
     #expect(failed.outcome == .failed && failed.exit == 65)
     for name in ["ask", "twice", "never"] {
       #expect(try bench.list(name).allSatisfy { !$0.contains("!") })
-      #expect(try bench.history(name, 1).isEmpty)
+      #expect(try bench.history(name, key: 1).isEmpty)
     }
     let came = bench.shelf.asked().filter { $0.status == 200 }.map(\.target)
     bench.shelf.update { $0.failing = [:] }
@@ -44,7 +44,7 @@ struct SyncTests {
     #expect(second.resumed == came.count && again.count == 15)
     for name in ["ask", "twice", "never"] {
       #expect(try bench.list(name).allSatisfy { $0.contains("!") })
-      #expect(try bench.history(name, 1) == [.changed])
+      #expect(try bench.history(name, key: 1) == [.changed])
     }
     let facts = try await bench.facts(Self.three)
     #expect(facts.resources.map(\.records) == [10, 10, 10] && facts.resources.allSatisfy { $0.proof == "count" })
@@ -58,7 +58,7 @@ struct SyncTests {
   func stopWhileComparing() async throws {
     var bench = try SyncBench(["/twice": records(1...200)])
     #expect(try await bench.sync([Self.twice]).outcome == .published)
-    bench.shelf.update { $0.lists["/twice"] = records(1...200, "!") }
+    bench.shelf.update { $0.lists["/twice"] = records(1...200, mark: "!") }
     let running = Mutex<Task<SyncRecord, any Error>?>(nil)
     let isComparing = Mutex(false)
     let signs = Mutex(0)
@@ -85,13 +85,13 @@ struct SyncTests {
   @Test("P2.1: characters, locations and episodes with their lists are one snapshot, and each change is in the feed")
   func rickAndMorty() async throws {
     func lists(_ mark: String) -> [String: [(key: Int, record: String)]] {
-      func all(_ count: Int, _ rest: String) -> [(key: Int, record: String)] {
+      func all(_ count: Int, rest: String) -> [(key: Int, record: String)] {
         (1...count).map { ($0, #"{"id":\#($0),"name":"n\#($0)\#(mark)",\#(rest),"url":"u","created":"c"}"#) }
       }
       return [
-        "/character": all(5, #""status":"Alive","origin":{"name":"o","url":""},"episode":["e/1","e/2"]"#),
-        "/location": all(3, #""type":"Planet","dimension":"C-137","residents":["c/1"]"#),
-        "/episode": all(2, #""air_date":"2013","episode":"S01E01","characters":["c/1","c/2"]"#),
+        "/character": all(5, rest: #""status":"Alive","origin":{"name":"o","url":""},"episode":["e/1","e/2"]"#),
+        "/location": all(3, rest: #""type":"Planet","dimension":"C-137","residents":["c/1"]"#),
+        "/episode": all(2, rest: #""air_date":"2013","episode":"S01E01","characters":["c/1","c/2"]"#),
       ]
     }
     let resources: [Resource] = [.character, .location, .episode]
@@ -102,7 +102,7 @@ struct SyncTests {
     bench.shelf.update { $0.lists = lists("!") }
     let second = try await bench.sync(resources)
     #expect(counts(second) == [0, 10, 0, 10])
-    for name in resources.map(\.name) { #expect(try bench.history(name, 2) == [.changed]) }
+    for name in resources.map(\.name) { #expect(try bench.history(name, key: 2) == [.changed]) }
     let facts = try await bench.facts(resources)
     #expect(facts.resources.map(\.records) == [5, 2, 3] && facts.resources.map(\.pages) == [3, 1, 2])
     #expect(facts.snapshot == 2 && facts.records == 10 && facts.pages == 6)
@@ -114,7 +114,7 @@ struct SyncTests {
     _ = try await bench.sync(Self.three)
     bench.shelf.update { state in
       for path in state.lists.keys { state.lists[path] = records(1...8) }
-      state.lists["hidden /ask"] = records([9], "?")
+      state.lists["hidden /ask"] = records([9], mark: "?")
     }
     _ = bench.shelf.asked()
     let first = try await bench.sync(Self.three)
@@ -127,7 +127,7 @@ struct SyncTests {
 
     let second = try await bench.sync(Self.three)
     #expect(second.outcome == .published && counts(second) == [0, 0, 2, 27])
-    #expect(try bench.history("twice", 9) == [.removed] && bench.history("never", 9).isEmpty)
+    #expect(try bench.history("twice", key: 9) == [.removed] && bench.history("never", key: 9).isEmpty)
     facts = try await bench.facts(Self.three)
     #expect(facts.resources.map(\.absent) == [0, 2, 0] && facts.resources.map(\.records) == [9, 10, 8])
     #expect(try await bench.sync(Self.three).outcome == .unchanged)
@@ -154,12 +154,12 @@ struct SyncTests {
     _ = try await bench.sync(resources)
     bench.shelf.update { state in
       state.lists["/twice"] = records(1...5)
-      state.lists["/never"] = records(1...1, "!")
+      state.lists["/never"] = records(1...1, mark: "!")
     }
     // Half of one, and nine tenths of the other: none would go now.
     let absent = try await bench.sync(resources)
     #expect(absent.outcome == .published && counts(absent) == [0, 1, 0, 20])
-    bench.shelf.update { $0.lists["/never"] = records(1...1, "!!") }
+    bench.shelf.update { $0.lists["/never"] = records(1...1, mark: "!!") }
     let held = try await bench.sync(resources)
     #expect(held.outcome == .failed && held.exit == 65)
     #expect(held.error?.contains("upstream lacks 5 of 10 records of twice, more than max_removal (20%)") == true)
@@ -173,9 +173,9 @@ struct SyncTests {
     arguments: [Resource.Removal.ask, .twice])
   func anotherList(removal: Resource.Removal) async throws {
     let bench = try SyncBench(["/ask": records(1...10), "/other": records(9...14), "/ask/other": records(9...14)])
-    let first = listed("ask", removal)
+    let first = listed("ask", removal: removal)
     _ = try await bench.sync([first])
-    let second = listed("ask", path: "/other", removal)
+    let second = listed("ask", path: "/other", removal: removal)
     // One that fails is not the first.
     bench.shelf.update { $0.failing = ["/other?page=2": 400] }
     #expect(try await bench.sync([second]).outcome == .failed)
@@ -218,6 +218,6 @@ struct SyncTests {
     #expect(bench.shelf.asked().count == 4)
     bench.shelf.update { $0.lists["/issues"]?[1].record = #"{"id":2,"name":"n2","odd":false}"# }
     _ = try await bench.sync(resources, allowRemoval: true)
-    #expect(try bench.history("issue", 2) == [.removed] && bench.history("pull", 2) == [.added, .changed])
+    #expect(try bench.history("issue", key: 2) == [.removed] && bench.history("pull", key: 2) == [.added, .changed])
   }
 }

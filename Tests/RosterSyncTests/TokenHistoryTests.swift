@@ -170,47 +170,50 @@ private final class TokenUpstream: Sendable {
         query[String(sides[0])] = sides.dropFirst().first.flatMap { Int($0) }
       }
       switch String(parts[0]) {
-      case "/items": return items(query, &state)
-      case "/events": return events(query, &state)
-      default: return single(Int(parts[0].split(separator: "/").last ?? "") ?? 0, state)
+      case "/items": return items(query, state: &state)
+      case "/events": return events(query, state: &state)
+      default: return single(Int(parts[0].split(separator: "/").last ?? "") ?? 0, state: state)
       }
     }
   }
 
-  private func items(_ query: [String: Int], _ state: inout State) -> Response {
+  private func items(_ query: [String: Int], state: inout State) -> Response {
     if let token = query["token"], token < state.floor { return Response(status: 410) }
     let began = query["began"] ?? state.version
     let found = state.entries.filter { id, entry in query["token"].map { entry.version > $0 } ?? !entry.isGone }
-    let all = found.sorted { $0.value.version < $1.value.version }.map { ($0.value.version, json($0.key, $0.value)) }
+    let all = found.sorted { $0.value.version < $1.value.version }.map {
+      ($0.value.version, json($0.key, entry: $0.value))
+    }
     let token = query["token"].map { "&token=\($0)" } ?? ""
     let answer = page(
-      all, query, "/items?began=\(began)\(token)", token: isWrong ? state.version : began, at: state.version)
+      all, query: query, address: "/items?began=\(began)\(token)", token: isWrong ? state.version : began,
+      at: state.version)
     if Bool.random(using: &state.dice) { change(&state) }
     return answer
   }
 
-  private func events(_ query: [String: Int], _ state: inout State) -> Response {
+  private func events(_ query: [String: Int], state: inout State) -> Response {
     let since = query["since"] ?? 0
     let all = state.feed.filter { Self.start + $0.version >= since }.map {
       ($0.version, #"{"object":\#($0.key),"time":\#(Self.start + $0.version)}"#)
     }
-    let answer = page(all, query, "/events?since=\(since)", token: nil, at: state.version)
+    let answer = page(all, query: query, address: "/events?since=\(since)", token: nil, at: state.version)
     if Bool.random(using: &state.dice) { change(&state) }
     return answer
   }
 
-  private func single(_ id: Int, _ state: State) -> Response {
+  private func single(_ id: Int, state: State) -> Response {
     guard let entry = state.entries[id], !entry.isGone else { return Response(status: 404) }
-    return Response(status: 200, body: Array(json(id, entry).utf8))
+    return Response(status: 200, body: Array(json(id, entry: entry).utf8))
   }
 
-  private func json(_ id: Int, _ entry: Entry?) -> String {
+  private func json(_ id: Int, entry: Entry?) -> String {
     guard let entry, !entry.isGone else { return #"{"id":\#(id),"gone":true}"# }
     return #"{"id":\#(id),"time":\#(Self.start + entry.version),"name":"v\#(entry.version)"}"#
   }
 
   /// In the order of versions: a record that changes during a pull comes again at the end.
-  private func page(_ all: [(Int, String)], _ query: [String: Int], _ address: String, token: Int?, at version: Int)
+  private func page(_ all: [(Int, String)], query: [String: Int], address: String, token: Int?, at version: Int)
     -> Response
   {
     let rest = all.filter { $0.0 > query["p"] ?? 0 }

@@ -7,8 +7,8 @@ struct ValidatorLieTests {
   private static let day = 86_400.0
 
   /// A resource whose pages are audited one after the other, one in each sync.
-  private static func audited(_ name: String, path: String? = nil, _ every: Duration? = .milliseconds(1)) -> Resource {
-    var resource = listed(name, path: path, .never)
+  private static func audited(_ name: String, path: String? = nil, every: Duration? = .milliseconds(1)) -> Resource {
+    var resource = listed(name, path: path, removal: .never)
     resource.auditEvery = every
     resource.pages.count = nil
     return resource
@@ -44,7 +44,7 @@ struct ValidatorLieTests {
     let bench = try bench { if header == "Last-Modified" { $0.fixedTime = "Sun, 15 Jun 2025 10:00:00 GMT" } }
     let resources = [Self.audited("a"), Self.audited("b")]
     _ = try await bench.sync(resources)
-    bench.shelf.update { $0.lists["/a"] = records(1...8, "!") }
+    bench.shelf.update { $0.lists["/a"] = records(1...8, mark: "!") }
     _ = bench.reported()
     _ = bench.shelf.asked()
     let found = try await bench.sync(resources, after: 1)
@@ -64,7 +64,7 @@ struct ValidatorLieTests {
     #expect(facts.resources[1].distrustedSince == nil)
 
     // P15.6: neither sent nor stored, restarts included; P6: an equal body is unchanged all the same.
-    bench.shelf.update { $0.lists["/a"] = records(1...8, "!!") }
+    bench.shelf.update { $0.lists["/a"] = records(1...8, mark: "!!") }
     #expect(try await bench.sync(resources, after: 2).changed == 8)
     _ = bench.shelf.asked()
     let next = try await bench.sync(resources, after: 3)
@@ -92,7 +92,7 @@ struct ValidatorLieTests {
     let bench = try bench()
     let resources = [Self.audited("one", path: "/a"), Self.audited("two", path: "/a")]
     _ = try await bench.sync(resources)
-    bench.shelf.update { $0.lists["/a"] = records(1...8, "!") }
+    bench.shelf.update { $0.lists["/a"] = records(1...8, mark: "!") }
     _ = try await bench.sync(resources, after: 1)
     #expect(try await bench.facts(resources).resources.map(\.validators) == ["distrusted", "distrusted"])
     #expect(bench.reported().filter { $0.name == .validatorsDistrusted }.map(\.resource) == ["one", "two"])
@@ -113,7 +113,7 @@ struct ValidatorLieTests {
 
   @Test("P15.1: audit_every = \"never\" finds no lie; with an audit a deletion that the validator hides is found")
   func deletion() async throws {
-    let never = [Self.audited("a", nil)]
+    let never = [Self.audited("a", every: nil)]
     let bench = try bench()
     _ = try await bench.sync(never)
     bench.shelf.update { $0.lists["/a"] = records([1, 2, 3, 5, 6, 7, 8]) }
@@ -137,7 +137,7 @@ struct ValidatorLieTests {
     let resources = [Self.audited("a")]
     _ = try await bench.sync(resources)
     bench.shelf.update { state in
-      state.lists["/a"] = records(1...8, "!")
+      state.lists["/a"] = records(1...8, mark: "!")
       // The audit asks for page 2, and the second pull for all.
       state.failingUnconditional = ["/a?page=4": 400]
     }
@@ -158,7 +158,7 @@ struct ValidatorLieTests {
   @Test("L1.1, L1.3: a fresh sync sends no validator and uses no kept page, and the next ordinary sync resumes it")
   func fresh() async throws {
     let bench = try SyncBench(["/a": records(1...8)])
-    let resources = [Self.audited("a", nil)]
+    let resources = [Self.audited("a", every: nil)]
     _ = try await bench.sync(resources)
     _ = bench.shelf.asked()
     #expect(try await bench.sync(resources, isFresh: true).outcome == .unchanged)

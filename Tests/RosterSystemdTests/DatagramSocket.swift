@@ -19,7 +19,7 @@ struct DatagramSocket {
   }
 }
 
-func withUnixAddress(_ path: String, _ use: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
+func withUnixAddress(_ path: String, use: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
   var address = sockaddr_un()
   address.sun_family = sa_family_t(AF_UNIX)
   withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

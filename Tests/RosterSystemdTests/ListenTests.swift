@@ -6,7 +6,7 @@ import Testing
 
 /// Runs `body` with a descriptor at the first numbers that systemd uses. Descriptors that the test library has there
 /// are restored.
-private func passing<Value>(_ descriptor: CInt, count: CInt = 1, _ body: () -> Value) -> Value {
+private func passing<Value>(_ descriptor: CInt, count: CInt = 1, body: () -> Value) -> Value {
   let places = 3..<3 + count
   let before = places.map { dup($0) }
   for place in places { dup2(descriptor, place) }
@@ -60,7 +60,7 @@ private func passedSocket() -> Passed {
     await #expect(processExitsWith: .success) {
       let other = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
       try #require(listen(other, 8) == 0)
-      guard case .failure(let failure) = passing(other, passedSocket) else { return #expect(Bool(false)) }
+      guard case .failure(let failure) = passing(other, body: passedSocket) else { return #expect(Bool(false)) }
       #expect(failure.kind == .cannotWrite)
     }
   }
@@ -71,7 +71,7 @@ private func passedSocket() -> Passed {
       try await withFolder { folder in
         let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
         try #require(withUnixAddress(folder + "/s") { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0)
-        guard case .failure(let failure) = passing(listener, count: 2, passedSocket) else {
+        guard case .failure(let failure) = passing(listener, count: 2, body: passedSocket) else {
           return #expect(Bool(false))
         }
         #expect(failure.kind == .cannotWrite && failure.cause.contains("2 descriptors"))

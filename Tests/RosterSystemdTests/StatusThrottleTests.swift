@@ -6,7 +6,7 @@ import Testing
 @Suite struct StatusThrottleTests {
   private let start = Date(timeIntervalSince1970: 1000)
 
-  @Test("S4.2: a status that comes too early may be sent after the rest of half a second, in its latest form")
+  @Test("S4.2: an early status may be sent after the rest of half a second, in its latest form")
   func burst() {
     var throttle = StatusThrottle()
     #expect(throttle.offered("0", now: start) == .send)

@@ -10,7 +10,7 @@ import Testing
     #"{"id":1,"name":"Rick Sanchez","status":"Dead","extra":{"a":1.10},"episodes":["e/2","e/3","e/4"]}"#
 
   private func line(
-    _ kind: ChangeKind, _ before: String?, _ after: String?, width: Int? = nil, telling: [Resource.Column]? = nil,
+    _ kind: ChangeKind, before: String?, after: String?, width: Int? = nil, telling: [Resource.Column]? = nil,
     colour: Bool = false
   ) -> String {
     ChangeLine(
@@ -22,28 +22,28 @@ import Testing
   @Test("A change is a line: its time, its record, what happened, and the fields before and after")
   func lines() {
     #expect(
-      line(.changed, rick, dead)
+      line(.changed, before: rick, after: dead)
         == "17  2026-11-21 05:19:03  changed  character 1 Rick Sanchez  "
         + "status: Alive → Dead, extra.a: (none) → 1.10, episodes +2 −1")
-    #expect(line(.added, nil, rick) == "17  2026-11-21 05:19:03  added    character 1 Rick Sanchez")
-    #expect(line(.removed, rick, nil, telling: []) == "17  2026-11-21 05:19:03  removed  character 1")
+    #expect(line(.added, before: nil, after: rick) == "17  2026-11-21 05:19:03  added    character 1 Rick Sanchez")
+    #expect(line(.removed, before: rick, after: nil, telling: []) == "17  2026-11-21 05:19:03  removed  character 1")
     #expect(
-      line(.changed, #"{"id":1,"l":[1,2]}"#, #"{"id":1,"l":[2,1]}"#)
+      line(.changed, before: #"{"id":1,"l":[1,2]}"#, after: #"{"id":1,"l":[2,1]}"#)
         == "17  2026-11-21 05:19:03  changed  character 1  l: in another order")
   }
 
   @Test("A change's line fits the terminal, colour aside, and does not control it")
   func width() {
-    for width in 20...120 { #expect(line(.changed, rick, dead, width: width).cells <= width) }
+    for width in 20...120 { #expect(line(.changed, before: rick, after: dead, width: width).cells <= width) }
     for width in [40, 80, 120] {
-      let plain = line(.changed, rick, dead, width: width)
-      let coloured = line(.changed, rick, dead, width: width, colour: true)
+      let plain = line(.changed, before: rick, after: dead, width: width)
+      let coloured = line(.changed, before: rick, after: dead, width: width, colour: true)
       #expect(coloured.replacing(#/\u{1b}\[\d*m/#, with: "") == plain && coloured != plain)
     }
     #expect(
-      line(.changed, rick, dead, width: 80)
+      line(.changed, before: rick, after: dead, width: 80)
         == "17  11-21 05:19:03  changed  character 1 Rick Sanchez  status: Alive → Dead, ex…")
     let hostile = rick.replacing("Alive", with: #"\u001b[2J\nAlive"#)
-    #expect(line(.changed, hostile, dead).unicodeScalars.allSatisfy { $0.value >= 0x20 })
+    #expect(line(.changed, before: hostile, after: dead).unicodeScalars.allSatisfy { $0.value >= 0x20 })
   }
 }

@@ -3,7 +3,7 @@ import RosterTerminal
 import Testing
 
 @Suite("rosterd check: the cost for upstream") struct CostTextTests {
-  private func cost(_ pages: Int?, _ interval: Duration, _ budget: String = "") -> CostText {
+  private func cost(_ pages: Int?, interval: Duration, budget: String = "") -> CostText {
     CostText(
       pages: pages, unknown: "there was no sync yet", interval: interval, budget: RequestBudget(text: budget))
   }
@@ -11,9 +11,9 @@ import Testing
   @Test("The cost is the requests a day by the last sync's pages, and whether limit.budget is enough for them")
   func holds() {
     let line = "# 42 pages in the last sync: about 4,032 requests a day with sync.interval = \"15m\"\n"
-    #expect(cost(42, .seconds(900)).text == line)
+    #expect(cost(42, interval: .seconds(900)).text == line)
     for budget in ["10000/1d", "4032/1d", "168/1h", "42/15m"] {
-      let cost = cost(42, .seconds(900), budget)
+      let cost = cost(42, interval: .seconds(900), budget: budget)
       #expect(cost.text == line + "# limit.budget = \"\(budget)\" holds them\n" && cost.warning == nil)
     }
   }
@@ -25,11 +25,11 @@ import Testing
     ])
   func warns(budget: String, interval: String) throws {
     let least = budget.hasSuffix("s") || budget.hasSuffix("m") ? Duration.milliseconds(50) : .seconds(900)
-    let cost = cost(42, least, budget)
+    let cost = cost(42, interval: least, budget: budget)
     #expect(cost.warning == "limit.budget = \"\(budget)\" does not hold them; sync.interval = \"\(interval)\" would")
     #expect(cost.text.hasSuffix("\n# warning: \(cost.warning ?? "")\n"))
     let named = try #require(Duration(text: interval))
-    #expect(self.cost(42, named, budget).warning == nil)
+    #expect(self.cost(42, interval: named, budget: budget).warning == nil)
   }
 
   @Test("L6.2: the cost of each resource has its syncs, its whole pulls, its day and the fullest hour")
@@ -41,7 +41,7 @@ import Testing
       CostText(
         pages: 49, unknown: "", interval: .seconds(900), budget: RequestBudget(text: budget),
         resources: [
-          ResourceCost(issue, PullCost(whole: 46, incremental: 2)), ResourceCost(label, PullCost(whole: 3)),
+          ResourceCost(issue, cost: PullCost(whole: 46, incremental: 2)), ResourceCost(label, cost: PullCost(whole: 3)),
         ])
     }
     #expect(
@@ -59,9 +59,10 @@ import Testing
   @Test("A budget that is smaller than a sync has no interval; before the first sync nothing is known")
   func neither() {
     #expect(
-      cost(42, .seconds(900), "41/1d").warning == "limit.budget = \"41/1d\" does not hold one sync of 42 requests")
-    #expect(cost(42, .seconds(3540), "42/1h").warning != nil, "two begin within some hour")
-    let unknown = cost(nil, .seconds(900), "41/1d")
+      cost(42, interval: .seconds(900), budget: "41/1d").warning
+        == "limit.budget = \"41/1d\" does not hold one sync of 42 requests")
+    #expect(cost(42, interval: .seconds(3540), budget: "42/1h").warning != nil, "two begin within some hour")
+    let unknown = cost(nil, interval: .seconds(900), budget: "41/1d")
     #expect(unknown.text == "# requests a day: not known, there was no sync yet\n" && unknown.warning == nil)
   }
 }

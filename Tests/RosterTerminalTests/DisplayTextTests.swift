@@ -4,8 +4,8 @@ import Testing
 
 @testable import RosterTerminal
 
-/// Texts with which an upstream might attack a terminal (CVE-2003-0063 and similar): a new title, another colour in
-/// seven and in eight bits, an extra line. There are also a bell and text that runs backwards.
+/// Texts with which an upstream might attack a terminal (CVE-2003-0063 and similar). They contain a new title, a colour
+/// in seven and in eight bits, an extra line, a bell and reversed text.
 let hostileText = "a\u{1b}]0;title\u{7}b\u{9b}31mc\nd\re\u{8}f\u{7f}g\u{202e}h\u{2066}i\u{2028}j\u{85}k"
 let steeringScalars: Set<Unicode.Scalar> = [
   "\u{1b}", "\u{7}", "\u{9b}", "\n", "\r", "\u{8}", "\u{7f}", "\u{202e}", "\u{2066}", "\u{2028}", "\u{85}",

@@ -25,16 +25,16 @@ import Testing
   func ended() {
     let columns = #""started_at":"2026-01-01T11:59:58.000Z","finished_at":"2026-01-01T12:00:00.000Z""#
     let counts = #""requests":43,"not_modified":0,"resumed":0,"retries":0,"refreshes":1,"bytes":1"#
-    func data(_ outcome: String, _ error: String) -> String {
+    func data(_ outcome: String, error: String) -> String {
       #"{"at":"t","sync":18,"id":18,\#(columns),"outcome":"\#(outcome)","pages":42,"records":826,"added":2,"changed":0,"#
         + #""removed":1,"rejected":0,"skipped":0,\#(counts),"exit":0,"error":\#(error)}"#
     }
     #expect(
-      EventText.line(name: "sync.published", data: data("published", "null"))
+      EventText.line(name: "sync.published", data: data("published", error: "null"))
         == "t  sync.published    sync 18 published in 2.0 s: 42 pages, 826 records, 2 added, 1 removed; 43 requests, 1 refresh"
     )
     #expect(
-      EventText.line(name: "sync.failed", data: data("failed", #""upstream answered 403""#))
+      EventText.line(name: "sync.failed", data: data("failed", error: #""upstream answered 403""#))
         == "t  sync.failed       sync 18 failed in 2.0 s: upstream answered 403")
   }
 

@@ -10,10 +10,10 @@ import Testing
     last.exit = 69
     last.trouble = Diagnosis(
       .serverError, "cannot pull page 17 of character: upstream answered 500",
-      [.page(17, of: "character", "https://up.example/api/character?page=17"), .header("Retry-After")])
+      [.page(17, of: "character", url: "https://up.example/api/character?page=17"), .header("Retry-After")])
     last.trouble?.since = "2026-11-20T23:19:04.000Z"
     var situation = Situation(
-      .degraded, CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:04:03.000Z", records: 826, last: last),
+      .degraded, cache: CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:04:03.000Z", records: 826, last: last),
       path: "/cache/roster.db")
     situation.nextAt = "2026-11-21T05:34:04.000Z"
     return Explanation(situation)

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterModel
 import Testing
 
@@ -12,6 +13,16 @@ import Testing
     ]
     for (seconds, text) in spans { #expect(HumanFormat.span(seconds) == text) }
     #expect(HumanFormat.took(0.0124) == "12 ms" && HumanFormat.took(0.43) == "0.4 s" && HumanFormat.took(-1) == "0 ms")
+  }
+
+  @Test("A difference of two times counts in whole milliseconds, as on the page")
+  func differences() {
+    let start = Date(timeIntervalSinceReferenceDate: 817_198_811.123)
+    func took(_ milliseconds: Double) -> String {
+      HumanFormat.took((start + milliseconds / 1000).timeIntervalSince(start))
+    }
+    #expect(
+      [50, 100, 150, 250, 350, 450, 1050].map(took) == ["50 ms", "0.1 s", "0.2 s", "0.3 s", "0.4 s", "0.5 s", "1.1 s"])
   }
 
   @Test("Ranges join neighbours, in order and once")

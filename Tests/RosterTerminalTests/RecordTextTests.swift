@@ -69,14 +69,15 @@ import Testing
 
   @Test("rosterctl show prints nothing for null, JSON unchanged, texts with their lines, and elements by members")
   func anyRecord() {
-    func column(_ name: String, _ type: Resource.ColumnType) -> Resource.Column {
+    func column(_ name: String, type: Resource.ColumnType) -> Resource.Column {
       Resource.Column(name, at: JSONPointer(segments: [name]), type)
     }
     let ticket = Resource(
       name: "ticket", path: "/",
       columns: [
-        column("id", .text), column("votes", .json), column("open", .boolean), column("body", .text),
-        column("closed", .integer),
+        column("id", type: .text), column("votes", type: .json), column("open", type: .boolean),
+        column("body", type: .text),
+        column("closed", type: .integer),
       ])
     let record = #"""
       {"id":"a/1","votes":[1.10,{"x":null}],"open":true,"body":"one\r\n\ntwo","closed":null,"extra":null,\#
@@ -130,18 +131,18 @@ import Testing
 
   @Test("Elements that only exchange places, and duplicate elements, are distinguished")
   func elements() {
-    func lists(_ before: [String], _ after: [String]) -> [RecordDiff.List] {
+    func lists(_ before: [String], after: [String]) -> [RecordDiff.List] {
       RecordDiff(before: json("Dead", episodes: before), after: json("Dead", episodes: after)).lists
     }
     #expect(
-      lists(["a", "b", "b"], ["b", "a", "b"]) == [
+      lists(["a", "b", "b"], after: ["b", "a", "b"]) == [
         RecordDiff.List(name: "episodes", added: [], removed: [], isReordered: true)
       ])
     #expect(
-      lists(["a", "b", "b"], ["a", "b"]) == [
+      lists(["a", "b", "b"], after: ["a", "b"]) == [
         RecordDiff.List(name: "episodes", added: [], removed: ["b"], isReordered: false)
       ])
-    #expect(lists(["a"], ["a"]).isEmpty)
+    #expect(lists(["a"], after: ["a"]).isEmpty)
   }
 
   @Test("JSON is split without reading its numbers")
@@ -164,15 +165,15 @@ import Testing
     }
     let record = #"{"id":1,"name":"Rick\nSanchez","status":null,"location_name":"Citadel of Ricks"}"#
     #expect(
-      RecordTable(columns, besides: columns, [record]).text(width: 60) == """
+      RecordTable(columns, besides: columns, records: [record]).text(width: 60) == """
         ID  NAME          STATUS  LOCATION_NAME
          1  Rick Sanchez          Citadel of Ricks
 
         """)
-    let narrow = RecordTable(columns, besides: columns, [record]).text(width: 30)
+    let narrow = RecordTable(columns, besides: columns, records: [record]).text(width: 30)
     #expect(narrow.split(separator: "\n").allSatisfy { $0.count <= 30 })
     let long = #"{"id":1,"name":"\#(String(repeating: "x", count: 500))"}"#
-    let table = RecordTable(columns, besides: columns, [long])
+    let table = RecordTable(columns, besides: columns, records: [long])
     #expect(table.text(width: 200).contains(" 1  \(String(repeating: "x", count: 79))…"))
     #expect(table.tabSeparated == "id\tname\tstatus\tlocation_name\n1\t\(String(repeating: "x", count: 500))\t\t\n")
   }
@@ -184,7 +185,7 @@ import Testing
       return Resource.Column(name, at: JSONPointer(segments: [name]), type)
     }
     let record = #"{"id":7,"title":"A\tb\nc","votes":123456789012345,"score":1.50,"open":true}"#
-    let table = RecordTable(Array(columns.prefix(2)), besides: columns, [record])
+    let table = RecordTable(Array(columns.prefix(2)), besides: columns, records: [record])
     #expect(
       table.text(width: 80) == "ID  TITLE            VOTES  SCORE  OPEN\n 7  A b c  123456789012345   1.50  true\n")
     // VOTES does not fit, SCORE and OPEN do.

@@ -51,16 +51,20 @@ import Testing
 
   @Test("If several lists are pulled, a page has the name of its list")
   func lists() {
-    func page(_ name: Event.Name, _ page: Int, _ resource: String) -> Event {
+    func page(_ name: Event.Name, page: Int, resource: String) -> Event {
       Event(name, resource: resource, page: page)
     }
     let events: [(Double, Event)] = [
-      (0.01, page(.pageFetched, 1, "character")), (0.02, page(.pageFetched, 1, "location")),
-      (0.03, page(.pageFetched, 2, "character")), (0.04, page(.tokenRefused, 3, "character")),
-      (0.04, page(.tokenRefused, 3, "location")), (0.05, page(.tokenRefreshing, 3, "location")),
-      (0.05, page(.tokenJoined, 3, "character")), (0.06, Event(.tokenRefreshed)),
-      (0.07, page(.pageFetched, 3, "location")), (0.08, page(.pageFetched, 3, "character")),
-      (0.09, page(.pageFetched, 2, "location")),
+      (0.01, page(.pageFetched, page: 1, resource: "character")),
+      (0.02, page(.pageFetched, page: 1, resource: "location")),
+      (0.03, page(.pageFetched, page: 2, resource: "character")),
+      (0.04, page(.tokenRefused, page: 3, resource: "character")),
+      (0.04, page(.tokenRefused, page: 3, resource: "location")),
+      (0.05, page(.tokenRefreshing, page: 3, resource: "location")),
+      (0.05, page(.tokenJoined, page: 3, resource: "character")), (0.06, Event(.tokenRefreshed)),
+      (0.07, page(.pageFetched, page: 3, resource: "location")),
+      (0.08, page(.pageFetched, page: 3, resource: "character")),
+      (0.09, page(.pageFetched, page: 2, resource: "location")),
     ]
     #expect(
       Timeline(events).text() == """

@@ -4,7 +4,7 @@ import Testing
 @testable import RosterTerminal
 
 @Suite struct WatchTextTests {
-  private func report(_ id: Int64, _ outcome: SyncRecord.Outcome, took milliseconds: Int) -> SyncRecord {
+  private func report(_ id: Int64, outcome: SyncRecord.Outcome, took milliseconds: Int) -> SyncRecord {
     var report = SyncRecord(id: id, startedAt: "2026-01-01T12:00:00.000Z", outcome: outcome)
     report.finishedAt = "2026-01-01T12:00:0\(milliseconds / 1000).\(String(milliseconds % 1000 + 1000).dropFirst())Z"
     (report.pages, report.records, report.requests) = (42, 826, 43)
@@ -12,9 +12,9 @@ import Testing
   }
 
   private var syncs: [SyncRecord] {
-    var failed = report(18, .failed, took: 2000)
+    var failed = report(18, outcome: .failed, took: 2000)
     failed.error = "cannot pull page 3 (http://localhost): upstream answered 403"
-    var good = report(17, .published, took: 40)
+    var good = report(17, outcome: .published, took: 40)
     (good.added, good.changed, good.rejected) = (2, 11, 1)
     return [failed, good]
   }

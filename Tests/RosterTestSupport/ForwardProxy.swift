@@ -42,7 +42,7 @@ package final class ForwardProxy: Sendable {
   }
 
   /// Runs the proxy while `body` runs.
-  package static func run(_ settings: Settings = .init(), _ body: (ForwardProxy) async throws -> Void) async throws {
+  package static func run(_ settings: Settings = .init(), body: (ForwardProxy) async throws -> Void) async throws {
     let proxy = try ForwardProxy(settings)
     proxy.thread("accept") { proxy.accept() }
     do { try await body(proxy) } catch {
@@ -81,7 +81,7 @@ package final class ForwardProxy: Sendable {
   }
 
   /// Each thread has its own queue: blocked threads of the global queue would delay every task of this process.
-  private func thread(_ name: String, _ work: @escaping @Sendable () -> Void) {
+  private func thread(_ name: String, work: @escaping @Sendable () -> Void) {
     DispatchQueue(label: "proxy-\(name)").async(group: threads, execute: DispatchWorkItem(block: work))
   }
 
@@ -119,7 +119,7 @@ package final class ForwardProxy: Sendable {
     guard adopt(client) else { return drop(client) }
     var rest: [UInt8] = []
     var server: Server?
-    while let head = readHead(client, &rest), serve(head, &rest, client, &server) {}
+    while let head = readHead(client, rest: &rest), serve(head, rest: &rest, client: client, server: &server) {}
     if let server {
       shutdown(server.socket, CInt(SHUT_RDWR))
       server.ended.wait()
@@ -129,14 +129,14 @@ package final class ForwardProxy: Sendable {
   }
 
   /// Returns true if another request may follow.
-  private func serve(_ head: String, _ rest: inout [UInt8], _ client: CInt, _ server: inout Server?) -> Bool {
+  private func serve(_ head: String, rest: inout [UInt8], client: CInt, server: inout Server?) -> Bool {
     let settings = state.withLock { state in
       state.heads.append(head)
       return state.settings
     }
     if settings.isSilent { return true }
     if let refusal = refusal(of: head, settings) {
-      answer(client, refusal, settings.refusalHeaders)
+      answer(client, status: refusal, headers: settings.refusalHeaders)
       return false
     }
     let words = head.split(separator: " ", maxSplits: 2).map(String.init)
@@ -146,12 +146,14 @@ package final class ForwardProxy: Sendable {
     server = server ?? connect(to: authority, settings, answeringTo: client)
     guard let server else { return false }
     guard isTunnel else {
-      forward(head, words, path: String(address[authority.endIndex...]), &rest, client, server.socket)
+      forward(
+        head, words: words, path: String(address[authority.endIndex...]), rest: &rest, client: client,
+        server: server.socket)
       return true
     }
-    write(client, Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8))
-    write(server.socket, rest)
-    pump(client, server.socket)
+    write(client, bytes: Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8))
+    write(server.socket, bytes: rest)
+    pump(client, target: server.socket)
     return false
   }
 
@@ -164,10 +166,10 @@ package final class ForwardProxy: Sendable {
     return settings.refusal
   }
 
-  private func answer(_ client: CInt, _ status: Int, _ headers: [String] = []) {
+  private func answer(_ client: CInt, status: Int, headers: [String] = []) {
     let challenge = status == 407 ? ["Proxy-Authenticate: Basic realm=\"proxy\""] : []
     let lines = ["HTTP/1.1 \(status) Refused"] + challenge + headers + ["Content-Length: 0", "", ""]
-    write(client, Array(lines.joined(separator: "\r\n").utf8))
+    write(client, bytes: Array(lines.joined(separator: "\r\n").utf8))
   }
 
   /// Answers 502 if no server listens.
@@ -182,33 +184,33 @@ package final class ForwardProxy: Sendable {
     }
     guard code == 0, adopt(server.socket) else {
       close(server.socket)
-      answer(client, 502)
+      answer(client, status: 502)
       return nil
     }
     thread("server") {
-      self.pump(server.socket, client)
+      self.pump(server.socket, target: client)
       server.ended.signal()
     }
     return server
   }
 
   private func forward(
-    _ head: String, _ words: [String], path: String, _ rest: inout [UInt8], _ client: CInt, _ server: CInt
+    _ head: String, words: [String], path: String, rest: inout [UInt8], client: CInt, server: CInt
   ) {
     let lines = head.split(separator: "\r\n").dropFirst().filter { !$0.lowercased().hasPrefix("proxy-") }
     let target = path.hasPrefix("/") ? path : "/\(path)"
-    write(server, Array("\(words[0]) \(target) HTTP/1.1\r\n\(lines.joined(separator: "\r\n"))\r\n\r\n".utf8))
+    write(server, bytes: Array("\(words[0]) \(target) HTTP/1.1\r\n\(lines.joined(separator: "\r\n"))\r\n\r\n".utf8))
     let length = lines.first { $0.lowercased().hasPrefix("content-length:") }.flatMap {
       Int($0.drop { $0 != ":" }.dropFirst().drop { $0 == " " })
     }
     while rest.count < length ?? 0, let more = read(client) { rest += more }
-    write(server, Array(rest.prefix(length ?? 0)))
+    write(server, bytes: Array(rest.prefix(length ?? 0)))
     rest = Array(rest.dropFirst(length ?? 0))
   }
 
   // MARK: Bytes
 
-  private func readHead(_ socket: CInt, _ rest: inout [UInt8]) -> String? {
+  private func readHead(_ socket: CInt, rest: inout [UInt8]) -> String? {
     let end = Array("\r\n\r\n".utf8)
     while true {
       if let range = rest.firstRange(of: end) {
@@ -227,7 +229,7 @@ package final class ForwardProxy: Sendable {
     return count > 0 ? Array(bytes[..<count]) : nil
   }
 
-  private func write(_ socket: CInt, _ bytes: [UInt8]) {
+  private func write(_ socket: CInt, bytes: [UInt8]) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
@@ -236,8 +238,8 @@ package final class ForwardProxy: Sendable {
     }
   }
 
-  private func pump(_ source: CInt, _ target: CInt) {
-    while let bytes = read(source) { write(target, bytes) }
+  private func pump(_ source: CInt, target: CInt) {
+    while let bytes = read(source) { write(target, bytes: bytes) }
     shutdown(target, CInt(SHUT_WR))
   }
 }

@@ -49,7 +49,7 @@ package final class StreamingServer: Sendable {
   }
 
   /// Runs the server while `body` runs.
-  package static func run(_ answer: Answer, _ body: (StreamingServer) async throws -> Void) async throws {
+  package static func run(_ answer: Answer, body: (StreamingServer) async throws -> Void) async throws {
     let server = try StreamingServer(answer)
     server.thread { server.accept() }
     do { try await body(server) } catch {
@@ -114,11 +114,12 @@ package final class StreamingServer: Sendable {
       state.counts.requests += 1
       return state.answer
     }
-    guard write(client, Array("\((answer.head + ["Connection: close"]).joined(separator: "\r\n"))\r\n\r\n".utf8)) else {
+    guard write(client, bytes: Array("\((answer.head + ["Connection: close"]).joined(separator: "\r\n"))\r\n\r\n".utf8))
+    else {
       return
     }
     for _ in 0..<answer.times {
-      guard write(client, answer.piece) else { return }
+      guard write(client, bytes: answer.piece) else { return }
       state.withLock { $0.counts.bytesSent += answer.piece.count }
     }
     // Unread bytes of the request must not cause a reset that destroys the answer.
@@ -137,7 +138,7 @@ package final class StreamingServer: Sendable {
     return false
   }
 
-  private func write(_ client: CInt, _ bytes: [UInt8]) -> Bool {
+  private func write(_ client: CInt, bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.send(client, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }

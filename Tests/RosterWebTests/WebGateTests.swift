@@ -22,14 +22,14 @@ import Testing
     }
 
     mutating func decide(
-      _ target: String, _ method: String = "GET", host: String? = "127.0.0.1:9000", fields: [String]? = nil
+      _ target: String, method: String = "GET", host: String? = "127.0.0.1:9000", fields: [String]? = nil
     ) throws -> WebGate.Decision {
-      gate.decide(try WebGateTests.request(target, method, host: host, fields: fields ?? [cookie]))
+      gate.decide(try WebGateTests.request(target, method: method, host: host, fields: fields ?? [cookie]))
     }
   }
 
   private static func request(
-    _ target: String, _ method: String = "GET", host: String? = "127.0.0.1:9000", fields: [String] = []
+    _ target: String, method: String = "GET", host: String? = "127.0.0.1:9000", fields: [String] = []
   ) throws -> WebRequest {
     let lines = ["\(method) \(target) HTTP/1.1"] + (host.map { ["Host: \($0)"] } ?? []) + fields
     return try WebRequest(head: Array(lines.joined(separator: "\r\n").utf8))
@@ -51,7 +51,7 @@ import Testing
     #expect(WebGate.paths.contains("/openapi.json"))
     for path in WebGate.paths {
       #expect(status(try entered.decide(entered.folder + path.dropFirst())) == 200, "\(path)")
-      #expect(status(try entered.decide(path, "HEAD", host: "LocalHost:9000")) == 200, "\(path)")
+      #expect(status(try entered.decide(path, method: "HEAD", host: "LocalHost:9000")) == 200, "\(path)")
     }
     #expect(status(try entered.decide("/x" + entered.folder.dropFirst(2))) == 404)
   }
@@ -60,7 +60,7 @@ import Testing
   func once() throws {
     var gate = WebGate(port: 9000)
     let token = gate.token
-    #expect(status(gate.decide(try Self.request("/?token=\(token)", "HEAD"))) == 200 && gate.token == token)
+    #expect(status(gate.decide(try Self.request("/?token=\(token)", method: "HEAD"))) == 200 && gate.token == token)
     #expect(status(gate.decide(try Self.request("/nothing?token=\(token)"))) == 404 && gate.token == token)
     #expect(status(gate.decide(try Self.request("/?token=\(token)"))) == 200 && gate.token != token)
     #expect(status(gate.decide(try Self.request("/?token=\(token)"))) == 403)
@@ -70,13 +70,13 @@ import Testing
   @Test("S14.1, S14.3: HEAD with the token sets no cookie; the answer to GET of another route sets it at once")
   func cookies() throws {
     var gate = WebGate(port: 9000)
-    guard case .answer(let entrance) = gate.decide(try Self.request("/?token=\(gate.token)", "HEAD")) else {
+    guard case .answer(let entrance) = gate.decide(try Self.request("/?token=\(gate.token)", method: "HEAD")) else {
       Issue.record("no entrance")
       return
     }
     #expect(!String(decoding: entrance.bytes(for: "HEAD"), as: UTF8.self).contains("Set-Cookie"))
     let token = gate.token
-    guard case .forward(_, nil) = gate.decide(try Self.request("/v1/status?token=\(token)", "HEAD")) else {
+    guard case .forward(_, nil) = gate.decide(try Self.request("/v1/status?token=\(token)", method: "HEAD")) else {
       Issue.record("a HEAD gets the cookie")
       return
     }
@@ -111,7 +111,7 @@ import Testing
   func host(host: String?) throws {
     var entered = try Entered()
     #expect(status(try entered.decide("/?token=\(entered.gate.token)", host: host)) == 403)
-    #expect(status(try entered.decide("/v1/sync", "POST", host: host)) == 403)
+    #expect(status(try entered.decide("/v1/sync", method: "POST", host: host)) == 403)
   }
 
   @Test("rosterctl web: on port 80 the Host needs no port")
@@ -140,12 +140,14 @@ import Testing
   func others() throws {
     var entered = try Entered()
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE"] {
-      let decision = try entered.decide("/v1/sync", method)
+      let decision = try entered.decide("/v1/sync", method: method)
       #expect(
-        decision == .answer(WebAnswer(405, "rosterctl web only reads: it takes GET and HEAD", ["Allow: GET, HEAD"])))
+        decision
+          == .answer(
+            WebAnswer(405, sentence: "rosterctl web only reads: it takes GET and HEAD", fields: ["Allow: GET, HEAD"])))
     }
     for path in ["/v1/sync", "/v1/cancel", "/healthz", "/v1/%73tatus", "//", "/../", "/favicon.ico"] {
-      #expect(try entered.decide(path) == .answer(WebAnswer(404, "nothing is at \(path)")))
+      #expect(try entered.decide(path) == .answer(WebAnswer(404, sentence: "nothing is at \(path)")))
     }
   }
 
@@ -164,7 +166,7 @@ import Testing
   @Test("S13.1: a refusal is plain text with its length, useless to other sites, and without text for HEAD")
   func refusal() {
     let text = { (method: String) in
-      String(decoding: WebAnswer(404, "nothing is at /x").bytes(for: method), as: UTF8.self)
+      String(decoding: WebAnswer(404, sentence: "nothing is at /x").bytes(for: method), as: UTF8.self)
     }
     #expect(
       text("GET").hasPrefix(

@@ -136,7 +136,7 @@ class Disk:
         elif call.kind in "CMURL":
             self.rename(call, call.first.decode())
         elif call.kind == "X" and not call.first.endswith(b"-shm"):
-            raise ValueError(f"{call.first} is mapped, and nobody sees what is written there")
+            raise ValueError(f"{call.first} is mapped, and writes to it are not recorded")
         return None
 
     def rename(self, call, path):

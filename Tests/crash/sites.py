@@ -172,4 +172,4 @@ class View:
         wanted = {row[0]: row[1] for row in later.records}
         if names != wanted:
             wrong = {key for key in names.keys() | wanted.keys() if names.get(key) != wanted.get(key)}
-            raise Fault(f"who follows the feed from {self.latest} to {later.latest} misses records {sorted(wrong)}")
+            raise Fault(f"a follower of the feed from {self.latest} to {later.latest} misses records {sorted(wrong)}")

@@ -81,7 +81,7 @@ def broken(place, pages, origin, server, breaks):
         told = {name: report[name] for name in ["outcome", "records", "not_modified", "error", "rejected"]}
         assert told == {
             "outcome": outcome, "records": len(pages.names), "not_modified": known, "error": None, "rejected": 0}, told
-        assert report["retries"] >= CONCURRENCY, f"{report['retries']} retries: not all was broken off"
+        assert report["retries"] >= CONCURRENCY, f"{report['retries']} retries: not all answers were interrupted"
         assert report["requests"] == PAGES + report["retries"], report
         # Interrupted answers are not in the log, and neither are refused connections.
         wait_until(lambda: good_answers(server, before) >= PAGES, "good answers in the log")  # noqa: B023

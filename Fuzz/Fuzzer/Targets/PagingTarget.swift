@@ -14,7 +14,7 @@ enum PagingTarget {
   /// Upstream may repeat the token in an address (T8).
   private static let token = Response.SentToken("c4nary-t0ken", parameter: "key")
   /// Upstream decides how many pages it announces, and all are requested in the same way; this many are enough.
-  private static let mostAsked = 40
+  private static let maxAsked = 40
 
   static func check(_ input: [UInt8]) {
     var (choices, rest) = Choices.split(input)
@@ -114,7 +114,7 @@ enum PagingTarget {
         guard came != nil else { return }
         checkCounts(plan, asking.page)
         // A pull notices a repetition after at most twice as many pages as there are answers.
-        let most = asking.isAnnounced ? PagingTarget.mostAsked : 2 * answers.count + 3
+        let most = asking.isAnnounced ? PagingTarget.maxAsked : 2 * answers.count + 3
         guard asked <= most else {
           return promise(asking.isAnnounced, "page \(asking.page.number) of \(answers.count) answers, and no end")
         }

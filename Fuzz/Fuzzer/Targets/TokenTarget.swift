@@ -70,7 +70,7 @@ enum TokenTarget {
     }
   }
 
-  /// What is shown of an answer has no control character and none of the secrets (T14.1).
+  /// The shown part of an answer has no control character and no secret (T14.1).
   private static func expect(_ said: ServerStatement?, _ json: Written?) {
     guard let said else { return }
     let secret = text(json, "refresh_token").flatMap { $0.utf8.count >= 12 ? $0 : nil }

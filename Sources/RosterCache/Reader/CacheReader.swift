@@ -10,34 +10,35 @@ package struct CacheReader {
   package let path: String
 
   /// Opens the cache at `path`, which a daemon may be using.
-  package init(path: String) throws { try self.init(path, .readOnly) }
+  package init(path: String) throws { try self.init(path, access: .readOnly) }
 
   /// Opens the cache at `path` after its log was written back and removed. Does not create the log again.
-  package init(closed path: String) throws { try self.init(path, .immutable) }
+  package init(closed path: String) throws { try self.init(path, access: .immutable) }
 
-  private init(_ path: String, _ access: Database.Access) throws {
+  private init(_ path: String, access: Database.Access) throws {
     self.path = path
     switch try Self.inspect(path) {
     case .ours: break
     case .absent:
-      throw Self.refusal(path, "there is no cache yet", "start rosterd, or name its cache with --cache")
+      throw Self.refusal(path, cause: "there is no cache yet", hint: "start rosterd, or name its cache with --cache")
     case .damaged:
-      throw Self.refusal(path, "the file is damaged", "start rosterd, which moves it aside and pulls all again")
+      throw Self.refusal(
+        path, cause: "the file is damaged", hint: "start rosterd, which moves it aside and pulls all again")
     }
     do {
       database = try Database(path: path, access: access)
       database.wait(milliseconds: Self.lockTimeout)
       let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
-      if version > Schema.version { throw Self.newer(path, version) }
-      if version < Schema.version { throw Self.older(path, version) }
+      if version > Schema.version { throw Self.newer(path, version: version) }
+      if version < Schema.version { throw Self.older(path, version: version) }
       try Self.findTables(database)
     } catch let error as SQLiteError {
-      throw Self.failure(error, path)
+      throw Self.failure(error, path: path)
     }
   }
 
   /// Reads through an open connection.
-  init(_ path: String, _ database: Database) {
+  init(_ path: String, in database: Database) {
     self.path = path
     self.database = database
   }
@@ -118,12 +119,12 @@ package struct CacheReader {
 
   /// One transaction, so that all of an answer is of one snapshot.
   func read<Result>(_ body: () throws -> Result) throws -> Result {
-    try failing { try database.transaction("BEGIN", body) }
+    try failing { try database.transaction("BEGIN", body: body) }
   }
 
   /// Turns an error of SQLite into a `Failure`.
   func failing<Result>(_ body: () throws -> Result) throws -> Result {
-    do { return try body() } catch let error as SQLiteError { throw Self.failure(error, path) }
+    do { return try body() } catch let error as SQLiteError { throw Self.failure(error, path: path) }
   }
 
   /// `hasSnapshot` within a transaction.
@@ -162,36 +163,38 @@ package struct CacheReader {
   private static func inspect(_ path: String) throws -> CacheFile.State {
     do { return try CacheFile.inspect(path) } catch let failure as Failure {
       if access(path, R_OK) != 0, errno == EACCES {
-        throw refusal(path, failure.cause, GroupAccess.hint(for: path, isSocket: false))
+        throw refusal(path, cause: failure.cause, hint: GroupAccess.hint(for: path, isSocket: false))
       }
       throw refusal(
-        path, failure.cause,
-        "see whether --cache names a cache of this version of rosterd, and whether this user may read it")
+        path, cause: failure.cause,
+        hint: "see whether --cache names a cache of this version of rosterd, and whether this user may read it")
     }
   }
 
-  private static func failure(_ error: SQLiteError, _ path: String) -> Failure {
+  private static func failure(_ error: SQLiteError, path: String) -> Failure {
     switch error.kind {
     case .cannotOpen:
       refusal(
-        path, "it cannot be opened (\(error.message))",
-        "start rosterd, which makes the -wal and -shm beside it, and see whether this user may read them")
+        path, cause: "it cannot be opened (\(error.message))",
+        hint: "start rosterd, which makes the -wal and -shm beside it, and see whether this user may read them")
     case .readOnly:
       // SQLITE_READONLY_CANTINIT, _RECOVERY: the -shm is missing or unusable, and only a writer creates it again.
-      refusal(path, "it needs a recovery by its writer (\(error.message))", "start rosterd, which recovers it")
+      refusal(
+        path, cause: "it needs a recovery by its writer (\(error.message))", hint: "start rosterd, which recovers it")
     default: error.failure(step, path)
     }
   }
 
-  private static func older(_ path: String, _ version: Int) -> Failure {
-    refusal(path, "an older rosterd made it (version \(version))", "start rosterd, which brings it up to date")
+  private static func older(_ path: String, version: Int) -> Failure {
+    refusal(
+      path, cause: "an older rosterd made it (version \(version))", hint: "start rosterd, which brings it up to date")
   }
 
-  private static func newer(_ path: String, _ version: Int) -> Failure {
-    refusal(path, "a newer rosterd made it (version \(version))", "use the rosterctl of that rosterd")
+  private static func newer(_ path: String, version: Int) -> Failure {
+    refusal(path, cause: "a newer rosterd made it (version \(version))", hint: "use the rosterctl of that rosterd")
   }
 
-  private static func refusal(_ path: String, _ cause: String, _ hint: String) -> Failure {
+  private static func refusal(_ path: String, cause: String, hint: String) -> Failure {
     Failure(.cannotWrite, step: step, subject: path, cause: cause, hint: hint)
   }
 }

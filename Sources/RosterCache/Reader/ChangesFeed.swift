@@ -64,14 +64,14 @@ extension CacheReader {
   /// `Failure` (1) for a resource that the cache does not know.
   /// - Parameter bytes: approximate limit for the documents.
   package func feed(
-    _ position: FeedPosition, resource: String? = nil, limit: Int, bytes: Int = longestPage
+    _ position: FeedPosition, resource: String? = nil, limit: Int, bytes: Int = maxPage
   ) throws -> FeedReading {
-    try read { try follow(position, resource, limit, bytes) }
+    try read { try follow(position, resource: resource, limit: limit, bytes: bytes) }
   }
 
   /// The same within a transaction.
   func follow(
-    _ position: FeedPosition, _ resource: String?, _ limit: Int, _ bytes: Int = longestPage
+    _ position: FeedPosition, resource: String?, limit: Int, bytes: Int = maxPage
   ) throws -> FeedReading {
     let feed = try database.first("SELECT feed FROM cache_info") { $0.text(0) } ?? ""
     let ends = try database.first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
@@ -81,17 +81,18 @@ extension CacheReader {
     if let why = position.refusal(feed: feed, first: first, last: last) { return .readAnew(why) }
     // This check comes second: a removed resource means another feed to its followers.
     if let resource { try expect(resource) }
-    let (changes, isWhole) = try changes(after: position.seen ?? (first ?? 1) - 1, resource, limit, bytes)
+    let (changes, isWhole) = try changes(
+      after: position.seen ?? (first ?? 1) - 1, resource, limit: limit, maxBytes: bytes)
     let end = isWhole ? last : changes.last?.id ?? last
     return .page(FeedPage(feed: feed, changes: changes, last: end, isWhole: isWhole))
   }
 
   /// Approximate number of bytes of documents in an answer: some thousand changes of the usual size. A record may have
   /// 8 MiB.
-  package static let longestPage = 2 << 20
+  package static let maxPage = 2 << 20
 
   private func changes(
-    after seen: Int64, _ resource: String?, _ limit: Int, _ mostBytes: Int
+    after seen: Int64, _ resource: String?, limit: Int, maxBytes: Int
   ) throws -> (changes: [Change], isWhole: Bool) {
     let select = Change.select(try Schema(of: database).tables)
     let statement = try database.statement(
@@ -101,7 +102,7 @@ extension CacheReader {
     statement.bind(2, Value(resource))
     var changes: [Change] = []
     var bytes = 0
-    while changes.count < limit, bytes < mostBytes {
+    while changes.count < limit, bytes < maxBytes {
       guard try statement.step() else { return (changes, true) }
       let change = Change(statement.row)
       bytes += (change.before?.utf8.count ?? 0) + (change.after?.utf8.count ?? 0)

@@ -19,7 +19,7 @@ struct DifferenceTable {
   /// nil if the snapshot has no such table.
   private let json: Statement?
 
-  init(_ database: Database, _ tables: ResourceTables, _ index: Int, isInSnapshot: Bool) throws {
+  init(_ database: Database, tables: ResourceTables, index: Int, isInSnapshot: Bool) throws {
     self.tables = tables
     self.index = index
     insert = try database.statement(
@@ -35,7 +35,7 @@ struct DifferenceTable {
   func changed(_ decoder: inout RecordDecoder, _ difference: RecordDifference) throws {
     let (before, after) = (try stored(difference.id), try preview.json(&decoder))
     let columns = difference.columns.map { tables.resource.columns[$0].name }
-    let extra = difference.extra ? ExtraDifference.paths(before, after) : []
+    let extra = difference.extra ? ExtraDifference.paths(before, after: after) : []
     let lists = difference.lists.map { tables.listName(tables.resource.lists[$0]) }
     try write(
       .init(
@@ -70,7 +70,7 @@ struct DifferenceTable {
   }
 
   private func stored(_ id: Int64) throws -> String {
-    guard let found = try json?.rows([.integer(id)], limit: 1, { $0.text(0) }).first else {
+    guard let found = try json?.rows([.integer(id)], limit: 1, read: { $0.text(0) }).first else {
       throw SQLiteError.damaged("the record \(id) of \(tables.resource.name) is not there")
     }
     return found
@@ -85,7 +85,7 @@ struct DifferenceTable {
 
   /// Goes over the differences in the order in which the publication writes them.
   static func forEach(
-    _ database: Database, _ index: Int, _ kind: ChangeKind? = nil, _ body: (PendingRecord) throws -> Void
+    _ database: Database, index: Int, kind: ChangeKind? = nil, body: (PendingRecord) throws -> Void
   ) throws {
     let isOfKind = kind == nil ? "" : "AND kind = ?2"
     let rows = try database.once(
@@ -105,7 +105,7 @@ struct DifferenceTable {
   }
 
   /// Goes over the absent records in the order of record ids.
-  static func forEachAbsent(_ database: Database, _ index: Int, _ body: (AbsentRecord) throws -> Void) throws {
+  static func forEachAbsent(_ database: Database, index: Int, body: (AbsentRecord) throws -> Void) throws {
     let rows = try database.once(
       "SELECT key, before FROM temp.differences WHERE resource = ?1 AND kind = ?2 ORDER BY id")
     rows.bind(1, Int64(index))
@@ -152,7 +152,7 @@ extension RecordKey {
 /// Finds the fields of `extra` that differ between two records.
 private enum ExtraDifference {
   /// Returns only `extra` if SQLite's JSON does not show the difference.
-  static func paths(_ before: String, _ after: String) -> [String] {
+  static func paths(_ before: String, after: String) -> [String] {
     let (old, new) = (leaves(of: before), leaves(of: after))
     let names = old.map(\.path) + new.map(\.path).filter { path in !old.contains { $0.path == path } }
     let found = names.filter { path in

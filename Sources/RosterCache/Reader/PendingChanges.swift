@@ -8,7 +8,7 @@ package struct PendingChanges {
   package let pull: PendingPull
   private let reader: CacheReader
 
-  fileprivate init(_ pull: PendingPull, _ reader: CacheReader) {
+  fileprivate init(_ pull: PendingPull, reader: CacheReader) {
     self.pull = pull
     self.reader = reader
   }
@@ -16,7 +16,7 @@ package struct PendingChanges {
   /// Goes over the differences, in the order in which the publication would write them into `changes`. Throws `Failure`
   /// (73), and what `body` throws.
   package func each(_ body: (PendingRecord, PendingResource) throws -> Void) throws {
-    for (index, resource) in pull.resources.enumerated() { try forEach(index, nil) { try body($0, resource) } }
+    for (index, resource) in pull.resources.enumerated() { try forEach(index, kind: nil) { try body($0, resource) } }
   }
 
   /// Goes over the records that are absent for the first time. Throws as `each`.
@@ -24,14 +24,14 @@ package struct PendingChanges {
     for (index, resource) in pull.resources.enumerated() { try forEachAbsent(index) { try body($0, resource) } }
   }
 
-  private func forEachAbsent(_ resource: Int, _ body: (AbsentRecord) throws -> Void) throws {
-    try reader.failing { try DifferenceTable.forEachAbsent(reader.database, resource, body) }
+  private func forEachAbsent(_ resource: Int, body: (AbsentRecord) throws -> Void) throws {
+    try reader.failing { try DifferenceTable.forEachAbsent(reader.database, index: resource, body: body) }
   }
 
   private func forEach(
-    _ resource: Int, _ kind: ChangeKind?, _ body: (PendingRecord) throws -> Void
+    _ resource: Int, kind: ChangeKind?, body: (PendingRecord) throws -> Void
   ) throws {
-    try reader.failing { try DifferenceTable.forEach(reader.database, resource, kind, body) }
+    try reader.failing { try DifferenceTable.forEach(reader.database, index: resource, kind: kind, body: body) }
   }
 
   /// Writes the contract's JSON of `rosterctl pending`, piece by piece. Throws as `each`.
@@ -39,7 +39,7 @@ package struct PendingChanges {
     var text = ""
     try appendJSON { piece in
       text += piece
-      if text.utf8.count < Self.longestPiece { return }
+      if text.utf8.count < Self.maxPiece { return }
       try write(text)
       text = ""
     }
@@ -47,7 +47,7 @@ package struct PendingChanges {
   }
 
   /// Bytes in one call of `write`: many small calls would cost more than the memory.
-  private static let longestPiece = 1 << 16
+  private static let maxPiece = 1 << 16
 
   private func appendJSON(_ write: (String) throws -> Void) throws {
     try write("{\"sync\":\(pull.sync.map(String.init) ?? "null"),\"resources\":[")
@@ -56,20 +56,20 @@ package struct PendingChanges {
       for kind in ChangeKind.allCases {
         var separator = ""
         try write(",\"\(kind.rawValue)\":[")
-        try forEach(index, kind) { record in
+        try forEach(index, kind: kind) { record in
           try write(separator + record.json(of: resource))
           separator = ","
         }
         try write("]")
       }
-      try writeAbsent(index, write)
+      try writeAbsent(index, write: write)
       try write("}")
     }
     try write("]}\n")
   }
 
   /// Writes only the keys of absent records (L3.2).
-  private func writeAbsent(_ resource: Int, _ write: (String) throws -> Void) throws {
+  private func writeAbsent(_ resource: Int, write: (String) throws -> Void) throws {
     var separator = ""
     try write(",\"absent\":[")
     try forEachAbsent(resource) { record in
@@ -124,10 +124,10 @@ extension CacheReader {
       do {
         let pull = try read {
           try database.execute(Self.dropTables)
-          guard var reading = try PendingReading(self, path) else { return PendingPull() }
+          guard var reading = try PendingReading(self, path: path) else { return PendingPull() }
           return try reading.run()
         }
-        return PendingChanges(pull, self)
+        return PendingChanges(pull, reader: self)
       } catch is PendingReading.Moved { continue }
     }
     throw Failure(
@@ -154,7 +154,7 @@ private struct PendingReading {
   private var conclusion: PullManifest?
 
   /// nil if the file is missing, or if its pages do not belong to the snapshot of this cache.
-  init?(_ reader: CacheReader, _ path: String) throws {
+  init?(_ reader: CacheReader, path: String) throws {
     let database = reader.database
     let identity = try database.first("SELECT feed, \(FixedTables.verified), pulled FROM main.cache_identity") {
       (feed: $0.text(0), epoch: $0.integer(1), pulled: $0.optionalText(2))
@@ -190,7 +190,7 @@ private struct PendingReading {
       switch facts.kind {
       case .source: if facts.digest == owner.source { resources = PullKey(body)?.resources ?? [] }
       case .conclusion: conclusion = PullManifest(body)
-      case .lie: break
+      case .lie, .list: break
       case .page, .again, .dropped, .answer:
         guard let index = resources.firstIndex(where: { $0.name == facts.resource }) else { return }
         pages += 1
@@ -209,25 +209,27 @@ private struct PendingReading {
 
   private mutating func compare() throws {
     let snapshot = try ResourceDifferences.snapshot(database)
-    for (index, resource) in resources.enumerated() {
+    // The lists of children are not compared: their rows in the file do not say yet which parents will be there.
+    for (index, resource) in resources.enumerated() where resource.each == nil {
       pull.resources.append(try compare(resource, index, isInSnapshot: snapshot[resource.name] != nil))
     }
     guard pull.isWhole else { return }
     let pulled = Set(resources.map(\.name))
     for tables in try Schema(of: database).tables where !pulled.contains(tables.resource.name) {
-      pull.resources.append(try drop(tables, pull.resources.count, snapshot[tables.resource.name] ?? 0))
+      pull.resources.append(try drop(tables, index: pull.resources.count, records: snapshot[tables.resource.name] ?? 0))
     }
   }
 
   private func compare(_ resource: Resource, _ index: Int, isInSnapshot: Bool) throws -> PendingResource {
     let (tables, plan) = (try ResourceTables(resource), try RecordPlan(resource))
+    let scope = try ListScope(resource.name, at: index, database)
     let found =
       conclusion?.parts[index].isIncremental == true
-      ? try IncrementalComparison(database, file, tables, plan, index).run()
-      : try KeyComparison(database, file, tables, plan, index).run()
-    try answer(index, plan)
-    let table = try DifferenceTable(database, tables, index, isInSnapshot: isInSnapshot)
-    var differences = try ResourceDifferences(database, file, tables, plan, index, found, Interruption())
+      ? try IncrementalComparison(database, file, tables, plan, scope).run()
+      : try KeyComparison(database, file, tables, plan, scope).run()
+    try answer(index, plan: plan)
+    let table = try DifferenceTable(database, tables: tables, index: index, isInSnapshot: isInSnapshot)
+    var differences = try ResourceDifferences(database, file, tables, plan, scope, found, Interruption())
     try differences.find(conclusion.map { $0.parts[index].removal }, table)
     var pending = PendingResource(tables)
     pending.before = differences.before
@@ -236,16 +238,16 @@ private struct PendingReading {
     return pending
   }
 
-  private func answer(_ index: Int, _ plan: RecordPlan) throws {
+  private func answer(_ index: Int, plan: RecordPlan) throws {
     for place in conclusion?.parts[index].answers ?? [] {
       let facts = try file.facts(at: place)
-      _ = try PulledTables.answer(index, [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, database)
+      _ = try PulledTables.answer(index, list: 0, [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, database)
     }
   }
 
   /// Reports a resource that is missing from the configuration: the next publish drops its tables.
-  private func drop(_ tables: ResourceTables, _ index: Int, _ records: Int) throws -> PendingResource {
-    let table = try DifferenceTable(database, tables, index, isInSnapshot: true)
+  private func drop(_ tables: ResourceTables, index: Int, records: Int) throws -> PendingResource {
+    let table = try DifferenceTable(database, tables: tables, index: index, isInSnapshot: true)
     let ids = try database.once("SELECT \(tables.id) FROM main.\(tables.table) ORDER BY 1")
     while try ids.step() { try table.removed(ids.row.integer(0)) }
     var pending = PendingResource(tables)

@@ -41,14 +41,18 @@ extension CacheReader {
   package func show(_ resource: String, key: String) throws -> RecordHistory { try show(resource, key: [key]) }
 
   /// The same for a key of several parts (L2.3). Also throws 64 if the number of parts is wrong.
-  package func show(_ resource: String, key: [String]) throws -> RecordHistory {
-    try read { try history(resource, key) }
+  /// - Parameter parents: keys of the ancestors of a child, outermost first; empty if none is named.
+  package func show(_ resource: String, key: [String], of parents: [String] = []) throws -> RecordHistory {
+    try read { try history(resource, key: key, of: parents) }
   }
 
   /// The same within a transaction.
-  func history(_ resource: String, _ key: [String]) throws -> RecordHistory {
+  func history(_ resource: String, key: [String], of parents: [String] = []) throws -> RecordHistory {
     let tables = try tables(resource)
-    let ids = try ids(tables.key(key), tables)
+    if !parents.isEmpty, tables.parent == nil { _ = try parentID(of: tables, keys: parents) }
+    let ids =
+      tables.parent == nil
+      ? try ids(tables.key(key), tables: tables) : try self.ids(ofChild: tables, key: key, of: parents)
     let record = try ids.compactMap { id in try database.first(tables.shown, .integer(id)) { $0.text(0) } }.first
     return RecordHistory(
       resource: resource, columns: tables.resource.columns, telling: tables.telling, record: record,
@@ -57,7 +61,7 @@ extension CacheReader {
   }
 
   /// Current and earlier record ids of a key. A record with a text key gets a new id when it reappears.
-  private func ids(_ key: String, _ tables: ResourceTables) throws -> [Int64] {
+  private func ids(_ key: String, tables: ResourceTables) throws -> [Int64] {
     if tables.hasTextKey {
       return try database.rows(tables.idsOfText, .text(key), .text(tables.resource.name)) { $0.integer(0) }
     }
@@ -89,11 +93,11 @@ extension ResourceTables {
   }
 
   /// Joins the parts of a key. Throws `Failure` (64) for parts that cannot be a key.
-  fileprivate func key(_ parts: [String]) throws -> String {
+  func key(_ parts: [String]) throws -> String {
     let columns = keyParts.map { resource.columns[$0] }
     guard parts.count == columns.count else {
       let names = columns.map(\.name).joined(separator: ", ")
-      throw unusable(parts, "a key of \(resource.name) has \(columns.count.counted(as: "part")): \(names)")
+      throw unusable(parts, cause: "a key of \(resource.name) has \(columns.count.counted(as: "part")): \(names)")
     }
     guard resource.hasCompositeKey else { return parts[0] }
     var json = JSONWriter()
@@ -103,14 +107,14 @@ extension ResourceTables {
           json.value(part)
           continue
         }
-        guard let number = Int64(part) else { throw unusable(parts, "\(column.name) is a whole number") }
+        guard let number = Int64(part) else { throw unusable(parts, cause: "\(column.name) is a whole number") }
         json.value(number)
       }
     }
     return json.text
   }
 
-  private func unusable(_ parts: [String], _ cause: String) -> Failure {
+  private func unusable(_ parts: [String], cause: String) -> Failure {
     Failure(.usage, step: CacheReader.step, subject: parts.joined(separator: " "), cause: cause)
   }
 }

@@ -87,15 +87,20 @@ extension CacheReader {
   /// beginning; a text without a word chooses all. Throws `Failure`: 1 for an unknown resource, 64 for a search in one
   /// whose definition has no `search`.
   /// - Parameters:
+  ///   - parents: keys of the ancestors, whose children are listed (L2.1); empty for all. Not with another choice.
   ///   - isAbsent: chooses those that the last whole pull missed (L3.1); not with `search`.
   ///   - page: from 1; nil: the records of all pages.
   package func list(
-    _ resource: String, search: String? = nil, isAbsent: Bool = false, page: Int? = 1
+    _ resource: String, of parents: [String] = [], search: String? = nil, isAbsent: Bool = false, page: Int? = 1
   ) throws -> Listing {
     try read {
       let tables = try tables(resource)
-      let choice = isAbsent ? RecordChoice.absent : try search.flatMap { try tables.choice($0) } ?? .all
-      let total = try count(tables, choice)
+      let parent = parents.isEmpty ? nil : try parentID(of: tables, keys: parents)
+      let choice =
+        if let parent { RecordChoice.children(parent) } else if isAbsent { RecordChoice.absent } else {
+          try search.flatMap { try tables.choice($0) } ?? .all
+        }
+      let total = try count(tables, choice: choice)
       let pages = (total + Listing.pageSize - 1) / Listing.pageSize
       // SQLite treats a negative limit as no limit.
       let limit = page == nil ? -1 : Listing.pageSize
@@ -110,7 +115,7 @@ extension CacheReader {
   }
 
   /// The number of all records is stored: SQLite would read the whole table to count its rows.
-  private func count(_ tables: ResourceTables, _ choice: RecordChoice) throws -> Int {
+  private func count(_ tables: ResourceTables, choice: RecordChoice) throws -> Int {
     let name = tables.resource.name
     if case .all = choice {
       return try database.first("SELECT records FROM resources WHERE name = ?", .text(name)) { $0.int(0) } ?? 0
@@ -122,6 +127,8 @@ extension CacheReader {
 /// Selects the records of a resource that are listed.
 private enum RecordChoice {
   case all, absent
+  /// Children of the record with that id.
+  case children(Int64)
   /// Records that match a query of the index.
   case matching(String)
 
@@ -130,6 +137,7 @@ private enum RecordChoice {
     switch self {
     case .all: .null
     case .absent: .text(resource)
+    case .children(let id): .integer(id)
     case .matching(let query): .text(query)
     }
   }
@@ -152,9 +160,10 @@ extension ResourceTables {
     case .all: "SELECT \(id) AS id FROM \(table) WHERE ?1 IS NULL"
     case .absent:
       """
-      SELECT u.record_id AS id FROM cache_resources c CROSS JOIN cache_unlisted u ON u.resource_id = c.id
-      WHERE c.name = ?1 AND u.absent > 0
+      SELECT u.record_id AS id FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
+      CROSS JOIN cache_unlisted u ON u.list_id = l.id WHERE c.name = ?1 AND u.absent > 0
       """
+    case .children: "SELECT \(id) AS id FROM \(table) WHERE \(parentColumn ?? "NULL") = ?1"
     case .matching: index.map { "SELECT rowid AS id FROM \($0) WHERE \($0) MATCH ?1" } ?? ""
     }
   }
@@ -176,9 +185,9 @@ extension ResourceTables {
     let texts = resource.columns.filter { $0.type == .text }
     let keys = keyParts.map { resource.columns[$0] }
     let others = [searched, texts, resource.columns].lazy.map { $0.filter { !keys.contains($0) } }
-    return keys + (others.first { !$0.isEmpty } ?? []).prefix(Self.mostTelling)
+    return keys + (others.first { !$0.isEmpty } ?? []).prefix(Self.maxTelling)
   }
 
   /// More columns do not fit a line.
-  private static let mostTelling = 6
+  private static let maxTelling = 6
 }

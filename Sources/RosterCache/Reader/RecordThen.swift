@@ -11,18 +11,18 @@ extension CacheReader {
   /// The same for a key of several parts.
   package func show(_ resource: String, key: [String], at date: Date) throws -> RecordHistory {
     try read {
-      var found = try history(resource, key)
+      var found = try history(resource, key: key)
       let time = date.rfc3339
       found.at = time
       let (later, until) = (found.changes.filter { $0.at > time }, found.changes.filter { $0.at <= time })
-      if found.hasSnapshot { found.hasSnapshot = try wasPublished(resource, time) }
+      if found.hasSnapshot { found.hasSnapshot = try wasPublished(resource, time: time) }
       found.changes = until
       guard found.hasSnapshot else {
         found.record = nil
         return found
       }
       guard try isEverythingKnown(since: time), try !wasAway(resource, since: time) else {
-        throw Self.ended(resource, time)
+        throw Self.ended(resource, time: time)
       }
       if let next = later.first { found.record = next.before }
       return found
@@ -31,7 +31,7 @@ extension CacheReader {
 
   /// True if the resource had a snapshot at that time. The first snapshot writes no changes, so that `changes` alone
   /// does not show this.
-  private func wasPublished(_ resource: String, _ time: String) throws -> Bool {
+  private func wasPublished(_ resource: String, time: String) throws -> Bool {
     // The resource may have been removed and added again since.
     let then = try database.first(
       """
@@ -50,7 +50,7 @@ extension CacheReader {
     ) { (was: $0.int(0) != 0, areAllThere: $0.int(1) != 0) }
     if known?.was == true { return true }
     // If the first sync is still there, all later ones are too, and the resource was in no sync until then.
-    guard known?.areAllThere == true else { throw Self.ended(resource, time) }
+    guard known?.areAllThere == true else { throw Self.ended(resource, time: time) }
     return false
   }
 
@@ -77,7 +77,7 @@ extension CacheReader {
     ) { $0.int(0) != 0 } ?? false
   }
 
-  private static func ended(_ resource: String, _ time: String) -> Failure {
+  private static func ended(_ resource: String, time: String) -> Failure {
     Failure(
       .badAnswer, step: "show the state of \(resource) at \(time)", subject: "the cache",
       cause: "the needed history has expired, or the resource was missing from the configuration for a while since",

@@ -31,7 +31,7 @@ package actor SideReader {
     let position = FeedPosition(feed: request.feed, seen: request.since)
     return try await read { reader in
       do {
-        switch try reader.follow(position, request.resource, request.limit) {
+        switch try reader.follow(position, resource: request.resource, limit: request.limit) {
         case .page(let page): return .page(json: page.json + [UInt8(ascii: "\n")], isEmpty: page.changes.isEmpty)
         case .readAnew(let why): return .readAnew(why)
         }
@@ -94,7 +94,7 @@ extension CacheReader {
   /// descriptor releases SQLite's locks (sqlite.org/howtocorrupt.html, 2.2). The writer has already inspected the file.
   /// Throws `SQLiteError`.
   fileprivate init(besideWriter path: String, _ interruption: Interruption) throws {
-    self.init(path, try Database(path: path, access: .readOnly))
+    self.init(path, in: try Database(path: path, access: .readOnly))
     database.wait(milliseconds: Cache.lockTimeout, unless: interruption)
     try database.execute("PRAGMA cache_size = -\(Self.pageCache)")
     database.arm(interruption)

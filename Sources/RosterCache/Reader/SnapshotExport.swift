@@ -14,9 +14,9 @@ package struct SnapshotExport {
   /// Place of this snapshot in the feed.
   package let position: ReplicaPosition
   /// Smallest `changes.id`; nil if `changes` is empty.
-  package let oldestChange: Int64?
+  package let earliestChange: Int64?
   /// Smallest `syncs.id`; nil if `syncs` is empty.
-  package let oldestSync: Int64?
+  package let earliestSync: Int64?
   /// `cache_info.verified_at`; nil before the first publication.
   package let verifiedAt: String?
   /// `cache_info.published_at`; nil before the first publication.
@@ -44,8 +44,8 @@ package struct SnapshotExport {
     position = ReplicaPosition(
       feed: facts.feed, change: changes?.1 ?? 0, snapshot: facts.snapshot,
       sync: (running ?? nil) ?? (syncs?.1 ?? 0) + 1)
-    oldestChange = changes?.0
-    oldestSync = syncs?.0
+    earliestChange = changes?.0
+    earliestSync = syncs?.0
     verifiedAt = facts.verified
     publishedAt = facts.published
     tables = try Self.tables(database)
@@ -68,8 +68,8 @@ package struct SnapshotExport {
   }
 
   /// Calls `body` with the values of each row, in the order of the table's columns.
-  package func rows(of table: ReplicaTable, _ scope: Scope, _ body: ([ReplicaValue]) throws -> Void) throws {
-    let statement = try database.once(Self.select(table, scope))
+  package func rows(of table: ReplicaTable, _ scope: Scope, body: ([ReplicaValue]) throws -> Void) throws {
+    let statement = try database.once(Self.select(table, scope: scope))
     switch scope {
     case .all: break
     case .from(let id): statement.bind(1, id)
@@ -83,7 +83,7 @@ package struct SnapshotExport {
     while try statement.step() {
       values.removeAll(keepingCapacity: true)
       for (index, column) in table.columns.enumerated() {
-        values.append(statement.row.value(Int32(index), column.type))
+        values.append(statement.row.value(Int32(index), type: column.type))
       }
       try body(values)
     }
@@ -91,7 +91,7 @@ package struct SnapshotExport {
 
   /// `changes` is read by its primary key, and so is each table. The plus prevents SQLite from using the index that
   /// begins with `resource`, with which it would read the whole history.
-  static func select(_ table: ReplicaTable, _ scope: Scope) -> String {
+  static func select(_ table: ReplicaTable, scope: Scope) -> String {
     let columns = table.columns.map { "t.\(quoted($0.name))" }.joined(separator: ", ")
     let from = "main.\(quoted(table.name)) t"
     switch scope {
@@ -115,20 +115,23 @@ package struct SnapshotExport {
       try ResourceTables(name: $0.text(0), definition: $0.text(1)).resource
     }
     let fixed: [ReplicaTable] = [
-      try table(database, "resources", key: ["name"], .whole), try table(database, "cache_info", key: [], .whole),
-      try table(database, "syncs", key: ["id"], .appended), try table(database, "changes", key: ["id"], .appended),
+      try table(database, name: "resources", key: ["name"], role: .whole),
+      try table(database, name: "cache_info", key: [], role: .whole),
+      try table(database, name: "syncs", key: ["id"], role: .appended),
+      try table(database, name: "changes", key: ["id"], role: .appended),
     ]
-    return try fixed + resources.flatMap { try tables(database, $0) }
+    return try fixed + resources.flatMap { try tables(database, resource: $0) }
   }
 
-  private static func tables(_ database: Database, _ resource: Resource) throws -> [ReplicaTable] {
+  private static func tables(_ database: Database, resource: Resource) throws -> [ReplicaTable] {
     let types = resource.columns.reduce(into: [String: ReplicaTable.ColumnType]()) { $0[$1.name] = $1.type.replica }
-    let records = try table(database, resource.table, key: nil, .records(resource: resource.name), types)
+    let records = try table(
+      database, name: resource.table, key: nil, role: .records(resource: resource.name), types: types)
     let elements = try resource.lists.map { list in
       let types = list.columns.reduce(into: [String: ReplicaTable.ColumnType]()) { $0[$1.name] = $1.type.replica }
       return try table(
-        database, list.table, key: nil,
-        .elements(resource: resource.name, records: resource.table, owner: resource.name + "_id"), types)
+        database, name: list.table, key: nil,
+        role: .elements(resource: resource.name, records: resource.table, owner: resource.name + "_id"), types: types)
     }
     return [records] + elements
   }
@@ -137,23 +140,23 @@ package struct SnapshotExport {
   ///   - key: nil means the primary key that SQLite knows.
   ///   - types: of columns whose type the schema of SQLite does not say.
   private static func table(
-    _ database: Database, _ name: String, key: [String]?, _ role: ReplicaTable.Role,
-    _ types: [String: ReplicaTable.ColumnType] = [:]
+    _ database: Database, name: String, key: [String]?, role: ReplicaTable.Role,
+    types: [String: ReplicaTable.ColumnType] = [:]
   ) throws -> ReplicaTable {
     let found = try database.rows(
       "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?1, 'main') ORDER BY cid", .text(name)
     ) { (name: $0.text(0), type: $0.text(1), isRequired: $0.int(2) == 1, place: $0.int(3)) }
     let columns = found.map { column in
       ReplicaTable.Column(
-        name: column.name, type: types[column.name] ?? fixedType(column.name, column.type),
+        name: column.name, type: types[column.name] ?? fixedType(column.name, declared: column.type),
         isRequired: column.isRequired || column.place > 0)
     }
     let known = found.filter { $0.place > 0 }.sorted { $0.place < $1.place }.map(\.name)
     return ReplicaTable(
-      name: name, columns: columns, primaryKey: key ?? known, unique: try unique(database, name), role: role)
+      name: name, columns: columns, primaryKey: key ?? known, unique: try unique(database, name: name), role: role)
   }
 
-  private static func unique(_ database: Database, _ name: String) throws -> [[String]] {
+  private static func unique(_ database: Database, name: String) throws -> [[String]] {
     let indexes = try database.rows(
       "SELECT name FROM pragma_index_list(?1, 'main') WHERE origin = 'u' ORDER BY seq", .text(name)
     ) { $0.text(0) }
@@ -163,7 +166,7 @@ package struct SnapshotExport {
   }
 
   /// Type of a column that no definition names.
-  private static func fixedType(_ column: String, _ declared: String) -> ReplicaTable.ColumnType {
+  private static func fixedType(_ column: String, declared: String) -> ReplicaTable.ColumnType {
     switch column {
     case "started_at", "finished_at", "at", "published_at", "verified_at", "distrusted_since", "whole_at": .timestamp
     case "definition", "before", "after", "extra": .jsonb
@@ -196,7 +199,7 @@ extension Resource.ColumnType {
 }
 
 extension Row {
-  fileprivate func value(_ column: Int32, _ type: ReplicaTable.ColumnType) -> ReplicaValue {
+  fileprivate func value(_ column: Int32, type: ReplicaTable.ColumnType) -> ReplicaValue {
     if isNull(column) { return .null }
     return switch type {
     case .bigint: .integer(integer(column))

@@ -38,10 +38,11 @@ extension CacheFacts {
     try database.rows(
       """
       SELECT r.name, r."table", r.records, r.pages, r.proof,
-        (SELECT count(*) FROM cache_unlisted u WHERE u.resource_id = c.id AND u.absent > 0), r.validators,
-        r.distrusted_since, l.whole_at, l.missed
-      FROM resources r JOIN cache_resources c ON c.name = r.name
-      JOIN cache_lists l ON l.resource_id = c.id AND l.parent_id = 0 ORDER BY r.name
+        (SELECT count(*) FROM cache_lists l JOIN cache_unlisted u ON u.list_id = l.id AND u.absent > 0
+          WHERE l.resource_id = c.id), r.validators, r.distrusted_since,
+        (SELECT min(l.whole_at) FROM cache_lists l WHERE l.resource_id = c.id),
+        (SELECT sum(l.missed) FROM cache_lists l WHERE l.resource_id = c.id)
+      FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
       """
     ) { row in
       var resource = DaemonStatus.CachedResource(

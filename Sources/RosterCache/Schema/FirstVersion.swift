@@ -26,11 +26,11 @@ enum FirstVersion {
   private static let takeOver = [
     """
     INSERT INTO syncs SELECT id, started_at, finished_at, outcome, pages, characters, added, changed, removed,
-      rejected, 0, requests, not_modified, resumed, retries, refreshes, bytes, exit, error FROM syncs_1
+      rejected, 0, requests, not_modified, resumed, retries, refreshes, bytes, exit, error, 0, 0 FROM syncs_1
     """,
     """
     INSERT INTO sync_resources
-    SELECT id, '\(resource)', pages, records, added, changed, removed, rejected, 0, NULL, NULL, NULL
+    SELECT id, '\(resource)', pages, records, added, changed, removed, rejected, 0, NULL, NULL, NULL, NULL, NULL
     FROM syncs WHERE outcome IN ('published', 'unchanged')
     """,
     """
@@ -40,7 +40,7 @@ enum FirstVersion {
     // Ids of deleted changes are not reused (sqlite.org/autoinc.html).
     "DELETE FROM sqlite_sequence WHERE name = 'changes'",
     "INSERT INTO sqlite_sequence SELECT 'changes', seq FROM sqlite_sequence WHERE name = 'changes_1'",
-    "INSERT INTO rejects SELECT sync_id, '\(resource)', page, position, reason, document FROM rejects_1",
+    "INSERT INTO rejects SELECT sync_id, '\(resource)', 0, page, position, reason, document FROM rejects_1",
     """
     UPDATE cache_identity SET (feed, upstream) = (SELECT feed, upstream FROM cache_identity_1)
     """,
@@ -59,7 +59,8 @@ enum FirstVersion {
       .text(Resource.character.listed))
     try database.run(
       """
-      INSERT INTO cache_unlisted SELECT r.id, c.id, 0 FROM cache_resources r, characters c WHERE r.name = '\(resource)'
+      INSERT INTO cache_unlisted SELECT l.id, c.id, 0 FROM cache_resources r
+      JOIN cache_lists l ON l.resource_id = r.id AND l.parent_id = 0, characters c WHERE r.name = '\(resource)'
       """)
   }
 }

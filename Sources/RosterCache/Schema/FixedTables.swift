@@ -6,7 +6,7 @@ enum FixedTables {
     """
     CREATE TABLE resources(
       name TEXT PRIMARY KEY, "table" TEXT NOT NULL, key TEXT NOT NULL, records INTEGER NOT NULL, pages INTEGER NOT NULL,
-      proof TEXT, definition TEXT NOT NULL, \(trust.joined(separator: ", ")))
+      proof TEXT, definition TEXT NOT NULL, \(resourceColumns.joined(separator: ", ")))
     """, syncs, "CREATE INDEX syncs_by_outcome ON syncs(outcome)",
     """
     CREATE TABLE sync_resources(
@@ -24,7 +24,7 @@ enum FixedTables {
       pulled TEXT, held_by TEXT, held_at REAL, held_until REAL)
     """,
     "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
-    ownResources, lists,
+    ownResources, lists, dueLists,
     // Each published page: its validators for the next request, and the keys that it lists.
     """
     CREATE TABLE cache_pages(
@@ -39,20 +39,27 @@ enum FixedTables {
     // together are all records.
     """
     CREATE TABLE cache_unlisted(
-      resource_id INTEGER NOT NULL, record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
-      PRIMARY KEY (resource_id, record_id)) WITHOUT ROWID
+      list_id INTEGER NOT NULL, record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
+      PRIMARY KEY (list_id, record_id)) WITHOUT ROWID
     """,
     // The highest record id that each resource has used in tables that were dropped. New ids start after it.
     "CREATE TABLE cache_record_ids(resource TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID", overlaid, info,
     resourceLists,
   ]
 
-  /// Columns of `resources` that version 3 adds (P15): trusted or distrusted; the time of the sync that found the lie.
-  static let trust = ["validators TEXT NOT NULL DEFAULT 'trusted'", "distrusted_since TEXT"]
+  /// Columns of `resources` that version 3 adds. validators: trusted or distrusted (P15). distrusted_since: the time of
+  /// the sync that found the lie. parent: `each.of`; NULL for a resource with one list.
+  static let resourceColumns = ["validators TEXT NOT NULL DEFAULT 'trusted'", "distrusted_since TEXT", "parent TEXT"]
 
   /// Columns of `sync_resources` that version 3 adds. whole: number of lists that were pulled whole. missed: as
-  /// resource_lists has it, of a whole pull in that sync.
-  static let syncResourceColumns = ["whole INTEGER", "requests INTEGER", "missed INTEGER"]
+  /// resource_lists has it, of the whole pulls in that sync. lists: number of requested lists. lists_failed: those of
+  /// them that failed or vanished.
+  static let syncResourceColumns = [
+    "whole INTEGER", "requests INTEGER", "missed INTEGER", "lists INTEGER", "lists_failed INTEGER",
+  ]
+
+  /// Columns of `syncs` that version 3 adds, over all resources.
+  static let syncColumns = ["lists INTEGER NOT NULL DEFAULT 0", "lists_failed INTEGER NOT NULL DEFAULT 0"]
 
   /// snapshot: the sync that first published the resource. list: `Resource.listed` of its records.
   static let ownResources =
@@ -61,13 +68,20 @@ enum FixedTables {
   /// The lists of each resource, with the totals of the pages of the last whole pull. parent_id is 0 for the only list
   /// of a resource. repeats: duplicate keys. question: digest of what an incremental pull asks and looks for; 0 without
   /// `since`. mark, whole_at and missed: as resource_lists has them. token: the delta token, which no view has (I7.3).
+  /// The other columns are for the lists of a child. records, proof, state and error: as resource_lists has them.
+  /// asked: JSON of the parent's `changed` columns at the last request. due_at: the time from which the list is
+  /// requested again although these columns are unchanged, in seconds since 1970 (E3); NULL: at no time.
   static let lists = """
     CREATE TABLE cache_lists(
-      id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL, pages INTEGER NOT NULL,
-      storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
-      repeats INTEGER NOT NULL, question INTEGER NOT NULL, mark TEXT, whole_at TEXT, missed INTEGER,
-      token TEXT, UNIQUE (resource_id, parent_id))
+      id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL,
+      pages INTEGER NOT NULL DEFAULT 0, storable INTEGER NOT NULL DEFAULT 0, rejects INTEGER NOT NULL DEFAULT 0,
+      unknown INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, repeats INTEGER NOT NULL DEFAULT 0,
+      question INTEGER NOT NULL DEFAULT 0, mark TEXT, whole_at TEXT, missed INTEGER, token TEXT, records INTEGER,
+      proof TEXT, asked TEXT, due_at REAL, state TEXT NOT NULL DEFAULT 'current', error TEXT,
+      UNIQUE (resource_id, parent_id))
     """
+
+  static let dueLists = "CREATE INDEX cache_lists_due ON cache_lists(resource_id, due_at) WHERE due_at IS NOT NULL"
 
   /// Columns of `cache_pages` that version 3 adds. kind: 0 for a page of the last whole pull, 1 for a page of the last
   /// incremental pull. highest: the highest value at `since.at`, as its record has it, or the delta token of the page.
@@ -77,13 +91,14 @@ enum FixedTables {
   /// transfers each page that lists one of them.
   static let overlaid = """
     CREATE TABLE cache_overlaid(
-      resource_id INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource_id, key)) WITHOUT ROWID
+      list_id INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (list_id, key)) WITHOUT ROWID
     """
 
   static let resourceLists = """
     CREATE VIEW resource_lists AS
-      SELECT r.name AS resource, l.parent_id AS parent_id, r.records AS records, r.proof AS proof, l.mark AS mark,
-        l.whole_at AS whole_at, l.missed AS missed, 'current' AS state, NULL AS error
+      SELECT r.name AS resource, l.parent_id AS parent_id, coalesce(l.records, r.records) AS records,
+        coalesce(l.proof, r.proof) AS proof, l.mark AS mark, l.whole_at AS whole_at, l.missed AS missed,
+        l.state AS state, l.error AS error
       FROM cache_lists l JOIN cache_resources c ON c.id = l.resource_id JOIN resources r ON r.name = c.name
     """
 
@@ -93,7 +108,7 @@ enum FixedTables {
       pages INTEGER NOT NULL, records INTEGER NOT NULL, added INTEGER NOT NULL, changed INTEGER NOT NULL,
       removed INTEGER NOT NULL, rejected INTEGER NOT NULL, skipped INTEGER NOT NULL, requests INTEGER NOT NULL,
       not_modified INTEGER NOT NULL, resumed INTEGER NOT NULL, retries INTEGER NOT NULL, refreshes INTEGER NOT NULL,
-      bytes INTEGER NOT NULL, exit INTEGER, error TEXT)
+      bytes INTEGER NOT NULL, exit INTEGER, error TEXT, \(syncColumns.joined(separator: ", ")))
     """
 
   static let changes = """
@@ -102,10 +117,13 @@ enum FixedTables {
       record_id INTEGER NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, before TEXT, after TEXT)
     """
 
+  /// parent_id: record id of the parent; 0 for a resource with one list. The columns of the primary key are together.
+  /// In another order, SQLite's integrity check reports NULL values that do not exist.
   static let rejects = """
     CREATE TABLE rejects(
-      sync_id INTEGER NOT NULL, resource TEXT NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
-      reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID
+      sync_id INTEGER NOT NULL, resource TEXT NOT NULL, parent_id INTEGER NOT NULL, page INTEGER NOT NULL,
+      position INTEGER NOT NULL, reason TEXT NOT NULL, document TEXT NOT NULL,
+      PRIMARY KEY (resource, parent_id, page, position)) WITHOUT ROWID
     """
 
   static let info = """
@@ -137,7 +155,8 @@ enum FixedTables {
     let isThere = tables.map { table in
       // A record with a text key gets another record id when it reappears.
       let key = table.key(inDocument: "c.before")
-      let byKey = table.hasTextKey ? " OR (\(table.hasKey("t", key)))" : ""
+      let parent = table.parent(inDocument: "c.before")
+      let byKey = table.hasOwnIDs ? " OR (\(table.hasKey("t", key, parent: parent)))" : ""
       return """
         WHEN \(literal(table.resource.name)) THEN EXISTS
           (SELECT 1 FROM \(table.table) t WHERE t.\(table.id) = c.record_id\(byKey))

@@ -41,7 +41,7 @@ struct Redefinition {
     }
     for (old, new) in zip(aside, changed.map(\.new)) {
       if old.resource.table == new.resource.table { try redefineIndex(old, new) } else { try move(old, to: new) }
-      try forgetPages(of: new, old: old)
+      if new.parent == nil { try forgetPages(of: new, old: old) } else { try forgetLists(of: new) }
     }
     try Schema(of: database).defineRemoved(database)
     try database.renewFeed()
@@ -83,8 +83,15 @@ struct Redefinition {
     try RecordIDs.note(old, database)
     for statement in new.create { try database.execute(statement) }
     try RecordIDs.goOn(new, database)
-    try moveRecords(old, to: new)
+    // A record of another parent, or of one with other record ids, would belong to no list.
+    if old.parent == new.parent, !losesParents(new) { try moveRecords(old, to: new) }
     for statement in old.drop { try database.execute(statement) }
+  }
+
+  /// True if records of the parent get other record ids.
+  private func losesParents(_ child: ResourceTables) -> Bool {
+    guard let parent = child.parent else { return false }
+    return changed.contains { $0.new.resource.name == parent && (!$0.old.keepsIDs(in: $0.new) || losesParents($0.new)) }
   }
 
   private func moveRecords(_ old: ResourceTables, to new: ResourceTables) throws {
@@ -104,8 +111,8 @@ struct Redefinition {
         try decoder.begin(bytes, at: 0)
         guard case .record? = try decoder.next() else { return false }
         try writer.restore(
-          &decoder, id: keepsIDs ? row.integer(0) : nil, firstSync: row.integer(syncs),
-          changedSync: row.integer(syncs + 1))
+          &decoder, id: keepsIDs ? row.integer(0) : nil, parent: row.integer(syncs + 2),
+          firstSync: row.integer(syncs), changedSync: row.integer(syncs + 1))
         return true
       }
     }
@@ -125,28 +132,53 @@ struct Redefinition {
 
   /// Forgets the pages, so that the next sync transfers the whole resource: each record counts as listed by no page.
   private func forgetPages(of new: ResourceTables, old: ResourceTables) throws {
-    let name = Value(new.resource.name)
     guard let list = try ListID(new.resource.name, database) else {
       throw SQLiteError.damaged("cache_lists lacks \(new.resource.name)")
     }
     let ids = "SELECT \(new.id) FROM main.\(new.table)"
     let absent = old.keepsIDs(in: new) ? "AND record_id NOT IN (\(ids))" : ""
     try database.run("DELETE FROM main.cache_pages WHERE list_id = ?", .integer(list.id))
-    try database.run("DELETE FROM main.cache_overlaid WHERE resource_id = ?", .integer(list.resource))
-    try database.run("DELETE FROM main.cache_unlisted WHERE resource_id = ? \(absent)", .integer(list.resource))
-    try database.run(
-      "INSERT OR IGNORE INTO main.cache_unlisted SELECT ?, *, 0 FROM (\(ids))", .integer(list.resource))
+    try database.run("DELETE FROM main.cache_overlaid WHERE list_id = ?", .integer(list.id))
+    try database.run("DELETE FROM main.cache_unlisted WHERE list_id = ? \(absent)", .integer(list.id))
+    try database.run("INSERT OR IGNORE INTO main.cache_unlisted SELECT ?, *, 0 FROM (\(ids))", .integer(list.id))
     try database.run(
       """
       UPDATE main.cache_lists SET (pages, storable, rejects, unknown, skipped, repeats, question, mark) =
         (0, 0, 0, 0, 0, 0, 0, NULL) WHERE id = ?
       """, .integer(list.id))
+    try renewRow(of: new)
+  }
+
+  private func renewRow(of new: ResourceTables) throws {
     try database.run(
       """
-      UPDATE main.resources SET "table" = ?2, key = ?3, definition = ?4, records = (SELECT count(*) FROM (\(ids))),
-        validators = 'trusted', distrusted_since = NULL
+      UPDATE main.resources SET "table" = ?2, key = ?3, definition = ?4,
+        records = (SELECT count(*) FROM (SELECT \(new.id) FROM main.\(new.table))),
+        validators = 'trusted', distrusted_since = NULL, parent = ?5
       WHERE name = ?1
-      """, name, .text(new.resource.table), .text(new.keyName), .text(new.resource.definition))
+      """, .text(new.resource.name), .text(new.resource.table), .text(new.keyName), .text(new.resource.definition),
+      Value(new.parent))
+  }
+
+  /// Forgets the pages of a child's lists. Each record counts as listed by no page of the list of its parent, and each
+  /// list is requested by the next sync.
+  private func forgetLists(of new: ResourceTables) throws {
+    guard let column = new.parentColumn else { return }
+    let name = Value(new.resource.name)
+    try schema.dropLists(of: new.resource.name, database)
+    try database.run(
+      """
+      INSERT INTO main.cache_lists(resource_id, parent_id, records, due_at)
+      SELECT c.id, t.\(column), count(*), 0 FROM main.cache_resources c, main.\(new.table) t
+      WHERE c.name = ?1 GROUP BY t.\(column)
+      """, name)
+    try database.run(
+      """
+      INSERT INTO main.cache_unlisted SELECT l.id, t.\(new.id), 0 FROM main.cache_resources c
+      JOIN main.cache_lists l ON l.resource_id = c.id JOIN main.\(new.table) t ON t.\(column) = l.parent_id
+      WHERE c.name = ?1
+      """, name)
+    try renewRow(of: new)
   }
 }
 
@@ -155,10 +187,12 @@ extension ResourceTables {
   fileprivate func isLike(_ other: ResourceTables) -> Bool {
     resource.table == other.resource.table && resource.columns == other.resource.columns
       && resource.lists == other.resource.lists && resource.keyPlaces == other.resource.keyPlaces
+      && parent == other.parent && resource.isDetail == other.resource.isDetail
   }
 
   /// True if a record has the same key by both definitions.
   fileprivate func keepsIDs(in other: ResourceTables) -> Bool {
-    resource.keyPlaces == other.resource.keyPlaces && hasTextKey == other.hasTextKey
+    resource.keyPlaces == other.resource.keyPlaces && hasTextKey == other.hasTextKey && hasOwnIDs == other.hasOwnIDs
+      && parent == other.parent
   }
 }

@@ -39,9 +39,10 @@ extension Resource {
         .init(FeedFree.byKeyRecords, .text(byKeyRecords.description)), .init("removal", .text(removal.rawValue)),
         .init("max_removal", maxRemoval.map { .integer($0) } ?? .null),
         .init(FeedFree.audit, .text(auditEvery?.text ?? "never")),
-      ] + (since.map { [.init(FeedFree.since, $0.json(isQuestion: false))] } ?? []) + [
-        .init("pages", pages.json), .init("columns", columns.json), .init("lists", .object(lists)),
-      ])
+      ] + (since.map { [.init(FeedFree.since, $0.json(isQuestion: false))] } ?? [])
+        + (each.map { [.init(EachKey.table, $0.json)] } ?? []) + (inline.map { [.init("inline", .list($0))] } ?? []) + [
+          .init("pages", pages.json), .init("columns", columns.json), .init("lists", .object(lists)),
+        ])
   }
 
   /// A list of one place is a plain key (R2.4).
@@ -56,7 +57,8 @@ extension Resource {
       .text(path), keyValue, .text(records.description), conditions.json,
     ]
     let shaped: [JSONValue] = shape == .objects ? [] : [.text(shape.rawValue)]
-    return JSONValue.list(parts + shaped).written
+    let parent: [JSONValue] = each.map { [.text($0.parent)] } ?? []
+    return JSONValue.list(parts + shaped + parent).written
   }
 }
 
@@ -67,6 +69,16 @@ private enum FeedFree {
   static let since = "since"
   /// A key of `pages`.
   static let value = "value"
+}
+
+/// Keys of `each`.
+private enum EachKey {
+  static let table = "each"
+  static let parent = "of"
+  static let changed = "changed"
+  static let wholeEvery = "whole_every"
+  static let empty = "empty"
+  static let emptyStatuses = "none"
 }
 
 /// Keys that definitions of earlier versions lack.
@@ -88,8 +100,12 @@ extension JSONValue {
     guard case .object(let members) = self else { return self }
     return .object(
       members.filter { !free.contains($0.name) && !Later.isDefault($0) }.map { member in
-        guard member.name == "pages", case .object(let pages) = member.value else { return member }
-        return Member(member.name, .object(pages.filter { $0.name != FeedFree.value }))
+        guard case .object(let inner) = member.value else { return member }
+        switch member.name {
+        case "pages": return Member(member.name, .object(inner.filter { $0.name != FeedFree.value }))
+        case EachKey.table: return Member(member.name, .object(inner.filter { $0.name == EachKey.parent }))
+        default: return member
+        }
       })
   }
 
@@ -109,7 +125,7 @@ extension ResourceTables {
   /// not read. Throws `SQLiteError` (damaged) if rosterd did not write the definition.
   init(name: String, definition: String) throws {
     guard let json = try? JSONValue(json: definition.utf8), let resource = Resource(name: name, tablesOf: json),
-      resource.keyColumns != nil
+      resource.isDetail || resource.keyColumns != nil
     else { throw SQLiteError.damaged("the definition of \(name) cannot be read") }
     try self.init(resource)
   }
@@ -127,6 +143,11 @@ extension Resource {
       search: search.compactMap(\.text), columns: columns,
       lists: lists.compactMap(List.init))
     guard self.lists.count == lists.count, self.search.count == search.count else { return nil }
+    if json["pages"]?["style"]?.text == Style.record.name { pages = Pages(.record) }
+    if let each = json[EachKey.table] {
+      guard let each = Each(each) else { return nil }
+      self.each = each
+    }
   }
 }
 
@@ -144,7 +165,7 @@ extension Resource {
     rowNames = json[Later.rowNames]?.pointer ?? JSONPointer()
     self.removal = removal
     self.conditions = conditions.compactMap(Condition.init)
-    guard self.conditions.count == conditions.count, keyColumns != nil else { return nil }
+    guard self.conditions.count == conditions.count, isDetail || keyColumns != nil else { return nil }
     if let since = json[FeedFree.since] { self.since = Since(pulledBy: since, listing) }
   }
 }
@@ -164,18 +185,72 @@ extension Since {
   }
 }
 
+extension Each {
+  fileprivate init?(_ json: JSONValue) {
+    guard let parent = json[EachKey.parent]?.text, case .list(let changed)? = json[EachKey.changed],
+      case .object(let empty)? = json[EachKey.empty], case .list(let statuses)? = json[EachKey.emptyStatuses],
+      let whole = json[EachKey.wholeEvery].flatMap(Whole.init)
+    else { return nil }
+    self.init(
+      of: parent, changed: changed.compactMap(\.text), wholeEvery: whole,
+      empty: empty.compactMap { member in
+        Resource.Condition.Test(member.value).map { ParentCondition(member.name, $0) }
+      }, emptyStatuses: statuses.compactMap { $0.integer.map(Int.init) })
+    guard self.changed.count == changed.count, self.empty.count == empty.count,
+      emptyStatuses.count == statuses.count
+    else { return nil }
+  }
+
+  fileprivate var json: JSONValue {
+    .object([
+      .init(EachKey.parent, .text(parent)), .init(EachKey.changed, .list(changed.map(JSONValue.text))),
+      .init(EachKey.wholeEvery, wholeEvery.json),
+      .init(EachKey.empty, .object(empty.map { .init($0.column, $0.test.json) })),
+      .init(EachKey.emptyStatuses, .list(emptyStatuses.map { .integer($0) })),
+    ])
+  }
+}
+
+extension Each.Whole {
+  fileprivate init?(_ json: JSONValue) {
+    switch json {
+    case .null: self = .inEachSync
+    case .text("never"): self = .never
+    case .text(let text):
+      guard let time = Duration(text: text) else { return nil }
+      self = .every(time)
+    case .boolean, .number, .list, .object: return nil
+    }
+  }
+
+  /// null for each sync.
+  fileprivate var json: JSONValue {
+    switch self {
+    case .inEachSync: .null
+    case .never: .text("never")
+    case .every(let time): .text(time.text)
+    }
+  }
+}
+
 extension Resource.Condition {
   fileprivate init?(_ member: JSONValue.Member) {
-    guard let at = JSONPointer(member.name) else { return nil }
-    switch member.value {
-    case .text("absent"): self.init(at, .absent)
-    case .text("present"): self.init(at, .present)
+    guard let at = JSONPointer(member.name), let test = Test(member.value) else { return nil }
+    self.init(at, test)
+  }
+}
+
+extension Resource.Condition.Test {
+  fileprivate init?(_ json: JSONValue) {
+    switch json {
+    case .text("absent"): self = .absent
+    case .text("present"): self = .present
     case .object:
-      guard case .list(let values)? = member.value["not"] else { return nil }
-      self.init(at, .differs(values.compactMap(Resource.Scalar.init)))
+      guard case .list(let values)? = json["not"] else { return nil }
+      self = .differs(values.compactMap(Resource.Scalar.init))
     default:
-      guard let scalar = Resource.Scalar(member.value) else { return nil }
-      self.init(at, .equal(scalar))
+      guard let scalar = Resource.Scalar(json) else { return nil }
+      self = .equal(scalar)
     }
   }
 }

@@ -5,8 +5,8 @@ internal import RosterModel
 /// configuration was read, and are quoted nevertheless.
 struct ResourceTables {
   let resource: Resource
-  /// The column that is the key, or its first part.
-  let key: Int
+  /// The column that is the key, or its first part; nil for a detail, whose key is its parent.
+  let key: Int?
   /// The columns of all parts of the key.
   let keyParts: [Int]
   /// True for each column that `<table>_fts` has.
@@ -14,27 +14,39 @@ struct ResourceTables {
 
   /// Throws `Failure` (70) if no column is the key.
   init(_ resource: Resource) throws {
-    guard let key = resource.keyColumn, let keyParts = resource.keyColumns else {
-      throw Failure(
-        .defect, step: "make tables", subject: resource.name, cause: "no column of its definition is at \(resource.key)"
-      )
-    }
     self.resource = resource
-    self.key = key
-    self.keyParts = keyParts
+    if resource.isDetail {
+      (key, keyParts) = (nil, [])
+    } else {
+      guard let key = resource.keyColumn, let keyParts = resource.keyColumns else {
+        throw Failure(
+          .defect, step: "make tables", subject: resource.name,
+          cause: "no column of its definition is at \(resource.key)")
+      }
+      (self.key, self.keyParts) = (key, keyParts)
+    }
     isSearched = resource.columns.map { resource.search.contains($0.name) }
   }
 
   /// True if a key is a text: one column, or the JSON list of several (R2).
-  var hasTextKey: Bool { resource.hasCompositeKey || resource.columns[key].type == .text }
+  var hasTextKey: Bool { resource.hasCompositeKey || key.map { resource.columns[$0].type == .text } ?? false }
+  /// True if the table has a column of record ids. Otherwise an integer key, or the parent of a detail, is the id.
+  var hasOwnIDs: Bool { hasTextKey || (parent != nil && !resource.isDetail) }
   var table: String { quoted(resource.table) }
-  var keyColumn: String { quoted(resource.columns[key].name) }
+  var keyColumn: String { key.map { quoted(resource.columns[$0].name) } ?? parentColumn ?? "" }
   private var keyNames: [String] { keyParts.map { resource.columns[$0].name } }
   /// `resources.key`: the column, or the JSON list of columns.
-  var keyName: String { resource.hasCompositeKey ? JSONText.list(keyNames) : resource.columns[key].name }
+  var keyName: String {
+    if resource.hasCompositeKey { return JSONText.list(keyNames) }
+    return keyNames.first ?? resource.parentColumn ?? ""
+  }
   /// The column with the record id.
-  var id: String { hasTextKey ? Self.ownID : keyColumn }
+  var id: String { hasOwnIDs ? Self.ownID : keyColumn }
   private static let ownID = "record_id"
+  /// The parent resource of a child.
+  var parent: String? { resource.each?.parent }
+  /// The column with the record id of the parent; nil if the resource has no parent.
+  var parentColumn: String? { resource.parentColumn.map(quoted) }
   /// The columns with a record's values, in the order of the values: those of the definition, and `extra`.
   var written: [String] { resource.columns.map { quoted($0.name) } + ["extra"] }
   /// nil if no column is searched.
@@ -43,23 +55,34 @@ struct ResourceTables {
 
   // MARK: Keys
 
-  /// The key of the row `row`.
+  /// The key of the row `row`. A child's key is unique under its parent only; a detail's key is always 1.
   func key(of row: String) -> String {
+    if resource.isDetail { return "1" }
     guard resource.hasCompositeKey else { return "\(row).\(keyColumn)" }
     return "json_array(\(keyNames.map { "\(row).\(quoted($0))" }.joined(separator: ", ")))"
   }
 
   /// A condition that is true if the row `row` has this key. It uses the key's index.
-  func hasKey(_ row: String, _ key: String) -> String {
-    guard resource.hasCompositeKey else { return "\(row).\(keyColumn) = \(key)" }
-    return keyNames.enumerated().map { "\(row).\(quoted($1)) = json_extract(\(key), '$[\($0)]')" }
-      .joined(separator: " AND ")
+  /// - Parameter parent: the parent's record id, which a child needs too.
+  func hasKey(_ row: String, _ key: String, parent: String = ListScope.parent) -> String {
+    let ofParent = parentColumn.map { ["\(row).\($0) = \(parent)"] } ?? []
+    let own =
+      resource.hasCompositeKey
+      ? keyNames.enumerated().map { "\(row).\(quoted($1)) = json_extract(\(key), '$[\($0)]')" }
+      : resource.isDetail ? [] : ["\(row).\(keyColumn) = \(key)"]
+    return (ofParent + own).joined(separator: " AND ")
   }
 
-  /// The key in a document of `changes`.
+  /// The key in a document of `changes`. The key of a detail is the record id of its parent.
   func key(inDocument document: String) -> String {
-    let parts = keyNames.map { "json_extract(\(document), \(literal("$.\(quoted($0))")))" }
+    let names = resource.isDetail ? [resource.parentColumn ?? ""] : keyNames
+    let parts = names.map { "json_extract(\(document), \(literal("$.\(quoted($0))")))" }
     return resource.hasCompositeKey ? "json_array(\(parts.joined(separator: ", ")))" : parts[0]
+  }
+
+  /// The record id of the parent in a document of `changes`; 0 without a parent.
+  func parent(inDocument document: String) -> String {
+    resource.parentColumn.map { "json_extract(\(document), \(literal("$.\(quoted($0))")))" } ?? "0"
   }
 
   /// The same as JSON.
@@ -78,14 +101,17 @@ struct ResourceTables {
 
   var create: [String] {
     // AUTOINCREMENT never gives a record id to another key. An integer key is its own record id.
-    let first = hasTextKey ? ["\(Self.ownID) INTEGER PRIMARY KEY AUTOINCREMENT"] : []
+    var first = hasOwnIDs ? ["\(Self.ownID) INTEGER PRIMARY KEY AUTOINCREMENT"] : []
+    if let parentColumn { first.append(parentColumn + (hasOwnIDs ? " INTEGER NOT NULL" : " INTEGER PRIMARY KEY")) }
+    let isAlone = parent == nil && !resource.hasCompositeKey
     let columns = resource.columns.enumerated().map { index, column in
       quoted(column.name)
-        + (index == key && !resource.hasCompositeKey
+        + (index == key && isAlone
           ? (hasTextKey ? " TEXT NOT NULL UNIQUE" : " INTEGER PRIMARY KEY") : type(column))
     }
     let last = ["extra TEXT", "first_sync INTEGER NOT NULL", "changed_sync INTEGER NOT NULL"]
-    let unique = resource.hasCompositeKey ? ["UNIQUE (\(keyNames.map(quoted).joined(separator: ", ")))"] : []
+    let parts = (parentColumn.map { [$0] } ?? []) + keyNames.map(quoted)
+    let unique = isAlone || resource.isDetail ? [] : ["UNIQUE (\(parts.joined(separator: ", ")))"]
     return ["CREATE TABLE main.\(table)(\((first + columns + last + unique).joined(separator: ", ")))"]
       + resource.lists.map(create)
       + createIndex
@@ -102,7 +128,7 @@ struct ResourceTables {
   /// Creates an empty index of words.
   var createIndex: [String] {
     guard let index else { return [] }
-    let rowID = hasTextKey ? Self.ownID : resource.columns[key].name
+    let rowID = hasOwnIDs ? Self.ownID : key.map { resource.columns[$0].name } ?? resource.parentColumn ?? ""
     let content = "content=\(literal(resource.table)), content_rowid=\(literal(rowID))"
     return [
       "CREATE VIRTUAL TABLE main.\(index) USING fts5(\(searched), \(content), tokenize='unicode61 remove_diacritics 2')"
@@ -128,15 +154,20 @@ struct ResourceTables {
 
   // MARK: Records
 
-  /// Selects all records by id: the id, the columns of `written`, `first_sync`, `changed_sync`.
+  /// Selects all records by id: the id, the columns of `written`, `first_sync`, `changed_sync`, the parent's id.
   var selectAll: String {
-    "SELECT \(([id] + written + ["first_sync", "changed_sync"]).joined(separator: ", ")) FROM main.\(table) ORDER BY \(id)"
+    let columns = [id] + written + ["first_sync", "changed_sync", parentColumn ?? "0"]
+    return "SELECT \(columns.joined(separator: ", ")) FROM main.\(table) ORDER BY \(id)"
   }
 
-  /// Takes the columns of `written`, `first_sync`, `changed_sync`, and with a text key the record id; NULL makes a new
-  /// id. A row whose key exists already is ignored.
+  /// The columns besides those of `written`, in the order of their parameters. NULL makes a new record id.
+  private var managed: [String] {
+    ["first_sync", "changed_sync"] + (parentColumn.map { [$0] } ?? []) + (hasOwnIDs ? [Self.ownID] : [])
+  }
+
+  /// Takes the columns of `written`, then those of `managed`. A row whose key exists already is ignored.
   var restore: String {
-    let columns = written + ["first_sync", "changed_sync"] + (hasTextKey ? [id] : [])
+    let columns = written + managed
     let marks = columns.indices.map { "?\($0 + 1)" }
     return """
       INSERT OR IGNORE INTO main.\(table)(\(columns.joined(separator: ", "))) VALUES (\(marks.joined(separator: ", ")))
@@ -145,14 +176,18 @@ struct ResourceTables {
 
   /// Looks a key up. Returns the record id, then the columns of `written`.
   var select: String {
-    "SELECT \(id), \(written.joined(separator: ", ")) FROM main.\(table) AS t WHERE \(hasKey("t", "?1"))"
+    let isIt = hasKey("t", "?1", parent: "?2")
+    return "SELECT \(id), \(written.joined(separator: ", ")) FROM main.\(table) AS t WHERE \(isIt)"
   }
 
-  /// Takes the columns of `written`, then the sync.
+  /// Takes the columns of `written`, then the sync, the parent's record id, and the record id. NULL makes a new id.
   var insert: String {
-    let marks = written.indices.map { "?\($0 + 1)" } + ["?\(written.count + 1)", "?\(written.count + 1)"]
+    let count = written.count
+    let marks =
+      written.indices.map { "?\($0 + 1)" } + ["?\(count + 1)", "?\(count + 1)"]
+      + (parent == nil ? [] : ["?\(count + 2)"]) + (hasOwnIDs ? ["?\(count + 3)"] : [])
     return """
-      INSERT INTO main.\(table)(\((written + ["first_sync", "changed_sync"]).joined(separator: ", ")))
+      INSERT INTO main.\(table)(\((written + managed).joined(separator: ", ")))
       VALUES (\(marks.joined(separator: ", ")))
       """
   }
@@ -236,13 +271,14 @@ struct ResourceTables {
   /// The JSON of record ?1: its columns, `extra` as an object or null, its lists.
   var json: String { "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = ?1" }
 
-  /// The same of the row `r`.
+  /// The same of the row `r`. A child begins with the record id of its parent (C1.1).
   /// - Parameter isShown: includes `first_sync` and `changed_sync`, for people and programs that read the table.
   func jsonText(isShown: Bool = false) -> String {
     let columns = resource.columns.map { ($0.name, JSONValue("r.\(quoted($0.name))", $0.type)) }
     let lists = resource.lists.map { (listName($0), JSONValue(json: "(\(elements($0)))")) }
     let syncs = isShown ? ["first_sync", "changed_sync"].map { ($0, JSONValue("r.\($0)", .integer)) } : []
-    return object(columns + [("extra", JSONValue("r.extra", .json))] + syncs + lists)
+    let parent = resource.parentColumn.map { [($0, JSONValue("r.\(quoted($0))", .integer))] } ?? []
+    return object(parent + columns + [("extra", JSONValue("r.extra", .json))] + syncs + lists)
   }
 
   private func elements(_ list: Resource.List) -> String {

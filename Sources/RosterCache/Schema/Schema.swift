@@ -69,29 +69,33 @@ struct Schema {
       try RecordIDs.note(table, database)
       for statement in table.drop { try database.execute(statement) }
     }
-    if let list = try ListID(name, database) {
-      try database.run("DELETE FROM main.cache_pages WHERE list_id = ?", .integer(list.id))
-      for table in ["cache_lists", "cache_unlisted", "cache_overlaid"] {
-        try database.run("DELETE FROM main.\(table) WHERE resource_id = ?", .integer(list.resource))
-      }
-    }
+    try dropLists(of: name, database)
     try database.run("DELETE FROM main.cache_resources WHERE name = ?", .text(name))
     try database.run("DELETE FROM main.rejects WHERE resource = ?", .text(name))
     try database.run("DELETE FROM main.resources WHERE name = ?", .text(name))
+  }
+
+  /// Drops all lists of a resource, with their pages.
+  func dropLists(of name: String, _ database: Database) throws {
+    let lists =
+      "SELECT l.id FROM main.cache_resources c JOIN main.cache_lists l ON l.resource_id = c.id WHERE c.name = ?1"
+    for table in ["cache_pages", "cache_unlisted", "cache_overlaid"] {
+      try database.run("DELETE FROM main.\(table) WHERE list_id IN (\(lists))", .text(name))
+    }
+    try database.run("DELETE FROM main.cache_lists WHERE id IN (\(lists))", .text(name))
   }
 
   func introduce(_ table: ResourceTables, _ database: Database) throws {
     let resource = table.resource
     try database.run(
       """
-      INSERT INTO main.resources(name, "table", key, records, pages, definition) VALUES (?1, ?2, ?3, 0, 0, ?4)
-      """, .text(resource.name), .text(resource.table), .text(table.keyName), .text(resource.definition))
+      INSERT INTO main.resources(name, "table", key, records, pages, definition, parent)
+      VALUES (?1, ?2, ?3, 0, 0, ?4, ?5)
+      """, .text(resource.name), .text(resource.table), .text(table.keyName), .text(resource.definition),
+      Value(resource.each?.parent))
     try database.run("INSERT INTO main.cache_resources VALUES (NULL, ?1, NULL, NULL)", .text(resource.name))
-    try database.run(
-      """
-      INSERT INTO main.cache_lists SELECT NULL, id, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL
-      FROM main.cache_resources WHERE name = ?1
-      """, .text(resource.name))
+    // A child gets the list of each parent when that list is published.
+    if resource.each == nil { _ = try ListID(adding: resource.name, parent: 0, database) }
   }
 
   func defineRemoved(_ database: Database) throws {

@@ -2,26 +2,37 @@
 enum SecondVersion {
   /// Call it within a transaction. Version 3 is not released yet: later changes of 0.3 extend this step.
   static func migrate(_ database: Database) throws {
-    for column in FixedTables.trust { try database.execute("ALTER TABLE main.resources ADD COLUMN \(column)") }
+    for column in FixedTables.resourceColumns {
+      try database.execute("ALTER TABLE main.resources ADD COLUMN \(column)")
+    }
     for column in FixedTables.syncResourceColumns {
       try database.execute("ALTER TABLE main.sync_resources ADD COLUMN \(column)")
     }
-    for statement in lists { try database.execute(statement) }
+    for column in FixedTables.syncColumns { try database.execute("ALTER TABLE main.syncs ADD COLUMN \(column)") }
+    for statement in rejects + lists { try database.execute(statement) }
     try database.execute("DROP VIEW main.cache_info")
     try database.execute(FixedTables.info)
     try Schema(of: database).defineRemoved(database)
   }
 
+  /// The primary key has one more column.
+  private static let rejects = [
+    "ALTER TABLE rejects RENAME TO rejects_2", FixedTables.rejects,
+    "INSERT INTO rejects SELECT sync_id, resource, 0, page, position, reason, document FROM rejects_2",
+    "DROP TABLE rejects_2",
+  ]
+
   /// Each resource becomes a list with the resource's id, so that the pages keep their rows.
   private static let lists =
     [
       "ALTER TABLE cache_resources RENAME TO cache_resources_2", FixedTables.ownResources, FixedTables.lists,
+      FixedTables.dueLists,
       "INSERT INTO cache_resources SELECT id, name, snapshot, list FROM cache_resources_2",
       """
-      INSERT INTO cache_lists
-      SELECT id, id, 0, pages, storable, rejects, unknown, skipped, repeats, 0, NULL, NULL, NULL, NULL
-      FROM cache_resources_2
+      INSERT INTO cache_lists(id, resource_id, parent_id, pages, storable, rejects, unknown, skipped, repeats)
+      SELECT id, id, 0, pages, storable, rejects, unknown, skipped, repeats FROM cache_resources_2
       """, "DROP TABLE cache_resources_2", "ALTER TABLE cache_pages RENAME COLUMN resource_id TO list_id",
+      "ALTER TABLE cache_unlisted RENAME COLUMN resource_id TO list_id",
     ] + FixedTables.pageColumns.map { "ALTER TABLE cache_pages ADD COLUMN \($0)" }
     + [FixedTables.overlaid, FixedTables.resourceLists]
 }

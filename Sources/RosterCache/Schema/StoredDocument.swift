@@ -20,7 +20,8 @@ struct StoredDocument {
   /// The document with the old key at the place of the new one; nil if the old key cannot be a key there.
   func bytes(keyed row: Row) throws -> [UInt8]? {
     if old.resource.hasCompositeKey || new.hasCompositeKey { return nil }
-    let text = row.text(Int32(old.key + 1))
+    guard let place = old.key else { return nil }
+    let text = row.text(Int32(place + 1))
     guard let isText = new.keyColumn.map({ new.columns[$0].type == .text }), isText || Int64(text) != nil else {
       return nil
     }

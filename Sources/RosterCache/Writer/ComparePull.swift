@@ -3,39 +3,111 @@ internal import RosterDecode
 internal import RosterModel
 
 extension Cache {
-  /// Compares the pulled pages with the snapshot, resource by resource, in the order of the definitions. Every page is
-  /// a sign of life (S4). Throws CancellationError if `interruptPublish` or a cancelled task ended it (P13).
+  /// Compares the pulled pages of resources without parents with the snapshot, in the order of the definitions. Every
+  /// page is a sign of life (S4). Throws CancellationError if `interruptPublish` or a cancelled task ended it (P13).
   package func compare() throws -> [ResourceComparison] {
+    let indices = plans.indices.filter { plans[$0].resource.each == nil }
     let found = try performPull("compare the pull with the snapshot") { database, file in
       try interruptible(database) {
-        for table in KeyTables.all.map(\.missing) + ["temp.answers"] { try database.run("DELETE FROM \(table)") }
-        return try plans.indices.map { index in
-          func onPage() throws {
-            tick()
-            if interruption.isWanted { throw CancellationError() }
-          }
-          if pull.incremental.contains(plans[index].resource.name) {
-            return try IncrementalComparison(database, file, try tables(at: index), plans[index], index).run(onPage)
-          }
-          let comparison = try KeyComparison(database, file, try tables(at: index), plans[index], index)
-          return try comparison.run(onPage: onPage)
+        try indices.map { index in
+          try beginComparison(index, database)
+          return try compare(try ListScope(plans[index].resource.name, at: index, database), database, file)
         }
       }
     }
-    pull.compared = found
+    for comparison in found { pull.compared[comparison.resource] = comparison }
     return found
   }
 
-  /// The missing records of the last `compare` that no kept answer has, by ascending id.
-  package func missing(_ resource: String, after id: Int64, limit: Int) throws -> [MissingRecord] {
+  /// Compares the complete lists of a child with the snapshot.
+  /// - Parameter drift: The reason why the pages of a list do not fit together; nil if they fit. Its arguments are the
+  ///   comparison of the list, and the number of records that upstream reports.
+  /// - Returns: The sums over all lists, and the lists with a drift.
+  package func compareLists(
+    of resource: String, drift: @Sendable (ResourceComparison, Int?) -> String?
+  ) throws -> (found: ResourceComparison, drifts: [ListDrift]) {
+    let result = try performPull("compare the pull with the snapshot") { database, file in
+      try interruptible(database) {
+        let index = try self.index(of: resource)
+        try beginComparison(index, database)
+        var total = ResourceComparison(resource: resource)
+        var drifts: [ListDrift] = []
+        for scope in try completeLists(at: index, database) {
+          let found = try compare(scope, database, file)
+          pull.comparedLists[scope.number] = found
+          total.add(found)
+          if let drift = try self.drift(of: scope, found, drift, database) { drifts.append(drift) }
+        }
+        try countRemovedWithParents(index, &total, database)
+        return (total, drifts)
+      }
+    }
+    pull.compared[resource] = result.0
+    return result
+  }
+
+  private func drift(
+    of scope: ListScope, _ found: ResourceComparison, _ drift: (ResourceComparison, Int?) -> String?,
+    _ database: Database
+  ) throws -> ListDrift? {
+    let facts = try database.first(
+      "SELECT path, count FROM temp.lists WHERE list = ?1", .integer(scope.number)
+    ) { (path: $0.text(0), count: $0.optionalInteger(1)) }
+    guard let facts, let reason = drift(found, facts.count.map { Int($0) }) else { return nil }
+    return ListDrift(
+      place: ListPlace(number: scope.number, path: facts.path, parent: scope.parent), reason: reason)
+  }
+
+  /// Counts the records whose parent the publication removes, and the records of the snapshot (E5.1).
+  private func countRemovedWithParents(
+    _ index: Int, _ total: inout ResourceComparison, _ database: Database
+  ) throws {
+    let tables = schema.tables[index]
+    total.snapshot =
+      try database.first("SELECT records FROM main.resources WHERE name = ?1", .text(tables.resource.name)) {
+        $0.int(0)
+      } ?? 0
+    guard total.snapshot > 0, let parent = family.parent(of: index), let column = tables.parentColumn else { return }
+    total.removedWithParents =
+      try database.first(
+        """
+        SELECT count(*) FROM temp.removed_parents r CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
+        WHERE r.resource = ?1
+        """, Value(parent)
+      ) { $0.int(0) } ?? 0
+  }
+
+  private func beginComparison(_ index: Int, _ database: Database) throws {
+    for table in KeyTables.all.map(\.missing) + ["temp.answers"] {
+      try database.run("DELETE FROM \(table) WHERE resource = ?1", Value(index))
+    }
+  }
+
+  private func compare(_ scope: ListScope, _ database: Database, _ file: PageSpool) throws -> ResourceComparison {
+    let (tables, plan) = (try tables(at: scope.index), plans[scope.index])
+    func onPage() throws {
+      tick()
+      if interruption.isWanted { throw CancellationError() }
+    }
+    if pull.incremental.contains(plan.resource.name) {
+      return try IncrementalComparison(database, file, tables, plan, scope).run(onPage)
+    }
+    return try KeyComparison(database, file, tables, plan, scope).run(onPage: onPage)
+  }
+
+  /// The missing records of the last comparison that no kept answer has, by ascending id.
+  package func missing(
+    _ resource: String, list: Int64 = 0, after id: Int64, limit: Int
+  ) throws -> [MissingRecord] {
     try performPull("list missing records") { database, _ in
       let index = try self.index(of: resource)
       let keys = try tables(at: index).keys
       return try database.rows(
         """
-        SELECT record_id, key FROM \(keys.missing) WHERE resource = ?1 AND record_id > ?2 AND NOT answered
+        SELECT record_id, key FROM \(keys.missing) WHERE resource = ?1 AND list = ?4 AND record_id > ?2
+          AND NOT answered
         ORDER BY record_id LIMIT ?3
-        """, Value(index), .integer(id), Value(limit)
+        """, Value(index), .integer(id), Value(limit), .integer(list)
       ) { MissingRecord(id: $0.integer(0), key: keys.isText ? .text($0.text(1)) : .integer($0.integer(1))) }
     }
   }
@@ -47,7 +119,7 @@ extension Cache {
   package func keep(_ answer: PageBody) throws -> KeptAnswer {
     try performPull("keep records asked for by key") { database, file in
       try database.transaction("BEGIN") {
-        try use(append(answer, database, file), answer.resource, database)
+        try use(append(answer, database, file), answer.resource, list: answer.place.number, database)
       }
     }
   }
@@ -65,34 +137,37 @@ extension Cache {
     let facts = PageMetadata(answer, kind: .answer)
     let index = try self.index(of: answer.resource)
     return try store([(facts, answer.body)], database, file).map { place in
-      try PulledTables.see(facts, index, place, database)
+      try PulledTables.see(facts, index, list: answer.place.number, place, database)
       return (facts, place)
     }
   }
 
   /// Makes kept answers part of this sync.
   private func use(
-    _ answers: [(facts: PageMetadata, place: Int64)], _ resource: String, _ database: Database
+    _ answers: [(facts: PageMetadata, place: Int64)], _ resource: String, list: Int64, _ database: Database
   ) throws -> KeptAnswer {
     let index = try self.index(of: resource)
     var kept = KeptAnswer(rejected: 0, found: 0)
     for (facts, place) in answers {
-      try database.run("INSERT INTO temp.answers VALUES (?1, ?2)", .integer(place), Value(index))
+      try database.run(
+        "INSERT INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(list))
       kept.rejected += facts.rejects
       kept.found += try PulledTables.answer(
-        index, [facts.keys, facts.rejectedKeys], isText: plans[index].hasTextKeys, database)
+        index, list: list, [facts.keys, facts.rejectedKeys], isText: plans[index].hasTextKeys, database)
     }
     return kept
   }
 
   /// Keys of storable records that this pull has seen, from its last pages: of transferred pages if they have one,
   /// otherwise of unchanged ones (P16).
-  package func seenKeys(_ resource: String, limit: Int) throws -> [MissingRecord.Key] {
+  package func seenKeys(_ resource: String, list: Int64 = 0, limit: Int) throws -> [MissingRecord.Key] {
     try performPull("read what was pulled") { database, file in
       let index = try self.index(of: resource)
       let isText = plans[index].hasTextKeys
       let places = try database.rows(
-        "SELECT place FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number DESC", Value(index)
+        """
+        SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL ORDER BY number DESC
+        """, Value(index), .integer(list)
       ) { $0.integer(0) }
       for place in places {
         let keys = try file.facts(at: place).keys
@@ -101,8 +176,8 @@ extension Cache {
       let keys = try database.first(
         """
         SELECT p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
-        WHERE s.resource = ?1 AND p.storable > 0 ORDER BY s.number DESC LIMIT 1
-        """, Value(index)
+        WHERE s.resource = ?1 AND s.list = ?2 AND p.storable > 0 ORDER BY s.number DESC LIMIT 1
+        """, Value(index), .integer(list)
       ) { $0.bytes(0) }
       return (keys ?? []).lastKeys(limit, isText: isText)
     }
@@ -116,7 +191,8 @@ extension Cache {
       return try database.rows(
         """
         SELECT \(tables.key(of: "t")) FROM main.\(tables.table) t
-        WHERE NOT EXISTS (SELECT 1 FROM \(tables.keys.missing) m WHERE m.resource = ?1 AND m.record_id = t.\(tables.id))
+        WHERE NOT EXISTS (SELECT 1 FROM \(tables.keys.missing) m
+          WHERE m.resource = ?1 AND m.list = 0 AND m.record_id = t.\(tables.id))
         ORDER BY t.changed_sync DESC, t.\(tables.id) DESC LIMIT ?2
         """, Value(index), Value(limit)
       ) { tables.keys.isText ? .text($0.text(0)) : .integer($0.integer(0)) }
@@ -130,7 +206,7 @@ extension Cache {
       return try database.first(
         """
         SELECT count(*) FROM \(try tables(at: index).keys.missing)
-        WHERE resource = ?1 AND record_id > 0 AND NOT answered
+        WHERE resource = ?1 AND list = 0 AND record_id > 0 AND NOT answered
         """, Value(index)
       ) { $0.int(0) } ?? 0
     }
@@ -138,31 +214,32 @@ extension Cache {
 
   /// Uses an answer that an earlier sync kept (P4) within these times; nil if there is no such answer.
   package func takeOver(
-    _ resource: String, answer address: String, receivedIn times: Range<Date>
+    _ resource: String, list: Int64 = 0, answer address: String, receivedIn times: Range<Date>
   ) throws -> KeptAnswer? {
     try performPull("keep records asked for by key") { database, file in
-      try kept(resource, address, times, database, file).map { try use([$0], resource, database) }
+      try kept(resource, list, address, times, database, file).map { try use([$0], resource, list: list, database) }
     }
   }
 
   /// The keys in the answer to a control question that an earlier sync kept within these times; nil if it kept none.
   package func keptKeys(
-    _ resource: String, answer address: String, receivedIn times: Range<Date>
+    _ resource: String, list: Int64 = 0, answer address: String, receivedIn times: Range<Date>
   ) throws -> [MissingRecord.Key]? {
     try performPull("read the answer to a control question") { database, file in
       let isText = plans[try index(of: resource)].hasTextKeys
-      return try kept(resource, address, times, database, file).map { answer in
+      return try kept(resource, list, address, times, database, file).map { answer in
         (answer.facts.keys + answer.facts.rejectedKeys).lastKeys(.max, isText: isText)
       }
     }
   }
 
   private func kept(
-    _ resource: String, _ address: String, _ times: Range<Date>, _ database: Database, _ file: PageSpool
+    _ resource: String, _ list: Int64, _ address: String, _ times: Range<Date>, _ database: Database,
+    _ file: PageSpool
   ) throws -> (facts: PageMetadata, place: Int64)? {
     let found = try database.first(
-      "SELECT place, at FROM temp.seen WHERE resource = ?1 AND address = ?2", Value(try index(of: resource)),
-      .text(address)
+      "SELECT place, at FROM temp.seen WHERE resource = ?1 AND list = ?3 AND address = ?2",
+      Value(try index(of: resource)), .text(address), .integer(list)
     ) { (place: $0.integer(0), at: Date(timeIntervalSince1970: $0.real(1))) }
     guard let found, found.place >= pull.guardedBelow, times.contains(found.at) else { return nil }
     let facts = try file.facts(at: found.place)
@@ -174,11 +251,30 @@ extension Cache {
     try perform("read the cache") { database in
       let counts = try database.rows(
         """
-        SELECT r.name, count(*) FROM cache_unlisted u JOIN cache_resources r ON r.id = u.resource_id
-        WHERE u.absent > 0 GROUP BY r.name
+        SELECT r.name, count(*) FROM cache_unlisted u JOIN cache_lists l ON l.id = u.list_id
+        JOIN cache_resources r ON r.id = l.resource_id WHERE u.absent > 0 GROUP BY r.name
         """
       ) { ($0.text(0), $0.int(1)) }
       return Dictionary(uniqueKeysWithValues: counts)
+    }
+  }
+
+  /// The lists of a child with missing records, with the values of their parents.
+  package func listsWithMissing(_ resource: String) throws -> [WantedList] {
+    try performPull("list missing records") { database, _ in
+      let index = try self.index(of: resource)
+      return try database.rows(
+        """
+        SELECT l.list, l.path, l.parent, l.facts FROM temp.lists l
+        WHERE l.resource = ?1 AND l.state IN \(ParentTables.State.complete) AND EXISTS (
+          SELECT 1 FROM \(try tables(at: index).keys.missing) m WHERE m.resource = ?1 AND m.list = l.list)
+        ORDER BY l.list
+        """, Value(index)
+      ) {
+        WantedList(
+          place: ListPlace(number: $0.integer(0), path: $0.text(1), parent: $0.integer(2)),
+          values: ParentValues(json: $0.text(3).utf8) ?? ParentValues([]))
+      }
     }
   }
 

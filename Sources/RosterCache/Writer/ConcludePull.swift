@@ -31,8 +31,8 @@ extension Cache {
   /// - ends: The decisions of the publication about missing records, if it made any.
   package func concludePull(of sync: Int64, isGuarded: Bool, _ decisions: [String: RemovalDecision]) throws {
     try performPull("keep pulled pages") { database, file in
-      let removals = plans.enumerated().map { index, plan -> RemovalDecision.Removal in
-        decisions[plan.resource.name]?.removal ?? pull.compared?[index].removal ?? .missing
+      let removals = plans.map { plan -> RemovalDecision.Removal in
+        decisions[plan.resource.name]?.removal ?? pull.compared[plan.resource.name]?.removal ?? .missing
       }
       let incremental = Set(plans.indices.filter { pull.incremental.contains(plans[$0].resource.name) })
       let conclusion = try PullManifest(
@@ -62,9 +62,7 @@ extension Cache {
   var source: PullKey { PullKey(upstream, schema.tables.map(\.resource)) }
 
   private func sum(_ report: SyncRecord, _ decisions: [String: RemovalDecision]) throws -> SyncRecord {
-    guard let compared = pull.compared else {
-      throw Failure(.defect, step: "try a sync", subject: path, cause: "the pulled pages were not compared")
-    }
+    try expectCompared("try a sync")
     return try performPull("compare the pull with the snapshot") { database, file in
       try interruptible(database) {
         var report = report
@@ -74,14 +72,30 @@ extension Cache {
           report.removed += records
         }
         for index in plans.indices {
-          var differences = try ResourceDifferences(
-            database, file, schema.tables[index], plans[index], index, compared[index], interruption)
-          try differences.find(decisions[compared[index].resource]?.removal ?? .missing, nil)
-          differences.sum(into: &report)
+          let removal = decisions[plans[index].resource.name]?.removal ?? .missing
+          let before = try ResourceDifferences.snapshot(database)[plans[index].resource.name] ?? 0
+          report.records += before
+          for (scope, found) in try scopes(at: index, database) {
+            var differences = try ResourceDifferences(
+              database, file, schema.tables[index], plans[index], scope, found, interruption)
+            try differences.find(removal, nil)
+            differences.sum(into: &report)
+          }
+          let removed = pull.compared[plans[index].resource.name]?.removedWithParents ?? 0
+          report.removed += removed
+          report.records -= removed
         }
         return report
       }
     }
+  }
+}
+
+extension Cache {
+  /// Throws (70) unless each resource was compared.
+  func expectCompared(_ step: String) throws {
+    if plans.allSatisfy({ pull.compared[$0.resource.name] != nil }) { return }
+    throw Failure(.defect, step: step, subject: path, cause: "the pulled pages were not compared")
   }
 }
 

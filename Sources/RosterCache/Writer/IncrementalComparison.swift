@@ -15,22 +15,23 @@ struct IncrementalComparison {
   private let file: PageSpool
   private let tables: ResourceTables
   private let plan: RecordPlan
-  private let index: Int
+  private let scope: ListScope
   private let keys: KeyTables
   private let find: Statement
   private let insert: Statement
 
-  init(_ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int) throws {
+  init(_ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ scope: ListScope) throws
+  {
     self.database = database
     self.file = file
     self.tables = tables
     self.plan = plan
-    self.index = index
+    self.scope = scope
     keys = tables.keys
-    find = try database.statement("SELECT place FROM \(keys.received) WHERE resource = ?1 AND key = ?2")
+    find = try database.statement("SELECT place FROM \(keys.received) WHERE resource = ?1 AND list = ?2 AND key = ?3")
     insert = try database.statement(
       """
-      INSERT INTO \(keys.received) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (resource, key)
+      INSERT INTO \(keys.received) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (resource, list, key)
       DO UPDATE SET mark = excluded.mark, place = excluded.place, kind = excluded.kind WHERE excluded.mark >= mark
       """)
   }
@@ -41,14 +42,15 @@ struct IncrementalComparison {
     found.isIncremental = true
     found.isAsked = plan.resource.since?.asks == true
     for table in keys.compared + ["temp.missed_pages"] {
-      try database.run("DELETE FROM \(table) WHERE resource = ?", Value(index))
+      try database.run("DELETE FROM \(table) WHERE resource = ?1 AND list = ?2", in: scope)
     }
     found.snapshot =
       try database.first("SELECT records FROM main.resources WHERE name = ?", .text(tables.resource.name)) { $0.int(0) }
       ?? 0
     try countKept(&found)
     let places = try database.rows(
-      "SELECT place FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number", Value(index)
+      "SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL ORDER BY number",
+      in: scope
     ) { $0.integer(0) }
     found.pages += places.count
     for place in places {
@@ -66,8 +68,8 @@ struct IncrementalComparison {
       """
       SELECT count(*), coalesce(sum(p.records), 0), coalesce(sum(p.rejects), 0), coalesce(sum(p.unknown), 0),
         coalesce(sum(p.skipped), 0)
-      FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1
-      """, Value(index)
+      FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1 AND s.list = ?2
+      """, in: scope
     ) { row in (0..<5).map { row.int($0) } }
     let all = sums ?? Array(repeating: 0, count: 5)
     found.pages = all[0]
@@ -75,13 +77,13 @@ struct IncrementalComparison {
     found.rejected = all[2]
     found.rejectedUnknown = all[3]
     found.skipped = all[4]
-    guard let list = try ListID(tables.resource.name, database) else { return }
+    guard scope.list != nil else { return }
     try database.run(
       """
-      INSERT INTO temp.missed_pages SELECT p.id, ?2 FROM main.cache_pages p
-      WHERE p.list_id = ?1 AND p.address >= ?3 AND p.address < ?4
-        AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?2 AND s.page = p.id)
-      """, .integer(list.id), Value(index), .text(Resource.incrementalPrefix), .text("since!"))
+      INSERT INTO temp.missed_pages SELECT p.id, ?1, ?2 FROM main.cache_pages p
+      WHERE p.list_id = ?3 AND p.address >= ?5 AND p.address < ?6
+        AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?1 AND s.list = ?2 AND s.page = p.id)
+      """, in: scope, .text(Resource.incrementalPrefix), .text("since!"))
   }
 
   private func receive(_ facts: PageMetadata, _ found: inout ResourceComparison) throws {
@@ -104,8 +106,10 @@ struct IncrementalComparison {
   /// Adds the keys of unchanged pages, so that a key that has moved to another page is found.
   private func receiveKept(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
     let pages = try database.rows(
-      "SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1",
-      Value(index)
+      """
+      SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
+      WHERE s.resource = ?1 AND s.list = ?2
+      """, in: scope
     ) { ($0.int(0), $0.bytes(1)) }
     for (number, list) in pages {
       try onPage()
@@ -118,18 +122,20 @@ struct IncrementalComparison {
   private func receive(
     _ key: RecordKey, _ kind: Kind, _ mark: Int64, _ place: Int64, _ found: inout ResourceComparison
   ) throws {
-    find.bind(1, Int64(index))
-    find.bind(2, key)
+    find.bind(1, Int64(scope.index))
+    find.bind(2, scope.number)
+    find.bind(3, key)
     if try find.step() {
       found.repeats += 1
       if find.row.integer(0) >> KeyPlace.pageBits != place >> KeyPlace.pageBits { found.acrossPages += 1 }
     }
     find.reset()
-    insert.bind(1, Int64(index))
-    insert.bind(2, key)
-    insert.bind(3, mark)
-    insert.bind(4, place)
-    insert.bind(5, kind.rawValue)
+    insert.bind(1, Int64(scope.index))
+    insert.bind(2, scope.number)
+    insert.bind(3, key)
+    insert.bind(4, mark)
+    insert.bind(5, place)
+    insert.bind(6, kind.rawValue)
     try insert.run()
   }
 
@@ -138,12 +144,11 @@ struct IncrementalComparison {
     try database.run(
       """
       INSERT OR IGNORE INTO \(keys.missing)
-      SELECT ?1, g.key, coalesce(t.\(tables.id), -row_number() OVER (ORDER BY g.key)), 0, 0
+      SELECT ?1, ?2, g.key, coalesce(t.\(tables.id), -row_number() OVER (ORDER BY g.key)), 0, 0
       FROM \(keys.received) g LEFT JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
-      WHERE g.resource = ?1 AND g.kind = \(Kind.storable.rawValue)
-      """, Value(index))
-    found.asked =
-      try database.first("SELECT count(*) FROM \(keys.missing) WHERE resource = ?1", Value(index)) { $0.int(0) } ?? 0
+      WHERE g.resource = ?1 AND g.list = ?2 AND g.kind = \(Kind.storable.rawValue)
+      """, in: scope)
+    found.asked = try countMissing()
   }
 
   private func settle(_ found: inout ResourceComparison) throws {
@@ -151,20 +156,26 @@ struct IncrementalComparison {
     let storable = Kind.storable.rawValue
     try database.run(
       """
-      INSERT INTO \(keys.pulled) SELECT resource, key, CASE WHEN kind = \(storable) THEN place ELSE -1 END
-      FROM \(keys.received) WHERE resource = ?1
-      """, Value(index))
+      INSERT INTO \(keys.pulled) SELECT resource, list, key, CASE WHEN kind = \(storable) THEN place ELSE -1 END
+      FROM \(keys.received) WHERE resource = ?1 AND list = ?2
+      """, in: scope)
     found.distinct =
       try database.first(
-        "SELECT coalesce(sum(kind = \(storable)), 0) FROM \(keys.received) WHERE resource = ?1", Value(index)
+        "SELECT coalesce(sum(kind = \(storable)), 0) FROM \(keys.received) WHERE resource = ?1 AND list = ?2",
+        in: scope
       ) { $0.int(0) } ?? 0
     try database.run(
       """
-      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, g.key, t.\(tables.id), 0, 0
+      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, ?2, g.key, t.\(tables.id), 0, 0
       FROM \(keys.received) g CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
-      WHERE g.resource = ?1 AND g.kind > 1 AND g.kind < 3
-      """, Value(index))
-    found.missing =
-      try database.first("SELECT count(*) FROM \(keys.missing) WHERE resource = ?1", Value(index)) { $0.int(0) } ?? 0
+      WHERE g.resource = ?1 AND g.list = ?2 AND g.kind > 1 AND g.kind < 3
+      """, in: scope)
+    found.missing = try countMissing()
+  }
+
+  private func countMissing() throws -> Int {
+    try database.first("SELECT count(*) FROM \(keys.missing) WHERE resource = ?1 AND list = ?2", in: scope) {
+      $0.int(0)
+    } ?? 0
   }
 }

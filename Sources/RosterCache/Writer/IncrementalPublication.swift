@@ -15,10 +15,10 @@ extension ResourcePublication {
     // No page of the last whole pull lists the record.
     case .added(let id):
       try database.statement("INSERT OR IGNORE INTO main.cache_unlisted VALUES (?1, ?2, 0)")
-        .run([.integer(list.resource), .integer(id)])
+        .run([.integer(list.id), .integer(id)])
     case .changed:
       let overlay = try database.statement("INSERT OR IGNORE INTO main.cache_overlaid VALUES (?1, ?2)")
-      overlay.bind(1, list.resource)
+      overlay.bind(1, list.id)
       overlay.bind(2, decoder.key)
       try overlay.run()
     }
@@ -29,8 +29,8 @@ extension ResourcePublication {
     try database.run(
       """
       INSERT OR IGNORE INTO main.cache_overlaid
-      SELECT ?2, key FROM \(tables.keys.missing) WHERE resource = ?1 AND record_id > 0 AND NOT answered
-      """, Value(index), .integer(list.resource))
+      SELECT ?3, key FROM \(tables.keys.missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0 AND NOT answered
+      """, in: scope)
   }
 
   /// Ends the absence of records that an incremental pull received, because upstream has them (P8, `twice`).
@@ -38,16 +38,16 @@ extension ResourcePublication {
     let received = found.isAsked ? "\(tables.keys.missing) c" : "\(tables.keys.pulled) c"
     try database.run(
       """
-      UPDATE main.cache_unlisted SET absent = 0 WHERE resource_id = ?2 AND record_id IN (
+      UPDATE main.cache_unlisted SET absent = 0 WHERE list_id = ?3 AND record_id IN (
         SELECT t.\(tables.id) FROM \(received) CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "c.key"))
-        WHERE c.resource = ?1 \(found.isAsked ? "AND c.answered" : "")) AND absent > 0
-      """, Value(index), .integer(list.resource))
+        WHERE c.resource = ?1 AND c.list = ?2 \(found.isAsked ? "AND c.answered" : "")) AND absent > 0
+      """, in: scope)
   }
 
   /// Clears the notes: a whole pull has transferred each page that lists an overlaid record, and does not need pages of
   /// older incremental pulls.
   func endOverlay() throws {
-    try database.run("DELETE FROM main.cache_overlaid WHERE resource_id = ?", .integer(list.resource))
+    try database.run("DELETE FROM main.cache_overlaid WHERE list_id = ?", .integer(list.id))
     try database.run(
       "DELETE FROM main.cache_pages WHERE list_id = ?1 AND address >= ?2 AND address < ?3", .integer(list.id),
       .text(Resource.incrementalPrefix), .text("since!"))

@@ -85,10 +85,7 @@ extension Cache {
 
   private func findExpired(_ plan: RecordPlan, _ list: Int64, _ database: Database) throws -> Set<Int64> {
     let overlaid = try database.rows(
-      """
-      SELECT o.key FROM main.cache_lists l CROSS JOIN main.cache_overlaid o ON o.resource_id = l.resource_id
-      WHERE l.id = ?1
-      """, .integer(list)
+      "SELECT key FROM main.cache_overlaid WHERE list_id = ?1", .integer(list)
     ) { plan.hasTextKeys ? MissingRecord.Key.text($0.text(0)) : .integer($0.integer(0)) }
     if overlaid.isEmpty { return [] }
     let keys = Set(overlaid)

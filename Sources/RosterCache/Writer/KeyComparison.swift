@@ -1,7 +1,7 @@
 internal import RosterDecode
 internal import RosterModel
 
-/// Compares the keys of one resource, without reading a record. It reads only the published keys of pages that have
+/// Compares the keys of one list, without reading a record. It reads only the published keys of pages that have
 /// changed or were removed. The keys of any other page are known to be unchanged.
 ///
 /// The snapshot's records are the keys of its pages, each on one page, and those of `cache_unlisted`.
@@ -10,23 +10,23 @@ struct KeyComparison {
   private let file: PageSpool
   private let tables: ResourceTables
   private let plan: RecordPlan
-  private let index: Int
-  /// nil for a resource that this sync adds.
-  private let list: ListID?
+  private let scope: ListScope
   private let keys: KeyTables
   private let pulled: Statement
 
-  init(_ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int) throws {
+  init(
+    _ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ scope: ListScope
+  ) throws {
     self.database = database
     self.file = file
     self.tables = tables
     self.plan = plan
-    self.index = index
-    list = try ListID(tables.resource.name, database)
+    self.scope = scope
     keys = tables.keys
     pulled = try database.statement(
       """
-      INSERT INTO \(keys.pulled) VALUES (?1, ?2, ?3) ON CONFLICT (resource, key) DO UPDATE SET place = excluded.place
+      INSERT INTO \(keys.pulled) VALUES (?1, ?2, ?3, ?4)
+      ON CONFLICT (resource, list, key) DO UPDATE SET place = excluded.place
       """)
   }
 
@@ -34,7 +34,7 @@ struct KeyComparison {
   func run(onPage: () throws -> Void = {}) throws -> ResourceComparison {
     var found = ResourceComparison(resource: tables.resource.name)
     for table in keys.compared + ["temp.missed_pages"] {
-      try database.run("DELETE FROM \(table) WHERE resource = ?", Value(index))
+      try database.run("DELETE FROM \(table) WHERE resource = ?1 AND list = ?2", in: scope)
     }
     let kept = try keptPages(&found, onPage)
     try countRecords(&found)
@@ -56,13 +56,14 @@ struct KeyComparison {
   /// Sums the published pages that are part of this pull, and returns their number. Notes the other published pages and
   /// their keys.
   private func keptPages(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws -> Int {
-    guard let list else { return 0 }
-    let kept = try database.first("SELECT count(*) FROM temp.same WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
+    guard scope.list != nil else { return 0 }
+    let same = "SELECT count(*) FROM temp.same WHERE resource = ?1 AND list = ?2"
+    let kept = try database.first(same, in: scope) { $0.int(0) } ?? 0
     let totals = try database.first(
-      "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_lists WHERE id = ?", .integer(list.id)
+      "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_lists WHERE id = ?3", in: scope
     ) { row in (0..<5).map { row.int($0) } }
     guard var totals else { return 0 }
-    if kept < totals[0] { try subtractMissed(list.id, from: &totals, onPage) }
+    if kept < totals[0] { try subtractMissed(from: &totals, onPage) }
     found.pages = totals[0]
     found.distinct = totals[1]
     found.rejected = totals[2]
@@ -71,45 +72,52 @@ struct KeyComparison {
     return kept
   }
 
-  private func subtractMissed(_ id: Int64, from totals: inout [Int], _ onPage: () throws -> Void) throws {
+  private func subtractMissed(from totals: inout [Int], _ onPage: () throws -> Void) throws {
     try database.run(
       """
-      INSERT INTO temp.missed_pages SELECT p.id, ?2 FROM main.cache_pages p
-      WHERE p.list_id = ?1 AND p.kind <> 1 AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?2 AND s.page = p.id)
-      """, .integer(id), Value(index))
-    let superseded = try database.statement("INSERT OR IGNORE INTO \(keys.superseded) VALUES (?1, ?2)")
+      INSERT INTO temp.missed_pages SELECT p.id, ?1, ?2 FROM main.cache_pages p
+      WHERE p.list_id = ?3 AND p.kind <> 1
+        AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?1 AND s.list = ?2 AND s.page = p.id)
+      """, in: scope)
+    let superseded = try database.statement("INSERT OR IGNORE INTO \(keys.superseded) VALUES (?1, ?2, ?3)")
     let pages = try database.statement(
       """
       SELECT 1, p.storable, p.rejects, p.unknown, p.skipped, p.keys FROM temp.missed_pages m
-      CROSS JOIN main.cache_pages p ON p.id = m.page WHERE m.resource = ?1
+      CROSS JOIN main.cache_pages p ON p.id = m.page WHERE m.resource = ?1 AND m.list = ?2
       """)
-    pages.bind(1, Int64(index))
+    pages.bind(scope)
     defer { pages.reset() }
     while try pages.step() {
       try onPage()
       for column in 0..<5 { totals[column] -= pages.row.int(Int32(column)) }
       try pages.row.bytes(5).forEachKey(isText: plan.hasTextKeys) { key in
-        superseded.bind(1, Int64(index))
-        superseded.bind(2, key)
+        superseded.bind(1, Int64(scope.index))
+        superseded.bind(2, scope.number)
+        superseded.bind(3, key)
         try superseded.run()
       }
     }
   }
 
   private func countRecords(_ found: inout ResourceComparison) throws {
-    guard let list else { return }
+    guard let list = scope.list else { return }
     let listed = try database.first("SELECT list FROM main.cache_resources WHERE id = ?", .integer(list.resource)) {
       $0.optionalText(0)
     }
     found.listChanged = (listed ?? nil).map { $0 != tables.resource.listed } ?? false
     found.snapshot =
-      try database.first("SELECT records FROM main.resources WHERE name = ?", .text(tables.resource.name)) { $0.int(0) }
-      ?? 0
+      try database.first(
+        """
+        SELECT coalesce(l.records, r.records) FROM main.cache_lists l JOIN main.resources r ON r.name = ?5
+        WHERE l.id = ?3
+        """, in: scope, .text(tables.resource.name)
+      ) { $0.int(0) } ?? 0
   }
 
   private func pulledPlaces() throws -> [Int64] {
     try database.rows(
-      "SELECT place FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number", Value(index)
+      "SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL ORDER BY number",
+      in: scope
     ) { $0.integer(0) }
   }
 
@@ -166,11 +174,12 @@ struct KeyComparison {
 
   /// Returns the number of keys in the list.
   private func note(_ list: [UInt8], in table: String) throws -> Int {
-    let insert = try database.statement("INSERT OR IGNORE INTO \(table) VALUES (?1, ?2)")
+    let insert = try database.statement("INSERT OR IGNORE INTO \(table) VALUES (?1, ?2, ?3)")
     var count = 0
     try list.forEachKey(isText: plan.hasTextKeys) { key in
-      insert.bind(1, Int64(index))
-      insert.bind(2, key)
+      insert.bind(1, Int64(scope.index))
+      insert.bind(2, scope.number)
+      insert.bind(3, key)
       try insert.run()
       count += 1
     }
@@ -178,22 +187,23 @@ struct KeyComparison {
   }
 
   private func count(_ table: String) throws -> Int {
-    try database.first("SELECT count(*) FROM \(table) WHERE resource = ?", Value(index)) { $0.int(0) } ?? 0
+    try database.first("SELECT count(*) FROM \(table) WHERE resource = ?1 AND list = ?2", in: scope) { $0.int(0) } ?? 0
   }
 
   private func countExcludedAndPulled() throws -> Int {
     try database.first(
       """
-      SELECT count(*) FROM \(keys.excluded) e WHERE e.resource = ?1
-        AND EXISTS (SELECT 1 FROM \(keys.pulled) p WHERE p.resource = ?1 AND p.key = e.key)
-      """, Value(index)
+      SELECT count(*) FROM \(keys.excluded) e WHERE e.resource = ?1 AND e.list = ?2
+        AND EXISTS (SELECT 1 FROM \(keys.pulled) p WHERE p.resource = ?1 AND p.list = ?2 AND p.key = e.key)
+      """, in: scope
     ) { $0.int(0) } ?? 0
   }
 
   private func insert(_ key: RecordKey, _ place: Int64) throws {
-    pulled.bind(1, Int64(index))
-    pulled.bind(2, key)
-    pulled.bind(3, place)
+    pulled.bind(1, Int64(scope.index))
+    pulled.bind(2, scope.number)
+    pulled.bind(3, key)
+    pulled.bind(4, place)
     try pulled.run()
   }
 
@@ -211,10 +221,10 @@ struct KeyComparison {
     try database.first(
       """
       SELECT count(*) FROM \(table) c CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "c.key"))
-      WHERE c.resource = ?1
-        AND NOT EXISTS (SELECT 1 FROM \(keys.superseded) g WHERE g.resource = ?1 AND g.key = c.key)
-        AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.resource_id = ?2 AND u.record_id = t.\(tables.id))
-      """, Value(index), Value(list?.resource)
+      WHERE c.resource = ?1 AND c.list = ?2
+        AND NOT EXISTS (SELECT 1 FROM \(keys.superseded) g WHERE g.resource = ?1 AND g.list = ?2 AND g.key = c.key)
+        AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.list_id = ?3 AND u.record_id = t.\(tables.id))
+      """, in: scope
     ) { $0.int(0) } ?? 0
   }
 
@@ -224,21 +234,22 @@ struct KeyComparison {
     found.passedRepeats += try countKept(in: keys.excluded)
     let isHere = try database.statement(
       """
-      SELECT 1 FROM \(keys.pulled) WHERE resource = ?1 AND key = ?2
-      UNION ALL SELECT 1 FROM \(keys.excluded) WHERE resource = ?1 AND key = ?2
+      SELECT 1 FROM \(keys.pulled) WHERE resource = ?1 AND list = ?2 AND key = ?3
+      UNION ALL SELECT 1 FROM \(keys.excluded) WHERE resource = ?1 AND list = ?2 AND key = ?3
       """)
     let pages = try database.statement(
       """
       SELECT p.rejected_keys, p.skipped_keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
-      WHERE s.resource = ?1 AND (p.rejects > 0 OR p.skipped > 0)
+      WHERE s.resource = ?1 AND s.list = ?2 AND (p.rejects > 0 OR p.skipped > 0)
       """)
-    pages.bind(1, Int64(index))
+    pages.bind(scope)
     defer { pages.reset() }
     while try pages.step() {
       try onPage()
       try (pages.row.bytes(0) + pages.row.bytes(1)).forEachKey(isText: plan.hasTextKeys) { key in
-        isHere.bind(1, Int64(index))
-        isHere.bind(2, key)
+        isHere.bind(1, Int64(scope.index))
+        isHere.bind(2, scope.number)
+        isHere.bind(3, key)
         defer { isHere.reset() }
         if try isHere.step() { found.passedRepeats += 1 }
       }
@@ -248,20 +259,22 @@ struct KeyComparison {
   /// Corrects the places of such keys, so that the publication knows which occurrence is the last.
   private func placeKept(_ onPage: () throws -> Void) throws {
     let later = try database.statement(
-      "UPDATE \(keys.pulled) SET place = ?3 WHERE resource = ?1 AND key = ?2 AND place < ?3")
+      "UPDATE \(keys.pulled) SET place = ?4 WHERE resource = ?1 AND list = ?2 AND key = ?3 AND place < ?4")
     let pages = try database.statement(
       """
-      SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1
+      SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
+      WHERE s.resource = ?1 AND s.list = ?2
       """)
-    pages.bind(1, Int64(index))
+    pages.bind(scope)
     defer { pages.reset() }
     while try pages.step() {
       try onPage()
       var position = KeyPlace(page: pages.row.int(0))
       try pages.row.bytes(1).forEachKey(isText: plan.hasTextKeys) { key in
-        later.bind(1, Int64(index))
-        later.bind(2, key)
-        later.bind(3, position.next())
+        later.bind(1, Int64(scope.index))
+        later.bind(2, scope.number)
+        later.bind(3, key)
+        later.bind(4, position.next())
         try later.run()
       }
     }
@@ -270,22 +283,22 @@ struct KeyComparison {
   private func findMissing(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
     try refuseKept(onPage)
     let isListed = [keys.pulled, keys.rejected].map {
-      "EXISTS (SELECT 1 FROM \($0) s WHERE s.resource = ?1 AND s.key = \(tables.key(of: "t")))"
+      "EXISTS (SELECT 1 FROM \($0) s WHERE s.resource = ?1 AND s.list = ?2 AND s.key = \(tables.key(of: "t")))"
     }.joined(separator: " OR ")
     try database.run(
       """
-      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, \(tables.key(of: "t")), t.\(tables.id), 0, 0
+      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, ?2, \(tables.key(of: "t")), t.\(tables.id), 0, 0
       FROM \(keys.superseded) g CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
-      WHERE g.resource = ?1 AND NOT (\(isListed))
-      """, Value(index))
+      WHERE g.resource = ?1 AND g.list = ?2 AND NOT (\(isListed))
+      """, in: scope)
     try database.run(
       """
-      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, \(tables.key(of: "t")), u.record_id, u.absent, 0
+      INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, ?2, \(tables.key(of: "t")), u.record_id, u.absent, 0
       FROM main.cache_unlisted u CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = u.record_id
-      WHERE u.resource_id = ?2 AND NOT (\(isListed))
-      """, Value(index), Value(list?.resource))
+      WHERE u.list_id = ?3 AND NOT (\(isListed))
+      """, in: scope)
     let counts = try database.first(
-      "SELECT count(*), coalesce(sum(absent > 0), 0) FROM \(keys.missing) WHERE resource = ?1", Value(index)
+      "SELECT count(*), coalesce(sum(absent > 0), 0) FROM \(keys.missing) WHERE resource = ?1 AND list = ?2", in: scope
     ) { ($0.int(0), $0.int(1)) }
     (found.missing, found.missingTwice) = counts ?? (0, 0)
   }
@@ -295,10 +308,10 @@ struct KeyComparison {
     let pages = try database.statement(
       """
       SELECT p.rejected_keys FROM main.cache_pages p
-      CROSS JOIN temp.same s ON s.resource = ?2 AND s.page = p.id WHERE p.list_id = ?1 AND p.rejects > 0
+      CROSS JOIN temp.same s ON s.resource = ?1 AND s.list = ?2 AND s.page = p.id
+      WHERE p.list_id = ?3 AND p.rejects > 0
       """)
-    pages.bind(1, Value(list?.id))
-    pages.bind(2, Int64(index))
+    pages.bind(scope)
     defer { pages.reset() }
     while try pages.step() {
       try onPage()

@@ -68,7 +68,7 @@ extension Cache {
         try decoder.begin(body, at: page.scan.recordsAt)
         while let step = try decoder.next() {
           guard case .record = step else { continue }
-          guard case .same = try stored.standing(of: &decoder) else { return true }
+          guard case .same = try stored.standing(of: &decoder, below: page.parent) else { return true }
         }
         return false
       }
@@ -80,7 +80,7 @@ extension Cache {
       """
       SELECT p.keys, p.rejected_keys, p.skipped_keys FROM main.cache_pages p
       WHERE p.list_id = ?1 AND p.address = ?2
-      """, Value(try ListID(page.resource, database)?.id), .text(page.address)
+      """, Value(try ListID(page.resource, parent: page.parent, database)?.id), .text(page.address)
     ) { [$0.bytes(0), $0.bytes(1), $0.bytes(2)] }
     let scan = page.scan
     guard let stored else { return false }

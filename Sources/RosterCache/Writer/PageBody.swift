@@ -6,6 +6,8 @@ package import RosterModel
 package struct PageBody: Sendable {
   /// `Resource.name`.
   package var resource: String
+  /// The list of a child; the only list of a resource by default.
+  package var place = ListPlace()
   /// The page's position in this pull, from 1, which `rejects.page` shows.
   package var number: Int
   /// Identifies the page from pull to pull: its request's path and query, and its body for a POST.
@@ -31,8 +33,9 @@ package struct PageBody: Sendable {
   package init(
     resource: String, number: Int, address: String, next: String? = nil, validator: Validator = Validator(),
     receivedAt: Date, body: [UInt8], digest: Int64, scan: PageScan, answered: Date? = nil,
-    token: String? = nil
+    token: String? = nil, place: ListPlace = ListPlace()
   ) {
+    self.place = place
     self.resource = resource
     self.number = number
     self.address = address
@@ -45,6 +48,29 @@ package struct PageBody: Sendable {
     self.answered = answered
     self.token = token
   }
+}
+
+/// Identifies a list in a pull.
+package struct ListPlace: Sendable, Hashable {
+  /// Number of the list in this process; 0 for the only list of a resource.
+  package var number: Int64 = 0
+  /// JSON list of the keys of its ancestors, outermost first; empty for the only list of a resource.
+  package var path = ""
+  /// Record id of the parent; 0 for the only list of a resource.
+  package var parent: Int64 = 0
+
+  /// The only list of a resource.
+  package init() {}
+
+  /// The list of one parent.
+  package init(number: Int64, path: String, parent: Int64) {
+    (self.number, self.path, self.parent) = (number, path, parent)
+  }
+}
+
+extension PageBody {
+  var list: String { place.path }
+  var parent: Int64 { place.parent }
 }
 
 /// The facts of a page that the cache already has.

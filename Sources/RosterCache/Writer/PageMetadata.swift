@@ -16,6 +16,8 @@ struct PageMetadata {
     case conclusion
     /// The validators of the resource lied (P15).
     case lie
+    /// The end of a child list: its pages that follow are those of a complete pull (E8.1).
+    case list
   }
 
   var kind = Kind.page
@@ -41,10 +43,13 @@ struct PageMetadata {
   var digest: Int64
   /// More facts of a page, if the resource has `since`.
   var since: SinceFacts?
+  /// Path of the list: the JSON list of the keys of its ancestors; empty for the only list of a resource.
+  var list = ""
 
   init(_ page: PageBody, kind: Kind = .page) {
     self.kind = kind
     resource = page.resource
+    list = page.list
     number = page.number
     address = page.address
     next = page.next
@@ -67,11 +72,12 @@ struct PageMetadata {
   /// Makes the facts of an entry that is not a page.
   /// - Parameter number: the sync that wrote the entry.
   init(
-    _ kind: Kind, number: Int64, digest: Int64, resource: String = "", address: String = "",
+    _ kind: Kind, number: Int64, digest: Int64, resource: String = "", list: String = "", address: String = "",
     validator: Validator = Validator(), receivedAt: Date = Date(timeIntervalSince1970: 0)
   ) {
     self.kind = kind
     self.resource = resource
+    self.list = list
     self.number = Int(number)
     self.address = address
     self.validator = validator
@@ -97,6 +103,10 @@ struct PageMetadata {
     append(Int(truncatingIfNeeded: receivedAt.timeIntervalSince1970.bitPattern))
     for text in [resource, address, next, validator.etag, validator.lastModified] { append(text) }
     for list in [keys, rejectedKeys, skippedKeys] { append(list) }
+    if !list.isEmpty {
+      append(Self.listMark)
+      append(list.utf8)
+    }
     guard let since else { return }
     append(Int(since.question))
     append(Int(truncatingIfNeeded: since.answered.timeIntervalSince1970.bitPattern))
@@ -134,8 +144,12 @@ struct PageMetadata {
     self.rejectedKeys = rejectedKeys
     self.skippedKeys = skippedKeys
     self.digest = digest
+    if reader.skip(Self.listMark) { list = (reader.text() ?? nil) ?? "" }
     since = SinceFacts(&reader)
   }
+
+  /// Precedes the path of a list. The digest of a question, which may be in its place, is almost never this number.
+  private static let listMark = Int.min + 1
 
   fileprivate static let none = Int.min
 }
@@ -190,6 +204,14 @@ struct FactsReader {
     guard at + 8 <= source.count else { return nil }
     defer { at += 8 }
     return Int(Int64(littleEndian: source.loadUnaligned(fromByteOffset: at, as: Int64.self)))
+  }
+
+  /// Moves past that number, if it is the next one.
+  mutating func skip(_ expected: Int) -> Bool {
+    var other = self
+    guard other.number() == expected else { return false }
+    self = other
+    return true
   }
 
   /// Outer nil: data truncated. Inner nil: field absent.

@@ -18,9 +18,7 @@ extension Cache {
     try Task.checkCancellation()
     try verifyNotReplaced(includingWAL: true)
     _ = try pulledPages("publish the snapshot")
-    guard let compared = pull.compared else {
-      throw Failure(.defect, step: "publish the snapshot", subject: path, cause: "the pulled pages were not compared")
-    }
+    try expectCompared("publish the snapshot")
     database?.arm(interruption)
     defer { try? interruption.disarm() }
     // A task that was cancelled before `arm` has not interrupted anything.
@@ -28,8 +26,8 @@ extension Cache {
     let written = try performPull("publish the snapshot") { database, file in
       try database.transaction(commits: interruption.disarm) {
         let publication = SnapshotPublication(
-          database: database, file: file, schema: schema, plans: plans, compared: compared, sync: report.id,
-          at: now().rfc3339, upstream: upstream, lying: pull.lying, isFresh: pull.isFresh, interruption: interruption)
+          database: database, file: file, schema: schema, plans: plans, pull: pull, sync: report.id, at: now(),
+          upstream: upstream, interruption: interruption)
         var written = try publication.write(into: report, decisions)
         let end = now()
         written.finishedAt = end.rfc3339

@@ -23,8 +23,12 @@ struct PullSession {
   var expired: [String: Set<Int64>] = [:]
   /// Published pages that belong to this pull. The number may be too high, never too low.
   var confirmed = 0
-  /// The result of `compare`; nil as soon as another page is pulled.
-  var compared: [ResourceComparison]?
+  /// The results of `compare`, by resource. A resource has none as soon as another page of it is pulled.
+  var compared: [String: ResourceComparison] = [:]
+  /// The same for each list of a child, by its number.
+  var comparedLists: [Int64: ResourceComparison] = [:]
+  /// Child lists whose published pages are ignored, as in `forgotten`.
+  var forgottenLists: Set<Int64> = []
 
   /// True if validators of this resource are neither sent nor stored (P15.6).
   func ignoresValidators(of resource: String) -> Bool {

@@ -19,18 +19,20 @@ extension Cache {
     return PageDigest(key: key ?? [])
   }
 
-  /// The known facts of the pages of a resource at these addresses. An address without known facts is left out.
-  package func known(_ resource: String, addresses: [String]) throws -> [String: CachedPage] {
+  /// The known facts of the pages of a list at these addresses. An address without known facts is left out.
+  package func known(
+    _ resource: String, _ place: ListPlace = ListPlace(), addresses: [String]
+  ) throws -> [String: CachedPage] {
     if pull.isFresh { return [:] }
     return try performPull("read what is known of pages") { database, file in
       let index = try self.index(of: resource)
-      let published = try publishedPages(of: resource, database)
+      let published = try publishedPages(of: resource, place, database)
       let isWhole = !pull.incremental.contains(resource)
       let expired = try isWhole ? published.map { try expiredPages(of: resource, list: $0, database) } ?? [] : []
       let question = try question(of: resource, database)
       // One transaction for all, because each single look-up would lock the file and release it again.
       return try database.transaction("BEGIN") {
-        let kept = try kept(index, of: addresses, database)
+        let kept = try kept(index, list: place.number, of: addresses, database)
         var found: [String: CachedPage] = [:]
         found.reserveCapacity(addresses.count)
         let look = try database.statement("\(CachedPage.select) WHERE list_id = ?1 AND address = ?2")
@@ -57,16 +59,18 @@ extension Cache {
   }
 
   /// The entries of the file for these addresses. Mostly the file is empty.
-  private func kept(_ index: Int, of addresses: [String], _ database: Database) throws -> [String: KeptPage] {
+  private func kept(
+    _ index: Int, list: Int64, of addresses: [String], _ database: Database
+  ) throws -> [String: KeptPage] {
     guard try hasPulled(database) else { return [:] }
     let look = try database.statement(
       """
-      SELECT p.place, s.place, s.at, s.etag, s.last_modified FROM (SELECT ?1 AS resource, ?2 AS address) a
-      LEFT JOIN temp.pulled p USING (resource, address) LEFT JOIN temp.seen s USING (resource, address)
+      SELECT p.place, s.place, s.at, s.etag, s.last_modified FROM (SELECT ?1 AS resource, ?2 AS list, ?3 AS address) a
+      LEFT JOIN temp.pulled p USING (resource, list, address) LEFT JOIN temp.seen s USING (resource, list, address)
       """)
     var pages: [String: KeptPage] = [:]
     for address in addresses {
-      let found = try look.rows([Value(index), .text(address)], limit: 1) { row in
+      let found = try look.rows([Value(index), .integer(list), .text(address)], limit: 1) { row in
         KeptPage(
           place: row.optionalInteger(0),
           seen: row.isNull(1)
@@ -83,15 +87,15 @@ extension Cache {
   /// Keeps transferred pages with one append. A page replaces an earlier page of the same address.
   package func append(_ pages: [PageBody]) throws {
     guard !pages.isEmpty else { return }
-    pull.compared = nil
+    for page in pages where page.place.number == 0 { pull.compared[page.resource] = nil }
     try performPull("keep pulled pages") { database, file in
       let places = try store(pages.map { (try facts($0, database), $0.body) }, database, file)
       try database.transaction("BEGIN") {
         for (page, place) in zip(pages, places) {
           let index = try self.index(of: page.resource)
-          try PulledTables.insert(index, page.address, page.number, place, database)
+          try PulledTables.insert(index, list: page.place.number, page.address, page.number, place, database)
           // The page differs from the published one.
-          if pull.confirmed > 0 { try unconfirm(index, page.address, database) }
+          if pull.confirmed > 0 { try unconfirm(index, page.place, page.address, database) }
         }
       }
     }
@@ -106,26 +110,28 @@ extension Cache {
   }
 
   /// Makes known pages part of this pull.
-  package func confirm(_ resource: String, _ pages: [ConfirmedPage]) throws {
+  package func confirm(_ resource: String, _ pages: [ConfirmedPage], in place: ListPlace = ListPlace()) throws {
     guard !pages.isEmpty else { return }
     var pages = pages
     if pull.ignoresValidators(of: resource) { for index in pages.indices { pages[index].validator = Validator() } }
-    pull.compared = nil
+    if place.number == 0 { pull.compared[resource] = nil }
+    let list = place.number
     try performPull("keep pulled pages") { database, file in
       let index = try self.index(of: resource)
-      let seen = try noteSeen(resource, pages, database, file)
-      let keep = try database.statement("UPDATE temp.pulled SET number = ?3 WHERE resource = ?1 AND address = ?2")
-      let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, ?5)")
+      let seen = try noteSeen(resource, place, pages, database, file)
+      let keep = try database.statement(
+        "UPDATE temp.pulled SET number = ?4 WHERE resource = ?1 AND list = ?2 AND address = ?3")
+      let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
       try database.transaction("BEGIN") {
-        for (facts, place) in seen { try PulledTables.see(facts, index, place, database) }
+        for (facts, place) in seen { try PulledTables.see(facts, index, list: list, place, database) }
         for confirmed in pages {
           guard confirmed.page.state == .published else {
-            try keep.run([Value(index), .text(confirmed.page.address), Value(confirmed.number)])
+            try keep.run([Value(index), .integer(list), .text(confirmed.page.address), Value(confirmed.number)])
             continue
           }
           try same.run([
-            .integer(confirmed.page.place), Value(index), Value(confirmed.number), Value(confirmed.validator.etag),
-            Value(confirmed.validator.lastModified),
+            .integer(confirmed.page.place), Value(index), .integer(list), Value(confirmed.number),
+            Value(confirmed.validator.etag), Value(confirmed.validator.lastModified),
           ])
           pull.confirmed += 1
         }
@@ -136,7 +142,7 @@ extension Cache {
   /// Notes pages that were transferred although they are unchanged, or that have another validator now. The next sync
   /// does not transfer them again (P4).
   private func noteSeen(
-    _ resource: String, _ pages: [ConfirmedPage], _ database: Database, _ file: PageSpool
+    _ resource: String, _ place: ListPlace, _ pages: [ConfirmedPage], _ database: Database, _ file: PageSpool
   ) throws -> [(PageMetadata, Int64)] {
     let digest = try Self.digest(database)([])
     let seen = pages.compactMap { confirmed -> PageMetadata? in
@@ -145,27 +151,29 @@ extension Cache {
         return nil
       }
       return PageMetadata(
-        .again, number: begun, digest: digest, resource: resource, address: confirmed.page.address,
+        .again, number: begun, digest: digest, resource: resource, list: place.path, address: confirmed.page.address,
         validator: validator, receivedAt: at)
     }
     return seen.isEmpty ? [] : Array(zip(seen, try store(seen.map { ($0, []) }, database, file)))
   }
 
-  /// Drops the pulled pages of a resource because they do not fit together (P7). The sync ignores its known pages from
-  /// here on, so that the next pull requests every page whole.
+  /// Drops the pulled pages of a resource, or of one of its lists, because they do not fit together (P7). The sync
+  /// ignores its known pages from here on, so that the next pull requests every page whole.
   /// - Parameter keepsPublished: True if published pages may still be confirmed: only the question was wrong.
-  package func discard(_ resource: String, keepsPublished: Bool = false) throws {
-    pull.compared = nil
-    if !keepsPublished { pull.forgotten.insert(resource) }
+  package func discard(_ resource: String, _ place: ListPlace? = nil, keepsPublished: Bool = false) throws {
+    pull.compared[resource] = nil
+    if !keepsPublished {
+      if let place { pull.forgottenLists.insert(place.number) } else { pull.forgotten.insert(resource) }
+    }
     try performPull("discard pulled pages") { database, file in
       let index = try self.index(of: resource)
-      for table in ["pulled", "same", "seen"] {
-        try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
-      }
+      try PulledTables.drop(index, list: place?.number, ["pulled", "same", "seen"], database)
       // The file has no other page, so it can be emptied.
       if try hasPulled(database) {
         let digest = try Self.digest(database)([])
-        _ = try file.append([(PageMetadata(.dropped, number: begun, digest: digest, resource: resource), [])])
+        let entry = PageMetadata(
+          .dropped, number: begun, digest: digest, resource: resource, list: place?.path ?? "")
+        _ = try file.append([(entry, [])])
       } else {
         try file.empty()
         try writeOwner(database, file)
@@ -203,7 +211,10 @@ extension Cache {
   }
 
   private func hasPulled(_ database: Database) throws -> Bool {
-    let isThere = "SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)"
+    let isThere = """
+      SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)
+        OR EXISTS (SELECT 1 FROM temp.lists WHERE kept IS NOT NULL)
+      """
     return try database.first(isThere, read: { $0.int(0) }) == 1
   }
 
@@ -270,9 +281,8 @@ extension Cache {
 
   /// Empties the file, because its pages are published or of no use.
   func dropPulled(_ database: Database, _ file: PageSpool) throws {
-    for table in ["temp.pulled", "temp.same", "temp.answers", "temp.seen"] + KeyTables.all.map(\.missing) {
-      try database.run("DELETE FROM \(table)")
-    }
+    let emptied = ["temp.pulled", "temp.same", "temp.answers", "temp.seen"] + ParentTables.names
+    for table in emptied + KeyTables.all.map(\.missing) { try database.run("DELETE FROM \(table)") }
     pull = PullSession(generation: pull.generation)
     try file.empty()
     try writeOwner(database, file)
@@ -291,6 +301,7 @@ extension Cache {
     for table in ["temp.same", "temp.answers"] + KeyTables.all.map(\.missing) {
       try database.run("DELETE FROM \(table)")
     }
+    try ParentTables.begin(database)
     pull = PullSession(
       generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync, lying: pull.lying,
       distrusted: Set(
@@ -338,25 +349,27 @@ extension Cache {
     }
   }
 
-  private func unconfirm(_ index: Int, _ address: String, _ database: Database) throws {
+  private func unconfirm(_ index: Int, _ place: ListPlace, _ address: String, _ database: Database) throws {
+    let list = try ListID(schema.tables[index].resource.name, parent: place.parent, database)
     try database.run(
       """
-      DELETE FROM temp.same WHERE resource = ?1
-        AND page = (SELECT p.id FROM main.cache_pages p WHERE p.list_id = ?2 AND p.address = ?3)
-      """, Value(index), Value(try ListID(schema.tables[index].resource.name, database)?.id), .text(address))
+      DELETE FROM temp.same WHERE resource = ?1 AND list = ?2
+        AND page = (SELECT p.id FROM main.cache_pages p WHERE p.list_id = ?3 AND p.address = ?4)
+      """, Value(index), .integer(place.number), Value(list?.id), .text(address))
   }
 
   /// The list's id if its published pages may be requested conditionally. It is nil in three cases: they belong to
   /// another upstream; they do not fit together; or they list a key twice. A removed page may have had the better
   /// record of such a key.
-  private func publishedPages(of resource: String, _ database: Database) throws -> Int64? {
-    guard !pull.forgotten.contains(resource) else { return nil }
+  private func publishedPages(of resource: String, _ place: ListPlace, _ database: Database) throws -> Int64? {
+    guard !pull.forgotten.contains(resource), !pull.forgottenLists.contains(place.number) else { return nil }
     return try database.first(
       """
       SELECT l.id FROM main.cache_identity i, main.cache_resources c
-      CROSS JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = 0
+      CROSS JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = ?4
       WHERE c.name = ?1 AND l.repeats = 0 AND i.upstream = ?2 AND (?3 = 0 OR l.question IS ?3)
-      """, .text(resource), .text(upstream), .integer(try question(of: resource, database))
+      """, .text(resource), .text(upstream), .integer(try question(of: resource, database)),
+      .integer(place.parent)
     ) { $0.integer(0) }
   }
 

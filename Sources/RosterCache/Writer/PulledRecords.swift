@@ -15,7 +15,7 @@ struct PulledRecords: ~Copyable {
   private(set) var number = 0
 
   private let file: PageSpool
-  private let index: Int
+  private let scope: ListScope
   private let part: Part
   private let hasRepeats: Bool
   private let interruption: Interruption
@@ -24,27 +24,27 @@ struct PulledRecords: ~Copyable {
   private var place = KeyPlace(page: 0)
 
   init(
-    _ part: Part, of plan: RecordPlan, _ index: Int, _ found: ResourceComparison, _ database: Database,
+    _ part: Part, of plan: RecordPlan, _ scope: ListScope, _ found: ResourceComparison, _ database: Database,
     _ file: PageSpool, _ interruption: Interruption
   ) throws {
     let keys = KeyTables(isText: plan.hasTextKeys)
     let (pages, looks) =
       part == .pages
       ? (
-        "SELECT place, number FROM temp.pulled WHERE resource = ?1 AND number IS NOT NULL ORDER BY number",
-        "SELECT place FROM \(keys.pulled) WHERE resource = ?1 AND key = ?2"
+        "SELECT place, number FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL ORDER BY number",
+        "SELECT place FROM \(keys.pulled) WHERE resource = ?1 AND list = ?2 AND key = ?3"
       )
       : (
-        "SELECT place, 0 FROM temp.answers WHERE resource = ?1 ORDER BY place",
-        "SELECT 0 FROM \(keys.missing) WHERE resource = ?1 AND key = ?2"
+        "SELECT place, 0 FROM temp.answers WHERE resource = ?1 AND list = ?2 ORDER BY place",
+        "SELECT 0 FROM \(keys.missing) WHERE resource = ?1 AND list = ?2 AND key = ?3"
       )
     // The pages of an incremental pull may have another shape, or keys only.
     let isOwn = part == .answers || !found.isIncremental
     let read = isOwn ? plan : try RecordPlan(plan.resource.readIncrementally, isIncremental: true)
     let look = try database.statement(looks)
-    let places = try database.rows(pages, Value(index)) { (place: $0.integer(0), number: $0.int(1)) }
+    let places = try database.rows(pages, in: scope) { (place: $0.integer(0), number: $0.int(1)) }
     self.file = file
-    self.index = index
+    self.scope = scope
     self.part = part
     self.interruption = interruption
     self.look = look
@@ -77,8 +77,9 @@ struct PulledRecords: ~Copyable {
   /// was asked for.
   private func counts(_ own: Int64) throws -> Bool {
     if part == .pages, !hasRepeats { return true }
-    look.bind(1, Int64(index))
-    look.bind(2, decoder.key)
+    look.bind(1, Int64(scope.index))
+    look.bind(2, scope.number)
+    look.bind(3, decoder.key)
     defer { look.reset() }
     guard try look.step() else { return part == .pages }
     return part == .answers || look.row.integer(0) == own

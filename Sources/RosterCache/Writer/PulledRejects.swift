@@ -4,20 +4,21 @@ package import RosterModel
 extension Cache {
   /// The first records that cannot be stored, from the pages of the last `compare`. Long records are shortened.
   package func rejected(_ resource: String, limit: Int) throws -> [RejectedRecord] {
-    guard let compared = pull.compared else { return [] }
-    return try performPull("list rejected records") { database, file in
+    try performPull("list rejected records") { database, file in
       let index = try self.index(of: resource)
-      var pulled = try PulledRecords(.pages, of: plans[index], index, compared[index], database, file, interruption)
       var found: [RejectedRecord] = []
-      while found.count < limit, try pulled.nextPage() != nil {
-        while found.count < limit, let step = try pulled.next() {
-          guard case .rejected = step else { continue }
-          let reject = pulled.decoder.reject
-          found.append(
-            RejectedRecord(
-              sync: begun, resource: resource, page: pulled.number, position: reject.position,
-              key: reject.key?.shown, reason: reject.reason,
-              document: String(decoding: reject.document.prefix(Self.maxDocument), as: UTF8.self)))
+      for (scope, compared) in try scopes(at: index, database) where found.count < limit {
+        var pulled = try PulledRecords(.pages, of: plans[index], scope, compared, database, file, interruption)
+        while found.count < limit, try pulled.nextPage() != nil {
+          while found.count < limit, let step = try pulled.next() {
+            guard case .rejected = step else { continue }
+            let reject = pulled.decoder.reject
+            found.append(
+              RejectedRecord(
+                sync: begun, resource: resource, page: pulled.number, position: reject.position,
+                key: reject.key?.shown, reason: reject.reason,
+                document: String(decoding: reject.document.prefix(Self.maxDocument), as: UTF8.self)))
+          }
         }
       }
       return found

@@ -3,6 +3,8 @@ internal import RosterModel
 
 /// The temporary tables of a pull, on the connection of the writer or of a reader.
 enum PulledTables {
+  /// The column `list` is the number of the list; 0 for the only list of a resource.
+  ///
   /// - pulled: pages of the file. A page without a number is not part of this pull, or not yet.
   /// - same: published pages that are part of this pull, unchanged.
   /// - missed_pages: published pages that are not part of this pull.
@@ -11,18 +13,21 @@ enum PulledTables {
   ///
   /// Every primary key begins with the resource, so that no statement reads the rows of other resources.
   static let create = """
-    CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER, place INTEGER NOT NULL,
-      PRIMARY KEY (resource, address)) WITHOUT ROWID;
-    CREATE TEMP TABLE same(page INTEGER NOT NULL, resource INTEGER NOT NULL, number INTEGER NOT NULL, etag TEXT,
-      last_modified TEXT, PRIMARY KEY (resource, page)) WITHOUT ROWID;
-    CREATE TEMP TABLE answers(place INTEGER NOT NULL, resource INTEGER NOT NULL, PRIMARY KEY (resource, place))
-      WITHOUT ROWID;
-    CREATE TEMP TABLE missed_pages(page INTEGER NOT NULL, resource INTEGER NOT NULL, PRIMARY KEY (resource, page))
-      WITHOUT ROWID;
-    CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, page INTEGER NOT NULL, position INTEGER NOT NULL,
-      reason TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (resource, page, position)) WITHOUT ROWID;
-    CREATE TEMP TABLE seen(resource INTEGER NOT NULL, address TEXT NOT NULL, place INTEGER NOT NULL, at REAL NOT NULL,
-      etag TEXT, last_modified TEXT, PRIMARY KEY (resource, address)) WITHOUT ROWID;
+    CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER,
+      place INTEGER NOT NULL, PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
+    CREATE TEMP TABLE same(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
+      number INTEGER NOT NULL, etag TEXT, last_modified TEXT, PRIMARY KEY (resource, list, page)) WITHOUT ROWID;
+    CREATE TEMP TABLE answers(place INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
+      PRIMARY KEY (resource, list, place)) WITHOUT ROWID;
+    CREATE TEMP TABLE missed_pages(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
+      PRIMARY KEY (resource, list, page)) WITHOUT ROWID;
+    CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, list INTEGER NOT NULL, page INTEGER NOT NULL,
+      position INTEGER NOT NULL, reason TEXT NOT NULL, document TEXT NOT NULL,
+      PRIMARY KEY (resource, list, page, position)) WITHOUT ROWID;
+    CREATE TEMP TABLE seen(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL,
+      place INTEGER NOT NULL, at REAL NOT NULL, etag TEXT, last_modified TEXT,
+      PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
+    \(ParentTables.create)
     CREATE TEMP TABLE listed(place INTEGER PRIMARY KEY, number INTEGER NOT NULL);
     \(KeyTables.all.map(\.create).joined(separator: "\n"))
     """
@@ -30,46 +35,62 @@ enum PulledTables {
   /// The tables above, and the table that only readers have.
   static let names =
     ["pulled", "same", "answers", "missed_pages", "rejected", "seen", "listed", "differences"].map { "temp.\($0)" }
-    + KeyTables.all.flatMap(\.names)
+    + ParentTables.names + KeyTables.all.flatMap(\.names)
 
   /// Inserts a page of the file, or replaces the page of the same address.
   static func insert(
-    _ index: Int, _ address: String, _ number: Int?, _ place: Int64, _ database: Database
+    _ index: Int, list: Int64, _ address: String, _ number: Int?, _ place: Int64, _ database: Database
   ) throws {
-    try database.statement("INSERT OR REPLACE INTO temp.pulled VALUES (?1, ?2, ?3, ?4)").run([
-      Value(index), .text(address), Value(number.map(Int64.init)), .integer(place),
+    try database.statement("INSERT OR REPLACE INTO temp.pulled VALUES (?1, ?2, ?3, ?4, ?5)").run([
+      Value(index), .integer(list), .text(address), Value(number.map(Int64.init)), .integer(place),
     ])
   }
 
   /// Applies one entry of the file to the tables.
   static func take(_ facts: PageMetadata, _ index: Int, _ number: Int?, _ place: Int64, _ database: Database) throws {
+    let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, database)
     switch facts.kind {
-    case .page: try insert(index, facts.address, number, place, database)
-    case .again, .answer: try see(facts, index, place, database)
-    case .dropped:
-      for table in ["pulled", "seen"] {
-        try database.run("DELETE FROM temp.\(table) WHERE resource = ?", Value(index))
-      }
+    case .page: try insert(index, list: list, facts.address, number, place, database)
+    case .again, .answer: try see(facts, index, list: list, place, database)
+    case .dropped: try drop(index, list: facts.list.isEmpty ? nil : list, ["pulled", "seen"], database)
+    case .list: try ParentTables.keep(facts, list, place, database)
     case .source, .conclusion, .lie: break
     }
   }
 
-  static func see(_ facts: PageMetadata, _ index: Int, _ place: Int64, _ database: Database) throws {
-    try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6)").run([
-      Value(index), .text(facts.address), .integer(place), .real(facts.receivedAt.timeIntervalSince1970),
-      Value(facts.validator.etag), Value(facts.validator.lastModified),
+  /// Drops the rows of a list, or of all lists of a resource.
+  static func drop(_ index: Int, list: Int64?, _ tables: [String], _ database: Database) throws {
+    for table in tables {
+      if let list {
+        try database.run(
+          "DELETE FROM temp.\(table) WHERE resource = ?1 AND list = ?2", Value(index), .integer(list))
+      } else {
+        try database.run("DELETE FROM temp.\(table) WHERE resource = ?1", Value(index))
+      }
+    }
+    try ParentTables.forget(index, list: list, database)
+  }
+
+  static func see(_ facts: PageMetadata, _ index: Int, list: Int64, _ place: Int64, _ database: Database) throws {
+    try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)").run([
+      Value(index), .integer(list), .text(facts.address), .integer(place),
+      .real(facts.receivedAt.timeIntervalSince1970), Value(facts.validator.etag), Value(facts.validator.lastModified),
     ])
   }
 
   /// Notes that upstream still has the missing records of these keys. Returns their number.
-  static func answer(_ index: Int, _ lists: [[UInt8]], isText: Bool, _ database: Database) throws -> Int {
+  static func answer(
+    _ index: Int, list number: Int64, _ lists: [[UInt8]], isText: Bool, _ database: Database
+  ) throws -> Int {
     let before = database.totalChanges
     let missing = KeyTables(isText: isText).missing
-    let mark = try database.statement("UPDATE \(missing) SET answered = 1 WHERE resource = ?1 AND key = ?2")
+    let mark = try database.statement(
+      "UPDATE \(missing) SET answered = 1 WHERE resource = ?1 AND list = ?2 AND key = ?3")
     for list in lists {
       try list.forEachKey(isText: isText) { key in
         mark.bind(1, Int64(index))
-        mark.bind(2, key)
+        mark.bind(2, number)
+        mark.bind(3, key)
         try mark.run()
       }
     }
@@ -107,8 +128,8 @@ struct KeyTables {
 
   fileprivate var create: String {
     let type = isText ? "TEXT" : "INTEGER"
-    let start = "(resource INTEGER NOT NULL, key \(type) NOT NULL"
-    let end = "PRIMARY KEY (resource, key)) WITHOUT ROWID;"
+    let start = "(resource INTEGER NOT NULL, list INTEGER NOT NULL, key \(type) NOT NULL"
+    let end = "PRIMARY KEY (resource, list, key)) WITHOUT ROWID;"
     return """
       CREATE TABLE \(pulled)\(start), place INTEGER NOT NULL, \(end)
       CREATE TABLE \(superseded)\(start), \(end)
@@ -116,7 +137,7 @@ struct KeyTables {
       CREATE TABLE \(excluded)\(start), \(end)
       CREATE TABLE \(received)\(start), mark INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL, \(end)
       CREATE TABLE \(missing)\(start), record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
-        answered INTEGER NOT NULL, PRIMARY KEY (resource, record_id), UNIQUE (resource, key)) WITHOUT ROWID;
+        answered INTEGER NOT NULL, PRIMARY KEY (resource, list, record_id), UNIQUE (resource, list, key)) WITHOUT ROWID;
       """
   }
 }

@@ -25,8 +25,14 @@ struct RecordWriter {
   private let json: Statement
   private let lists: [ListWriter]
   private let columns: Int
+  /// The record ids that this pull has given to new parents; nil if the resource has no children.
+  private let reserved: ReservedIDs?
 
-  init(_ database: Database, _ tables: ResourceTables, sync: Int64, at: String, isFirst: Bool) throws {
+  init(
+    _ database: Database, _ tables: ResourceTables, sync: Int64, at: String, isFirst: Bool,
+    reserved: ReservedIDs? = nil
+  ) throws {
+    self.reserved = reserved
     self.database = database
     self.tables = tables
     self.sync = sync
@@ -53,11 +59,12 @@ struct RecordWriter {
   }
 
   /// Writes the record at the decoder's position.
+  /// - Parameter scope: The list that the record belongs to.
   @discardableResult
-  mutating func write(_ decoder: inout RecordDecoder) throws -> Outcome {
-    if isFirst { return .added(try add(&decoder)) }
-    switch try stored.standing(of: &decoder) {
-    case .new: return .added(try add(&decoder))
+  mutating func write(_ decoder: inout RecordDecoder, of scope: ListScope) throws -> Outcome {
+    if isFirst { return .added(try add(&decoder, scope)) }
+    switch try stored.standing(of: &decoder, below: scope.parent) {
+    case .new: return .added(try add(&decoder, scope))
     case .same: return .same
     case .changed(let difference):
       try change(difference, &decoder)
@@ -76,14 +83,23 @@ struct RecordWriter {
 
   /// Inserts a record that was stored by another definition into new tables. If another record already has its key, it
   /// is left out.
-  /// - Parameter id: nil assigns a new id, or the id that the key determines.
-  func restore(_ decoder: inout RecordDecoder, id: Int64?, firstSync: Int64, changedSync: Int64) throws {
+  /// - Parameters:
+  ///   - id: nil assigns a new id, or the id that the key determines.
+  ///   - parent: record id of the parent; 0 without a parent.
+  func restore(
+    _ decoder: inout RecordDecoder, id: Int64?, parent: Int64 = 0, firstSync: Int64, changedSync: Int64
+  ) throws {
     let insert = try database.statement(tables.restore)
     let before = database.totalChanges
     bind(insert, decoder)
-    insert.bind(Int32(columns + 2), firstSync)
-    insert.bind(Int32(columns + 3), changedSync)
-    if tables.hasTextKey { insert.bind(Int32(columns + 4), Value(id)) }
+    var next = Int32(columns + 2)
+    func bindNext(_ value: Value) {
+      insert.bind(next, value)
+      next += 1
+    }
+    for sync in [firstSync, changedSync] { bindNext(.integer(sync)) }
+    if tables.parent != nil { bindNext(.integer(parent)) }
+    if tables.hasOwnIDs { bindNext(Value(id)) }
     try insert.run()
     if database.totalChanges == before { return }
     let id = insert.lastID
@@ -95,9 +111,13 @@ struct RecordWriter {
     if isFirst, let rebuild = tables.rebuildIndex { try database.execute(rebuild) }
   }
 
-  private mutating func add(_ decoder: inout RecordDecoder) throws -> Int64 {
+  private mutating func add(_ decoder: inout RecordDecoder, _ scope: ListScope) throws -> Int64 {
     bind(insert, decoder)
     insert.bind(Int32(columns + 2), sync)
+    if tables.parent != nil { insert.bind(Int32(columns + 3), scope.parent) }
+    if tables.hasOwnIDs {
+      insert.bind(Int32(columns + 4), Value(try reserved?.id(of: decoder.key, in: scope)))
+    }
     try insert.run()
     let id = insert.lastID
     for list in lists { try list.add(id, &decoder) }

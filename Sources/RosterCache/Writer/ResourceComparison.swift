@@ -39,6 +39,9 @@ package struct ResourceComparison: Sendable, Equatable {
   /// Elements of all pages of an incremental pull.
   package var received = 0
 
+  /// Records of the snapshot that go with their removed parents (E5.1).
+  package var removedWithParents = 0
+
   /// The comparison of an empty pull without a snapshot.
   package init(resource: String) { self.resource = resource }
 }
@@ -63,4 +66,31 @@ package struct KeptAnswer: Sendable, Equatable {
   package var rejected: Int
   /// Number of missing records that it has.
   package var found: Int
+}
+
+/// A child list whose pages do not fit together.
+package struct ListDrift: Sendable, Equatable {
+  /// Identifies the list in this pull.
+  package var place: ListPlace
+  /// The reason, as a clause.
+  package var reason: String
+
+  /// The drift of that list.
+  package init(place: ListPlace, reason: String) { (self.place, self.reason) = (place, reason) }
+}
+
+extension ResourceComparison {
+  /// Adds the sums of one list.
+  mutating func add(_ list: ResourceComparison) {
+    pages += list.pages
+    distinct += list.distinct
+    repeats += list.repeats
+    passedRepeats += list.passedRepeats
+    rejected += list.rejected
+    rejectedUnknown += list.rejectedUnknown
+    skipped += list.skipped
+    missing += list.missing
+    missingTwice += list.missingTwice
+    listChanged = listChanged || list.listChanged
+  }
 }

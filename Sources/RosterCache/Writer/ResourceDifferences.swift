@@ -15,7 +15,7 @@ struct ResourceDifferences {
   private let database: Database
   private let file: PageSpool
   private let plan: RecordPlan
-  private let index: Int
+  private let scope: ListScope
   private let found: ResourceComparison
   private let interruption: Interruption
   /// nil if the resource has no snapshot, so that every record is new.
@@ -24,13 +24,13 @@ struct ResourceDifferences {
   private var rejected = 0
 
   init(
-    _ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ index: Int,
+    _ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ scope: ListScope,
     _ found: ResourceComparison, _ interruption: Interruption
   ) throws {
     self.database = database
     self.file = file
     self.plan = plan
-    self.index = index
+    self.scope = scope
     self.found = found
     self.interruption = interruption
     before = try Self.snapshot(database)[plan.resource.name] ?? 0
@@ -51,7 +51,7 @@ struct ResourceDifferences {
   ///   - table: The table for each difference; nil only counts them.
   mutating func find(_ removal: RemovalDecision.Removal?, _ table: DifferenceTable?) throws {
     for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
-      var pulled = try PulledRecords(part, of: plan, index, found, database, file, interruption)
+      var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption)
       while try pulled.nextPage() != nil {
         while let step = try pulled.next() {
           switch step {
@@ -74,11 +74,11 @@ struct ResourceDifferences {
   }
 
   private func ids(_ query: String?) throws -> [Int64] {
-    try query.map { try database.rows($0, Value(index), read: { $0.integer(0) }) } ?? []
+    try query.map { try database.rows($0, in: scope, read: { $0.integer(0) }) } ?? []
   }
 
   private mutating func take(_ decoder: inout RecordDecoder, _ table: DifferenceTable?) throws {
-    switch try stored?.standing(of: &decoder) ?? .new {
+    switch try stored?.standing(of: &decoder, below: scope.parent) ?? .new {
     case .same: break
     case .new:
       added += 1
@@ -92,7 +92,7 @@ struct ResourceDifferences {
   /// Adds the counts of this resource to the sync's row.
   func sum(into record: inout SyncRecord) {
     record.pages += found.pages
-    record.records += before + added - removed
+    record.records += added - removed
     record.added += added
     record.changed += changed
     record.removed += removed
@@ -102,23 +102,26 @@ struct ResourceDifferences {
 }
 
 extension RemovalDecision {
-  /// The query for the ids of records to remove (P8), with the resource's index as ?1. nil if no record is removed.
+  /// The query for the ids of records of a list to remove (P8). nil if no record is removed.
   func removalQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
     let removal = plan.resource.removal
     let missing = KeyTables(isText: plan.hasTextKeys).missing
     if found.isIncremental {
       guard self.removal == .missing, found.missing + found.asked > 0 else { return nil }
       return """
-        SELECT record_id FROM \(missing) WHERE resource = ?1 AND record_id > 0 AND NOT answered ORDER BY record_id
+        SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0 AND NOT answered
+        ORDER BY record_id
         """
     }
     guard self.removal == .missing, removal != .never, found.missing > 0 else { return nil }
     let twice = removal == .twice && !found.listChanged ? "AND absent > 0" : ""
-    return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered \(twice) ORDER BY record_id"
+    return """
+      SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND NOT answered \(twice) ORDER BY record_id
+      """
   }
 
-  /// Query for the ids of records that this pull misses for the first time and that stay (P8). The resource's index is
-  /// ?1. nil if the definition keeps no such record.
+  /// Query for the ids of records that this pull misses for the first time and that stay (P8). nil if the definition
+  /// keeps no such record.
   func firstMissedQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
     guard removal == .missing, found.missing > 0, !found.isIncremental else { return nil }
     switch plan.resource.removal {
@@ -126,7 +129,10 @@ extension RemovalDecision {
     case .twice where found.listChanged: return nil
     case .twice, .never:
       let missing = KeyTables(isText: plan.hasTextKeys).missing
-      return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND NOT answered AND absent = 0 ORDER BY record_id"
+      return """
+        SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND NOT answered AND absent = 0
+        ORDER BY record_id
+        """
     }
   }
 }

@@ -12,8 +12,10 @@ struct ResourcePublication {
   let plan: RecordPlan
   let index: Int
   let end: RemovalDecision
-  let found: ResourceComparison
-  let list: ListID
+  /// The list at hand, and its comparison.
+  private(set) var scope: ListScope
+  private(set) var found: ResourceComparison
+  private(set) var list: ListID
   private let isFirst: Bool
   private let before: Int
   private let pagesBefore: Int
@@ -22,9 +24,11 @@ struct ResourcePublication {
   let question: Int64
   /// Records of a whole pull that no incremental pull would have requested (I10.1).
   var missed = 0
-  private var records: RecordWriter
+  var records: RecordWriter
   private var rejected = 0
-  private var skipped = 0
+  /// The change of the number of pages of a child.
+  private var pageChange = 0
+  var counts = ListCounts()
 
   init(_ whole: SnapshotPublication, _ index: Int, _ end: RemovalDecision) throws {
     self.whole = whole
@@ -33,29 +37,40 @@ struct ResourcePublication {
     database = whole.database
     tables = whole.schema.tables[index]
     plan = whole.plans[index]
-    found = whole.compared[index]
+    let name = plan.resource.name
+    found = whole.pull.compared[name] ?? ResourceComparison(resource: name)
     let state = try database.first(
       """
-      SELECT c.snapshot IS NULL, r.records, r.pages FROM main.cache_resources c JOIN main.resources r ON r.name = c.name
-      WHERE c.name = ?1
-      """, .text(plan.resource.name)
-    ) { (isFirst: $0.int(0) != 0, records: $0.int(1), pages: $0.int(2)) }
-    guard let state, let list = try ListID(plan.resource.name, database) else {
-      throw SQLiteError.damaged("cache_resources lacks \(plan.resource.name)")
+      SELECT c.snapshot IS NULL, r.records, r.pages, c.id FROM main.cache_resources c
+      JOIN main.resources r ON r.name = c.name WHERE c.name = ?1
+      """, .text(name)
+    ) { (isFirst: $0.int(0) != 0, records: $0.int(1), pages: $0.int(2), id: $0.integer(3)) }
+    guard let state else { throw SQLiteError.damaged("cache_resources lacks \(name)") }
+    scope = try ListScope(name, at: index, database)
+    guard let list = plan.resource.each == nil ? scope.list : ListID(id: 0, resource: state.id) else {
+      throw SQLiteError.damaged("cache_lists lacks \(name)")
     }
     (self.list, isFirst, before, pagesBefore) = (list, state.isFirst, state.records, state.pages)
     let question = try Cache.question(of: plan.resource, database)
     self.question = question
     let known = question == 0 ? nil : try Cache.history(of: list, question, database).mark
     mark = known.flatMap { [since = plan.resource.since] in since?.mark($0) }
-    records = try RecordWriter(database, tables, sync: whole.sync, at: whole.at, isFirst: state.isFirst)
+    records = try RecordWriter(
+      database, tables, sync: whole.sync, at: whole.at, isFirst: state.isFirst,
+      reserved: whole.family.hasChildren(index) ? ReservedIDs(database) : nil)
   }
 
   mutating func write() throws {
     try database.run("DELETE FROM temp.rejected WHERE resource = ?", Value(index))
+    let hasNew = plan.resource.each == nil ? try writeList() : try writeLists()
+    isNew = isFirst || hasNew || records.added + records.changed + records.removed > 0
+  }
+
+  /// Returns true if readers see a difference besides the records.
+  private mutating func writeList() throws -> Bool {
     let haveRejectsMoved = try writePages()
     try writeAnswers()
-    try records.finish()
+    if plan.resource.each == nil { try records.finish() }
     try removeMissing()
     let areRejectsNew = try writeRejects()
     if found.isIncremental {
@@ -66,7 +81,41 @@ struct ResourcePublication {
       try endOverlay()
     }
     try writeMark()
-    isNew = isFirst || haveRejectsMoved || areRejectsNew || records.added + records.changed + records.removed > 0
+    return haveRejectsMoved || areRejectsNew
+  }
+
+  /// Writes the lists of a child: those of removed parents go, complete ones are published, and the others stay.
+  private mutating func writeLists() throws -> Bool {
+    let all = found
+    defer { found = all }
+    try removeWithParents()
+    var hasNew = false
+    let complete = try database.rows(
+      "SELECT list, parent FROM temp.lists WHERE resource = ?1 AND state IN \(ParentTables.State.complete) ORDER BY list",
+      Value(index)
+    ) { ($0.integer(0), $0.integer(1)) }
+    for (number, parent) in complete {
+      try begin(number, parent)
+      found = whole.pull.comparedLists[number] ?? ResourceComparison(resource: plan.resource.name)
+      let (pages, balance) = (try pagesOfList(), records.added - records.removed)
+      if try writeList() { hasNew = true }
+      pageChange += found.pages - pages
+      try settleList(records.added - records.removed - balance)
+    }
+    try records.finish()
+    try noteFailedLists()
+    try countLists()
+    return hasNew
+  }
+
+  private mutating func begin(_ number: Int64, _ parent: Int64) throws {
+    let name = plan.resource.name
+    list = try ListID(name, parent: parent, database) ?? ListID(adding: name, parent: parent, database)
+    scope = ListScope(index: index, number: number, parent: parent, list: list)
+  }
+
+  private func pagesOfList() throws -> Int {
+    try database.first("SELECT pages FROM main.cache_lists WHERE id = ?3", in: scope) { $0.int(0) } ?? 0
   }
 
   /// Adds the counts to the sync's row, and writes the resource's own row.
@@ -80,30 +129,35 @@ struct ResourcePublication {
     record.removed += records.removed
     record.rejected += rejected
     record.skipped += found.skipped
-    try database.run(
-      "INSERT OR REPLACE INTO main.sync_resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-      .integer(whole.sync), .text(plan.resource.name), Value(found.pages), Value(after), Value(records.added),
-      Value(records.changed), Value(records.removed), Value(rejected), Value(found.skipped),
-      Value(found.isIncremental ? 0 : 1), Value(end.requests), Value(missedNow))
+    record.lists += counts.requested
+    record.listsFailed += counts.failed
+    let isChild = plan.resource.each != nil
     try database.run(
       """
-      UPDATE main.resources SET records = ?2, pages = ?3, proof = ?4, definition = ?5 WHERE name = ?1
-        AND (records IS NOT ?2 OR pages IS NOT ?3 OR proof IS NOT ?4 OR definition IS NOT ?5)
-      """, .text(plan.resource.name), Value(after), Value(found.isIncremental ? pagesBefore : found.pages),
-      .text(end.proof.rawValue),
-      .text(plan.resource.definition))
+      INSERT OR REPLACE INTO main.sync_resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+      """, .integer(whole.sync), .text(plan.resource.name), Value(found.pages), Value(after), Value(records.added),
+      Value(records.changed), Value(records.removed), Value(rejected), Value(found.skipped),
+      Value(isChild ? counts.requested - counts.failed : found.isIncremental ? 0 : 1), Value(end.requests),
+      Value(missedNow), Value(isChild ? counts.requested : 1), Value(counts.failed))
+    let pages = isChild ? pagesBefore + pageChange : found.isIncremental ? pagesBefore : found.pages
+    try database.run(
+      """
+      UPDATE main.resources SET records = ?2, pages = ?3, proof = ?4, definition = ?5, parent = ?6 WHERE name = ?1
+        AND (records IS NOT ?2 OR pages IS NOT ?3 OR proof IS NOT ?4 OR definition IS NOT ?5 OR parent IS NOT ?6)
+      """, .text(plan.resource.name), Value(after), Value(pages), .text(end.proof.rawValue),
+      .text(plan.resource.definition), Value(plan.resource.each?.parent))
   }
 
   // MARK: Pages
 
   /// Returns true if rejects of unchanged pages were renumbered or removed.
   private mutating func writePages() throws -> Bool {
-    let pages = try PageRows(database, list)
+    let pages = try PageRows(database, scope, list)
     var pulled = try pulled(.pages)
     while let facts = try pulled.nextPage() {
       while let step = try pulled.next() {
         switch step {
-        case .record: if !found.isAsked { try note(records.write(&pulled.decoder), pulled.decoder) }
+        case .record: if !found.isAsked { try note(records.write(&pulled.decoder, of: scope), pulled.decoder) }
         case .rejected:
           // A page of an incremental pull has a negative number in `rejects`.
           let page = found.isIncremental ? -pulled.number : pulled.number
@@ -113,18 +167,18 @@ struct ResourcePublication {
       // The next pull must ask for its keys again if one of them could not be asked for (I9.2).
       if !found.isAsked || end.removal == .missing { try pages.write(facts, pulled.number) }
     }
-    try pages.dropMissed(index)
-    return try pages.renew(index, isIncremental: found.isIncremental)
+    try pages.dropMissed()
+    return try pages.renew(isIncremental: found.isIncremental)
   }
 
   private func pulled(_ part: PulledRecords.Part) throws -> PulledRecords {
-    try PulledRecords(part, of: plan, index, found, database, whole.file, whole.interruption)
+    try PulledRecords(part, of: plan, scope, found, database, whole.file, whole.interruption)
   }
 
   private func reject(_ reject: RecordReject, _ page: Int, _ position: Int) throws {
     try database.run(
-      "INSERT OR REPLACE INTO temp.rejected VALUES (?1, ?2, ?3, ?4, ?5)", Value(index), Value(page), Value(position),
-      .text(reject.reason), .text(String(decoding: reject.document, as: UTF8.self)))
+      "INSERT OR REPLACE INTO temp.rejected VALUES (?1, ?2, ?3, ?4, ?5, ?6)", Value(index), .integer(scope.number),
+      Value(page), Value(position), .text(reject.reason), .text(String(decoding: reject.document, as: UTF8.self)))
   }
 
   // MARK: Missing records
@@ -136,7 +190,7 @@ struct ResourcePublication {
       while let step = try pulled.next() {
         switch step {
         case .record:
-          let outcome = try records.write(&pulled.decoder)
+          let outcome = try records.write(&pulled.decoder, of: scope)
           if found.isIncremental { try note(outcome, pulled.decoder) }
         case .rejected:
           try reject(pulled.decoder.reject, 0, rejected)
@@ -149,14 +203,14 @@ struct ResourcePublication {
   private mutating func removeMissing() throws {
     guard let query = end.removalQuery(for: plan, comparison: found) else { return }
     let removed = try database.statement(query)
-    removed.bind(1, Int64(index))
+    removed.bind(scope)
     defer { removed.reset() }
     if found.isIncremental { try overlayRemoved() }
     while try removed.step() {
       let id = removed.row.integer(0)
       try records.remove(id)
       try database.run(
-        "DELETE FROM main.cache_unlisted WHERE resource_id = ?1 AND record_id = ?2", .integer(list.resource),
+        "DELETE FROM main.cache_unlisted WHERE list_id = ?1 AND record_id = ?2", .integer(list.id),
         .integer(id))
     }
   }
@@ -173,9 +227,10 @@ struct ResourcePublication {
   private func forgetListed() throws {
     try database.run(
       """
-      DELETE FROM main.cache_unlisted AS u WHERE resource_id = ?2 AND EXISTS (SELECT 1 FROM main.\(tables.table) t
-        CROSS JOIN \(tables.keys.pulled) c ON c.resource = ?1 AND c.key = \(tables.key(of: "t")) WHERE t.\(tables.id) = u.record_id)
-      """, Value(index), .integer(list.resource))
+      DELETE FROM main.cache_unlisted AS u WHERE list_id = ?3 AND EXISTS (SELECT 1 FROM main.\(tables.table) t
+        CROSS JOIN \(tables.keys.pulled) c ON c.resource = ?1 AND c.list = ?2 AND c.key = \(tables.key(of: "t"))
+        WHERE t.\(tables.id) = u.record_id)
+      """, in: scope)
   }
 
   /// Counts the absence of missing records. Upstream has a record that it returned by key. Without a decision, the
@@ -187,26 +242,30 @@ struct ResourcePublication {
       : plan.resource.removal == .twice ? "m.absent + 1" : plan.resource.removal == .never ? "1" : "0"
     try database.run(
       """
-      INSERT INTO main.cache_unlisted SELECT ?2, m.record_id, CASE WHEN m.answered THEN 0 ELSE \(absent) END
-      FROM \(tables.keys.missing) m CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = m.record_id WHERE m.resource = ?1
-      ON CONFLICT (resource_id, record_id) DO UPDATE SET absent = excluded.absent WHERE absent <> excluded.absent
-      """, Value(index), .integer(list.resource))
+      INSERT INTO main.cache_unlisted SELECT ?3, m.record_id, CASE WHEN m.answered THEN 0 ELSE \(absent) END
+      FROM \(tables.keys.missing) m CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = m.record_id
+      WHERE m.resource = ?1 AND m.list = ?2
+      ON CONFLICT (list_id, record_id) DO UPDATE SET absent = excluded.absent WHERE absent <> excluded.absent
+      """, in: scope)
   }
 
   /// A rejected record is not absent: upstream has it.
   private func noteRefused() throws {
     try database.run(
       """
-      INSERT OR IGNORE INTO main.cache_unlisted SELECT ?2, t.\(tables.id), 0 FROM \(tables.keys.rejected) r
-      CROSS JOIN \(tables.keys.superseded) g ON g.resource = ?1 AND g.key = r.key CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "r.key"))
-      WHERE r.resource = ?1 AND NOT EXISTS (SELECT 1 FROM \(tables.keys.pulled) c WHERE c.resource = ?1 AND c.key = r.key)
-      """, Value(index), .integer(list.resource))
+      INSERT OR IGNORE INTO main.cache_unlisted SELECT ?3, t.\(tables.id), 0 FROM \(tables.keys.rejected) r
+      CROSS JOIN \(tables.keys.superseded) g ON g.resource = ?1 AND g.list = ?2 AND g.key = r.key
+      CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "r.key"))
+      WHERE r.resource = ?1 AND r.list = ?2
+        AND NOT EXISTS (SELECT 1 FROM \(tables.keys.pulled) c WHERE c.resource = ?1 AND c.list = ?2 AND c.key = r.key)
+      """, in: scope)
     try database.run(
       """
-      UPDATE main.cache_unlisted AS u SET absent = 0 WHERE resource_id = ?2 AND absent <> 0 AND EXISTS (
-        SELECT 1 FROM main.\(tables.table) t CROSS JOIN \(tables.keys.rejected) r ON r.resource = ?1 AND r.key = \(tables.key(of: "t"))
+      UPDATE main.cache_unlisted AS u SET absent = 0 WHERE list_id = ?3 AND absent <> 0 AND EXISTS (
+        SELECT 1 FROM main.\(tables.table) t
+        CROSS JOIN \(tables.keys.rejected) r ON r.resource = ?1 AND r.list = ?2 AND r.key = \(tables.key(of: "t"))
         WHERE t.\(tables.id) = u.record_id)
-      """, Value(index), .integer(list.resource))
+      """, in: scope)
   }
 
   // MARK: Rejects and totals
@@ -214,22 +273,23 @@ struct ResourcePublication {
   /// Keeps the rows of equal rejects. Returns true if a row was written.
   private func writeRejects() throws -> Bool {
     let same =
-      "s.resource = ?1 AND s.page = m.page AND s.position = m.position AND s.reason = m.reason "
+      "s.resource = ?1 AND s.list = ?2 AND s.page = m.page AND s.position = m.position AND s.reason = m.reason "
       + "AND s.document = m.document"
     let isReplaced =
       found.isIncremental
-      ? "page < 0 AND -page NOT IN (SELECT number FROM temp.same WHERE resource = ?1)"
-      : "page NOT IN (SELECT number FROM temp.same WHERE resource = ?1)"
+      ? "page < 0 AND -page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
+      : "page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
     let gone = try database.run(
       """
-      DELETE FROM main.rejects AS m WHERE resource = ?2 AND \(isReplaced)
+      DELETE FROM main.rejects AS m WHERE resource = ?5 AND parent_id = ?4 AND \(isReplaced)
         AND NOT EXISTS (SELECT 1 FROM temp.rejected s WHERE \(same))
-      """, Value(index), .text(plan.resource.name))
+      """, in: scope, .text(plan.resource.name))
     let new = try database.run(
       """
-      INSERT INTO main.rejects SELECT ?3, ?2, s.page, s.position, s.reason, s.document FROM temp.rejected s
-      WHERE s.resource = ?1 AND NOT EXISTS (SELECT 1 FROM main.rejects m WHERE m.resource = ?2 AND \(same))
-      """, Value(index), .text(plan.resource.name), .integer(whole.sync))
+      INSERT INTO main.rejects SELECT ?6, ?5, ?4, s.page, s.position, s.reason, s.document FROM temp.rejected s
+      WHERE s.resource = ?1 AND s.list = ?2
+        AND NOT EXISTS (SELECT 1 FROM main.rejects m WHERE m.resource = ?5 AND m.parent_id = ?4 AND \(same))
+      """, in: scope, .text(plan.resource.name), .integer(whole.sync))
     return gone + new > 0
   }
 
@@ -259,11 +319,13 @@ struct ResourcePublication {
 /// The rows of `cache_pages`, which represent the published records of each page.
 private struct PageRows {
   private let database: Database
+  private let scope: ListScope
   private let list: ListID
   private let upsert: Statement
 
-  init(_ database: Database, _ list: ListID) throws {
+  init(_ database: Database, _ scope: ListScope, _ list: ListID) throws {
     self.database = database
+    self.scope = scope
     self.list = list
     let columns = [
       "list_id", "address", "number", "etag", "last_modified", "next", "count", "last", "records", "storable",
@@ -294,56 +356,62 @@ private struct PageRows {
   }
 
   /// Deletes published pages that are not part of this pull.
-  func dropMissed(_ index: Int) throws {
+  func dropMissed() throws {
     try database.run(
       """
-      DELETE FROM main.cache_pages AS p WHERE id IN (SELECT m.page FROM temp.missed_pages m WHERE m.resource = ?1)
+      DELETE FROM main.cache_pages AS p
+      WHERE id IN (SELECT m.page FROM temp.missed_pages m WHERE m.resource = ?1 AND m.list = ?2)
         AND NOT EXISTS (SELECT 1 FROM temp.pulled f
-          WHERE f.resource = ?1 AND f.address = p.address AND f.number IS NOT NULL)
-      """, Value(index))
+          WHERE f.resource = ?1 AND f.list = ?2 AND f.address = p.address AND f.number IS NOT NULL)
+      """, in: scope)
   }
 
   /// Updates unchanged pages with a new validator or another number. Returns true if rejects were moved or removed.
-  func renew(_ index: Int, isIncremental: Bool) throws -> Bool {
+  func renew(isIncremental: Bool) throws -> Bool {
     try database.run(
       """
       UPDATE main.cache_pages AS p SET etag = s.etag, last_modified = s.last_modified FROM temp.same s
-      WHERE s.page = p.id AND s.resource = ?1 AND (s.etag IS NOT NULL OR s.last_modified IS NOT NULL)
+      WHERE s.page = p.id AND s.resource = ?1 AND s.list = ?2 AND (s.etag IS NOT NULL OR s.last_modified IS NOT NULL)
         AND (s.etag IS NOT p.etag OR s.last_modified IS NOT p.last_modified)
-      """, Value(index))
+      """, in: scope)
     let moved = try database.rows(
       """
       SELECT p.id, p.number, s.number FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
-      WHERE s.resource = ?1 AND s.number <> p.number
-      """, Value(index)
+      WHERE s.resource = ?1 AND s.list = ?2 AND s.number <> p.number
+      """, in: scope
     ) { (page: $0.integer(0), from: $0.int(1), to: $0.int(2)) }
     guard isIncremental else { return try move(moved) }
     for (page, from, to) in moved {
       try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
       try database.run(
-        "DELETE FROM main.rejects WHERE resource = (SELECT name FROM main.cache_resources WHERE id = ?1) AND page = ?2",
-        .integer(list.resource), Value(-from))
+        "DELETE FROM main.rejects WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(-from),
+        .integer(scope.parent))
     }
     return false
   }
 
+  private static let ofList =
+    "resource = (SELECT name FROM main.cache_resources WHERE id = ?1) AND parent_id = ?3"
+
   private func move(_ pages: [(page: Int64, from: Int, to: Int)]) throws -> Bool {
-    let ofResource = "resource = (SELECT name FROM main.cache_resources WHERE id = ?1)"
     var touched = 0
     for (page, from, to) in pages {
       try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
       // The numbers are negative at first, so that the rejects of two pages are not mixed.
       touched += try database.run(
-        "UPDATE main.rejects SET page = -?3 WHERE \(ofResource) AND page = ?2", .integer(list.resource), Value(from),
-        Value(to))
+        "UPDATE main.rejects SET page = -?4 WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(from),
+        .integer(scope.parent), Value(to))
     }
     // Rejects that still have one of the new numbers belong to removed pages.
     for (_, _, to) in pages {
       touched += try database.run(
-        "DELETE FROM main.rejects WHERE \(ofResource) AND page = ?2", .integer(list.resource), Value(to))
+        "DELETE FROM main.rejects WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(to),
+        .integer(scope.parent))
     }
     if touched > 0 {
-      try database.run("UPDATE main.rejects SET page = -page WHERE \(ofResource) AND page < 0", .integer(list.resource))
+      try database.run(
+        "UPDATE main.rejects SET page = -page WHERE \(Self.ofList) AND page < 0", .integer(list.resource), .null,
+        .integer(scope.parent))
     }
     return touched > 0
   }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import RosterDecode
 package import RosterModel
 
@@ -7,14 +8,23 @@ struct SnapshotPublication {
   let file: PageSpool
   let schema: Schema
   let plans: [RecordPlan]
-  let compared: [ResourceComparison]
+  let pull: PullSession
   let sync: Int64
-  let at: String
+  let time: Date
   let upstream: String
-  /// Resources whose validators lied.
-  let lying: Set<String>
-  let isFresh: Bool
   let interruption: Interruption
+
+  /// The time of the publication.
+  var at: String { time.rfc3339 }
+  var family: Family { Family(tables: schema.tables) }
+
+  init(
+    database: Database, file: PageSpool, schema: Schema, plans: [RecordPlan], pull: PullSession, sync: Int64,
+    at time: Date, upstream: String, interruption: Interruption
+  ) {
+    (self.database, self.file, self.schema, self.plans) = (database, file, schema, plans)
+    (self.pull, self.sync, self.time, self.upstream, self.interruption) = (pull, sync, time, upstream, interruption)
+  }
 
   /// Writes everything but the sync's row, whose columns it fills in.
   func write(into record: SyncRecord, _ decisions: [String: RemovalDecision]) throws -> SyncRecord {
@@ -28,7 +38,7 @@ struct SnapshotPublication {
     (record.pages, record.records, record.added, record.changed) = (0, 0, 0, 0)
     (record.removed, record.rejected, record.skipped) = (0, 0, 0)
     let haveResourcesChanged = try defineResources()
-    for index in plans.indices {
+    for index in family.descending {
       let end = decisions[plans[index].resource.name] ?? RemovalDecision()
       var publication = try ResourcePublication(self, index, end)
       try publication.write()
@@ -45,12 +55,12 @@ struct SnapshotPublication {
 
   /// A fresh sync restores trust in validators; a lie ends it (P15.6).
   private func writeTrust() throws {
-    if isFresh {
+    if pull.isFresh {
       try database.run(
         "UPDATE main.resources SET validators = 'trusted', distrusted_since = NULL WHERE validators <> 'trusted'")
       return
     }
-    for resource in lying {
+    for resource in pull.lying {
       try database.run(
         """
         UPDATE main.resources SET validators = 'distrusted', distrusted_since = ?2
@@ -59,8 +69,9 @@ struct SnapshotPublication {
       try database.run(
         """
         UPDATE main.cache_pages SET etag = NULL, last_modified = NULL
-        WHERE list_id = ?1 AND (etag IS NOT NULL OR last_modified IS NOT NULL)
-        """, Value(try ListID(resource, database)?.id))
+        WHERE (etag IS NOT NULL OR last_modified IS NOT NULL) AND list_id IN (
+          SELECT l.id FROM main.cache_resources c JOIN main.cache_lists l ON l.resource_id = c.id WHERE c.name = ?1)
+        """, .text(resource))
     }
   }
 

@@ -20,8 +20,10 @@ struct StoredRecords {
   }
 
   /// Compares the record at the decoder's position with the stored one.
-  func standing(of decoder: inout RecordDecoder) throws -> RecordMatch {
+  /// - Parameter parent: record id of the parent; 0 without a parent.
+  func standing(of decoder: inout RecordDecoder, below parent: Int64) throws -> RecordMatch {
     select.bind(1, decoder.key)
+    select.bind(2, parent)
     defer { select.reset() }
     guard try select.step() else { return .new }
     let row = select.row

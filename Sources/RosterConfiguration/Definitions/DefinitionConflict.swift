@@ -13,14 +13,14 @@ struct DefinitionConflict {
 extension ResourceDraft {
   var conflicts: [DefinitionConflict] {
     [pathMissing, columnsMissing, askWithoutByKey, keyInByKey, keyWithoutPlace, recordsWithoutByKey, namesWithoutRows]
-      .compactMap { $0 } + key.compactMap(keyWithoutColumn) + searchConflicts
+      .compactMap { $0 } + (isDetail ? [] : key.compactMap(keyWithoutColumn)) + searchConflicts
       + listConflicts + pages.conflicts(of: ["pages"]) + bodyConflicts + sinceConflicts
   }
 
   private var pathMissing: DefinitionConflict? {
-    guard path == nil else { return nil }
+    guard path == nil, inline == nil else { return nil }
     return DefinitionConflict(
-      path: ["path"], restsOn: [["path"]], problem: "is missing",
+      path: ["path"], restsOn: [["path"], ["inline"]], problem: "is missing",
       allowed: "a path below base_url that begins with /")
   }
 
@@ -49,7 +49,7 @@ extension ResourceDraft {
 
   /// A composite key needs each of its columns in the path, a plain key needs `{key}` or `{keys}` (F1.3).
   private var keyInByKey: DefinitionConflict? {
-    guard let byKey else { return nil }
+    guard let byKey, !isDetail else { return nil }
     let (parts, isPlain) = (byKey.keyParts, byKey.contains("{key}") || byKey.contains("{keys}"))
     let names = key.compactMap { place in columns.first { $0.at == place }?.name }
     let problem: String? =
@@ -172,6 +172,8 @@ extension JSONPointer {
 extension PagesDraft {
   /// Conflicts of the table at that path below the definition.
   func conflicts(of table: [String]) -> [DefinitionConflict] {
+    // Every other key is refused already.
+    if style == .record { return [] }
     let own = [
       paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice, valueWithoutPlaceholder, doneBesideMore,
     ]

@@ -13,15 +13,21 @@ extension Resource {
     }
     draft.body = body.secretsMasked
     // Placeholders are kept: they are not secrets, and the path would be refused without them.
-    draft.byKey = byKey?.secretsMasked(
-      besides: secret, keeping: ["{key}", "{keys}"] + (byKey?.keyParts ?? []).map { "{key.\($0)}" })
+    draft.inline = inline?.map(\.secretsMasked)
+    let parts = (byKey?.keyParts ?? []).map { "{key.\($0)}" } + ParentColumn.all(in: byKey ?? "").map(\.placeholder)
+    draft.byKey = byKey?.secretsMasked(besides: secret, keeping: ["{key}", "{keys}"] + parts)
     let name = "resource.\(name)"
-    var lines = ["[\(name)]"] + Self.lines(ResourceDraft.keys, draft)
+    let meaningless = inline == nil ? (isDetail ? ["key"] : []) : ResourceDraft.keysOfRequests
+    let keys = ResourceDraft.keys.filter { !meaningless.contains($0.name) }
+    var lines = ["[\(name)]"] + Self.lines(keys, draft)
     if self.maxRemoval == nil { lines.append("# max_removal: \(maxRemoval), as sync.max_removal has it") }
-    let foreign = draft.pages.style.foreignKeys
-    lines += ["", "[\(name).pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, draft.pages)
+    if inline == nil {
+      let foreign = draft.pages.style.foreignKeys
+      lines += ["", "[\(name).pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, draft.pages)
+    }
     lines += sinceLines(draft.since, below: name)
-    let key = Set(keyColumns ?? [])
+    if let each = draft.each { lines += ["", "[\(name).each]"] + Self.lines(EachDraft.keys, each) }
+    let key = isDetail ? [] : Set(keyColumns ?? [])
     lines += ["", "[\(name).columns]"]
     lines += columns.enumerated().map { "\($1.name) = \($1.toml(isKey: key.contains($0)))" }
     for list in lists {

@@ -29,6 +29,16 @@ extension ValueType<[Resource.Condition]> {
   }
 }
 
+extension ValueType<[Each.ParentCondition]> {
+  static var parentConditions: Self {
+    .entries(
+      "a table of conditions",
+      allowed: "columns of the parent with \"absent\", \"present\", a scalar to be equal to, or { not = … }",
+      read: { (name, item) throws(Mistakes) in Each.ParentCondition(name, try Resource.Condition.Test(item)) },
+      write: { ($0.column, $0.test.toml) })
+  }
+}
+
 extension ValueType {
   /// A table whose entries have the same type, in the file's order.
   fileprivate static func entries<Entry>(
@@ -64,6 +74,14 @@ extension ValueType<JSONValue> {
         return value
       },
       write: \.toml)
+  }
+}
+
+extension ValueType<[JSONValue]> {
+  /// Tables that are records.
+  static var records: Self {
+    let record = ValueType<JSONValue>.object
+    return .list("a list of tables", of: record, allowed: "[[resource.NAME.inline]] for each record")
   }
 }
 

@@ -78,7 +78,10 @@ extension ValueType<String> {
     .text(
       allowed: "a path below base_url that begins with /, without query and fragment",
       parse: { (text) throws(Mistakes) in
-        if let mistake = mistake(inPath: text, queryAllowed: false) { throw Mistakes("\(shown(text)) \(mistake)") }
+        if ParentColumn(whole: text) != nil { return text }
+        if let mistake = mistake(inPath: ParentColumn.filling(text) { _ in "1" }, queryAllowed: false) {
+          throw Mistakes("\(shown(text)) \(mistake)")
+        }
         return text
       },
       write: { $0 })
@@ -93,7 +96,8 @@ extension ValueType<String> {
           let isNone = !text.contains("{key}")
           throw Mistakes("\(shown(text)) has \(isNone ? "neither {key} nor {keys}" : "both {key} and {keys}")")
         }
-        let filled = (["{keys}", "{key}"] + parts.map { "{key.\($0)}" }).reduce(text) { $0.replacing($1, with: "1") }
+        let keys = ["{keys}", "{key}"] + parts.map { "{key.\($0)}" }
+        let filled = keys.reduce(ParentColumn.filling(text) { _ in "1" }) { $0.replacing($1, with: "1") }
         if let mistake = mistake(inPath: filled, queryAllowed: true) { throw Mistakes("\(shown(text)) \(mistake)") }
         return text
       },

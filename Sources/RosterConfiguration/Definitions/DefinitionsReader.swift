@@ -18,8 +18,12 @@ struct DefinitionsReader {
       }
       if let draft = definition(table.item, at: place) { drafts.append((table.name, draft)) }
     }
-    for (name, draft) in drafts { judge(draft.conflicts + draft.columnConflicts(of: name), at: path + [name]) }
-    judge(TakenTables.conflicts(drafts), at: path)
+    for (name, draft) in drafts {
+      judge(draft.conflicts + draft.columnConflicts(of: name) + draft.eachConflicts(of: name), at: path + [name])
+    }
+    let ancestry = Ancestry(drafts)
+    judge(TakenTables.conflicts(drafts) + ancestry.conflicts(drafts), at: path)
+    warnings += ancestry.warnings(drafts)
     return drafts.compactMap { $0.draft.resource(named: $0.name) }
   }
 
@@ -31,10 +35,15 @@ struct DefinitionsReader {
     if let columns = members.given("columns") { draft.columns = self.columns(columns, at: path + ["columns"]) }
     if let lists = members.given("lists") { draft.lists = self.lists(lists, at: path + ["lists"]) }
     if let since = members.given("since") { draft.since = self.since(since, at: path + ["since"]) }
+    if let each = members.given("each") { draft.each = self.each(each, at: path + ["each"]) }
+    refuseMeaningless(members, draft, at: path)
     if draft.method == .get, draft.body != .object([]) {
       warnings.append("\(dotted(path + ["body"])) is not sent with GET")
     }
-    for column in draft.columns where draft.key == [column.at] && column.isNullable {
+    if draft.path.flatMap({ ParentColumn(whole: $0) }) != nil, !draft.query.isEmpty {
+      warnings.append("\(dotted(path + ["query"])) is not sent, because path is an address")
+    }
+    for column in draft.columns where draft.key == [column.at] && column.isNullable && !draft.isDetail {
       warnings.append("\(dotted(path + ["columns", column.name, "null"])) has no effect: a key is never NULL")
     }
     let odd = [draft.query.contains { $0.hasOddDay } ? "query" : nil, draft.body.hasOddDay ? "body" : nil]
@@ -43,9 +52,31 @@ struct DefinitionsReader {
         "\(dotted(path + [name])): {today… without a valid end is literal text; {today}, {today-7d} and "
           + "{today-7d:date} are replaced")
     }
+    if draft.each != nil, draft.since != nil {
+      warnings.append("\(dotted(path + ["since"])) has no effect beside each: the lists are pulled whole")
+    }
     if draft.pages.sizeParam != nil, draft.pages.size == nil {
       warnings.append("\(dotted(path + ["pages", "size_param"])) says nothing without size")
     }
+    return draft
+  }
+
+  /// Refuses keys without a meaning beside `inline`, and the key of a detail (F1.1).
+  private mutating func refuseMeaningless(_ members: TOMLMembers, _ draft: ResourceDraft, at path: [String]) {
+    for member in members.list where members.given(member.name) != nil {
+      if members.given("inline") != nil, ResourceDraft.keysOfRequests.contains(member.name) {
+        faults.add(path + [member.name], "is beside inline, which sends no request", allowed: "no \(member.name)")
+      }
+    }
+    if draft.isDetail, members.given("key") != nil {
+      faults.add(path + ["key"], "a detail has the key of its parent", allowed: "no key")
+    }
+  }
+
+  private mutating func each(_ item: TOMLItem, at path: [String]) -> EachDraft {
+    var draft = EachDraft()
+    guard let members = faults.table(item, at: path) else { return draft }
+    faults.read(members, at: path, EachDraft.keys, into: &draft)
     return draft
   }
 

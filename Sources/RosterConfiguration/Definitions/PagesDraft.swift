@@ -98,6 +98,7 @@ struct PagesDraft: Sendable {
 extension PagesDraft.Style {
   /// Keys of `pages` that the style does not use.
   var foreignKeys: Set<String> {
+    if self == .record { return Set(PagesDraft.keys.map(\.name)).subtracting(["style"]) }
     let all: Set = ["param", "value", "first", "start", "at", "last"]
     let own: Set<String> =
       switch self {

@@ -22,6 +22,8 @@ struct ResourceDraft: Sendable {
   var columns: [Resource.Column] = []
   var lists: [Resource.List] = []
   var since: SinceDraft?
+  var each: EachDraft?
+  var inline: [JSONValue]?
 
   init() {}
 
@@ -47,20 +49,31 @@ struct ResourceDraft: Sendable {
     columns = resource.columns
     lists = resource.lists
     since = resource.since.map { SinceDraft($0, of: resource) }
+    each = resource.each.map(EachDraft.init)
+    inline = resource.inline
   }
+
+  /// True if each record of the parent has one record, without a key of its own.
+  var isDetail: Bool { each != nil && pages.style == .record }
 
   /// nil if a required value is missing.
   func resource(named name: String) -> Resource? {
-    guard let path, let first = key.first, let pages = pages.pages(key: first) else { return nil }
+    guard let path = inline == nil ? path : "", let first = key.first, let pages = pages.pages(key: first) else {
+      return nil
+    }
     var resource = Resource(
       name: name, path: path, query: query, method: method, body: body, records: records, shape: shape,
       rowNames: rowNames, key: first, otherKeys: Array(key.dropFirst()), table: table, conditions: conditions,
       search: search, byKey: byKey, byKeyRecords: byKeyRecords, removal: removal, maxRemoval: maxRemoval,
       auditEvery: auditEvery, pages: pages,
-      columns: columns, lists: lists)
+      columns: columns, lists: lists, inline: inline)
     if let since {
       guard let since = since.since(of: resource.listing) else { return nil }
       resource.since = since
+    }
+    if let each {
+      guard let each = each.each else { return nil }
+      resource.each = each
     }
     return resource
   }
@@ -75,9 +88,15 @@ struct ResourceDraft: Sendable {
     DefinitionKey("by_key_records", \.byKeyRecords, .pointer), DefinitionKey("removal", \.removal, .choice),
     DefinitionKey("max_removal", \.maxRemoval, .integer(0...100), absent: nil),
     DefinitionKey("audit_every", \.auditEvery, .durationOrNever(atLeast: .milliseconds(1))),
+    DefinitionKey("inline", \.inline, .records, absent: nil),
   ]
   /// Keys whose tables are read by rules of their own.
-  static let tables = ["pages", "columns", "lists", "since"]
+  static let tables = ["pages", "columns", "lists", "since", "each"]
+  /// Keys that say how records are requested and read, which `inline` makes meaningless.
+  static let keysOfRequests: Set = [
+    "path", "query", "method", "body", "records", "shape", "row_names", "by_key", "by_key_records", "pages", "since",
+    "each",
+  ]
 }
 
 /// A column in its table form.

@@ -10,7 +10,7 @@ import RosterModel
 /// does not replace the answer.
 struct Answer {
   /// Largest size in bytes of a body after decompression (P11).
-  static let mostBytes = 8 * 1024 * 1024
+  static let maxBytes = 8 * 1024 * 1024
 
   private(set) var head: HTTPResponseHead?
   private var body: [UInt8] = []
@@ -25,14 +25,14 @@ struct Answer {
     var head = received
     head.headers = HTTPHeaders(head.headers.map { ($0.name, $0.value.fieldValue) })
     self.head = head
-    if let length = head.contentLength, length <= Self.mostBytes { body.reserveCapacity(length) }
+    if let length = head.contentLength, length <= Self.maxBytes { body.reserveCapacity(length) }
   }
 
-  /// Throws a `BodyFault` if the received or announced length exceeds `mostBytes`.
+  /// Throws a `BodyFault` if the received or announced length exceeds `maxBytes`.
   mutating func receive(_ part: ByteBuffer) throws {
     received += part.readableBytes
-    guard max(received, head?.contentLength ?? 0) <= Self.mostBytes else {
-      throw BodyFault.tooLarge(Self.mostBytes)
+    guard max(received, head?.contentLength ?? 0) <= Self.maxBytes else {
+      throw BodyFault.tooLarge(Self.maxBytes)
     }
     body.append(contentsOf: part.readableBytesView)
   }
@@ -64,7 +64,7 @@ struct Answer {
       }
       return body
     }
-    do { return try inflated(body, mostBytes: Self.mostBytes) } catch .cutShort where !head.tellsItsEnd {
+    do { return try inflated(body, maxBytes: Self.maxBytes) } catch .cutShort where !head.tellsItsEnd {
       throw CutOff()
     }
   }

@@ -8,8 +8,7 @@ final class CertificateRequests: Sendable {
   private let names = Mutex<Set<String>>([])
 
   /// Notes the server's name and changes nothing. Used as `TLSConfiguration.sslContextCallback`.
-  func callback(_ values: NIOSSLClientExtensionValues, _ promise: EventLoopPromise<NIOSSLContextConfigurationOverride>)
-  {
+  func callback(_ values: NIOSSLClientExtensionValues, promise: EventLoopPromise<NIOSSLContextConfigurationOverride>) {
     names.withLock { _ = $0.insert(values.serverHostname ?? "") }
     promise.succeed(.noChanges)
   }

@@ -6,11 +6,11 @@ final class ConnectionPool {
     /// Largest number of connections, in use or idle.
     var most: Int
     /// Longest time that a connection stays idle.
-    var longestIdle: TimeAmount
+    var maxIdle: TimeAmount
   }
 
   /// Most servers close idle connections after 5 to 75 s.
-  static let longestIdle = TimeAmount.seconds(60)
+  static let maxIdle = TimeAmount.seconds(60)
 
   private let way: Route.Way
   private let connector: Connector
@@ -24,7 +24,7 @@ final class ConnectionPool {
   private var waiting: [Exchange] = []
   private var isSwept = false
 
-  init(_ way: Route.Way, by connector: Connector, _ limits: Limits, on loop: any EventLoop) {
+  init(_ way: Route.Way, by connector: Connector, limits: Limits, on loop: any EventLoop) {
     self.way = way
     self.connector = connector
     self.limits = limits
@@ -39,7 +39,7 @@ final class ConnectionPool {
   private var hasRoom: Bool { open.count + beingMade < limits.most }
 
   /// Ends an exchange early. Its connection is closed too, because the rest of the answer would still arrive on it.
-  func breakOff(_ exchange: Exchange, _ error: any Error) {
+  func breakOff(_ exchange: Exchange, error: any Error) {
     if let connection = open.first(where: { $0.carries(exchange) }) {
       connection.end(with: error)
     } else {
@@ -96,14 +96,14 @@ final class ConnectionPool {
   private func sweepLater() {
     guard !isSwept, let oldest = idle.first else { return }
     isSwept = true
-    loop.assumeIsolated().scheduleTask(deadline: oldest.idleSince + limits.longestIdle) { [weak self] in
+    loop.assumeIsolated().scheduleTask(deadline: oldest.idleSince + limits.maxIdle) { [weak self] in
       self?.sweep()
     }
   }
 
   private func sweep() {
     isSwept = false
-    let latest = NIODeadline.now() - limits.longestIdle
+    let latest = NIODeadline.now() - limits.maxIdle
     for connection in idle where connection.idleSince <= latest { connection.close() }
     sweepLater()
   }

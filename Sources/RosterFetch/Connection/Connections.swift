@@ -21,19 +21,20 @@ final class Connections {
   /// One alarm for all exchanges, at the first deadline: most exchanges end long before.
   private var alarm: (deadline: NIODeadline, task: Scheduled<Void>)?
 
-  init(_ connector: Connector, _ limits: ConnectionPool.Limits, on loop: any EventLoop) {
+  init(_ connector: Connector, limits: ConnectionPool.Limits, on loop: any EventLoop) {
     self.connector = connector
     self.limits = limits
     self.loop = loop
   }
 
   func begin(
-    _ message: Message, _ ticket: Ticket, by deadline: NIODeadline, onNewConnection: Bool,
-    _ continuation: UnsafeContinuation<Response, any Error>
+    _ message: Message, ticket: Ticket, by deadline: NIODeadline, onNewConnection: Bool,
+    continuation: UnsafeContinuation<Response, any Error>
   ) {
     if ticket.isGivenUp { return continuation.resume(throwing: CancellationError()) }
     let id = ObjectIdentifier(ticket)
-    let exchange = Exchange(message, by: deadline, needsNewConnection: onNewConnection, continuation) { [weak self] in
+    let exchange = Exchange(message, by: deadline, needsNewConnection: onNewConnection, continuation: continuation) {
+      [weak self] in
       self?.running[id] = nil
     }
     running[id] = exchange
@@ -43,22 +44,22 @@ final class Connections {
 
   private func pool(_ way: Route.Way) -> ConnectionPool {
     if let pool = pools[way] { return pool }
-    let pool = ConnectionPool(way, by: connector, limits, on: loop)
+    let pool = ConnectionPool(way, by: connector, limits: limits, on: loop)
     pools[way] = pool
     return pool
   }
 
   func giveUp(_ ticket: Ticket) {
-    if let exchange = running[ObjectIdentifier(ticket)] { breakOff(exchange, CancellationError()) }
+    if let exchange = running[ObjectIdentifier(ticket)] { breakOff(exchange, error: CancellationError()) }
   }
 
   func giveUpAll() {
-    for exchange in Array(running.values) { breakOff(exchange, CancellationError()) }
+    for exchange in Array(running.values) { breakOff(exchange, error: CancellationError()) }
     alarm?.task.cancel()
   }
 
-  private func breakOff(_ exchange: Exchange, _ error: any Error) {
-    pool(exchange.message.way).breakOff(exchange, error)
+  private func breakOff(_ exchange: Exchange, error: any Error) {
+    pool(exchange.message.way).breakOff(exchange, error: error)
   }
 
   private func setAlarm(by deadline: NIODeadline) {
@@ -74,7 +75,7 @@ final class Connections {
     let now = NIODeadline.now()
     alarm = nil
     let due = running.values.filter { $0.deadline <= now && $0.phase != .connecting }
-    for exchange in due { breakOff(exchange, DeadlineExceeded()) }
+    for exchange in due { breakOff(exchange, error: DeadlineExceeded()) }
     if let next = running.values.lazy.map(\.deadline).filter({ $0 > now }).min() { setAlarm(by: next) }
   }
 }

@@ -75,7 +75,7 @@ final class Connector {
     configuration.applicationProtocols = ["http/1.1"]
     roots.apply(to: &configuration)
     if presents { identity?.certificate.present(in: &configuration) }
-    configuration.sslContextCallback = { [requests] in requests.callback($0, $1) }
+    configuration.sslContextCallback = { [requests] in requests.callback($0, promise: $1) }
     let context = try NIOSSLContext(configuration: configuration)
     madeContexts[presents] = context
     return context

@@ -24,7 +24,7 @@ final class Exchange {
   /// - Parameter ended: called once, before the caller continues.
   init(
     _ message: Message, by deadline: NIODeadline, needsNewConnection: Bool,
-    _ continuation: UnsafeContinuation<Response, any Error>, ended: @escaping () -> Void
+    continuation: UnsafeContinuation<Response, any Error>, ended: @escaping () -> Void
   ) {
     self.message = message
     self.deadline = deadline

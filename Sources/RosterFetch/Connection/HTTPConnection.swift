@@ -104,11 +104,11 @@ final class HTTPConnection: ChannelInboundHandler {
   func end(with error: any Error) {
     let exchange = exchange
     self.exchange = nil
-    exchange?.fail(endedWhileKept(exchange, error) ? KeptConnectionEnded() : error)
+    exchange?.fail(endedWhileKept(exchange, error: error) ? KeptConnectionEnded() : error)
     close()
   }
 
-  private func endedWhileKept(_ exchange: Exchange?, _ error: any Error) -> Bool {
+  private func endedWhileKept(_ exchange: Exchange?, error: any Error) -> Bool {
     guard hasServed, exchange?.answer.head == nil else { return false }
     return error is ClosedWithoutAnswer || error is IOError
   }

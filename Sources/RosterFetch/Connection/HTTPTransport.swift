@@ -36,10 +36,10 @@ package final class HTTPTransport: Sendable {
   }
 
   /// Largest size in bytes of a body after decompression (P11).
-  package static let mostBytes = Answer.mostBytes
+  package static let maxBytes = Answer.maxBytes
 
   /// Longest wait of `shutdown`: P13 allows 5 s for everything that ends.
-  package static let longestShutdown = Duration.milliseconds(400)
+  package static let maxShutdown = Duration.milliseconds(400)
 
   private let routes: Routes
   private let group: MultiThreadedEventLoopGroup
@@ -51,11 +51,11 @@ package final class HTTPTransport: Sendable {
 
   /// Opens no connection yet. Call `shutdown` at the end.
   package convenience init(_ settings: Settings) {
-    self.init(settings, longestIdle: ConnectionPool.longestIdle)
+    self.init(settings, maxIdle: ConnectionPool.maxIdle)
   }
 
-  /// - Parameter longestIdle: idle time after which a connection is closed.
-  init(_ settings: Settings, longestIdle: TimeAmount) {
+  /// - Parameter maxIdle: idle time after which a connection is closed.
+  init(_ settings: Settings, maxIdle: TimeAmount) {
     // One loop: a second one was not faster, and costs a thread.
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     loop = group.next()
@@ -63,12 +63,12 @@ package final class HTTPTransport: Sendable {
     timeout = .nanoseconds(Int64(settings.timeout.seconds * 1e9))
     routes = Routes(settings.proxies)
     // A token request must not wait for a page's connection.
-    let limits = ConnectionPool.Limits(most: settings.connections + 1, longestIdle: longestIdle)
+    let limits = ConnectionPool.Limits(most: settings.connections + 1, maxIdle: maxIdle)
     let connector = Connector(roots: settings.roots, pins: Pins(settings.pins), identity: settings.identity, on: loop)
-    connections = .makeBoxSendingValue(Connections(connector, limits, on: loop), eventLoop: loop)
+    connections = .makeBoxSendingValue(Connections(connector, limits: limits, on: loop), eventLoop: loop)
   }
 
-  /// Closes all connections, and returns after `longestShutdown` at the latest. A name lookup cannot be interrupted
+  /// Closes all connections, and returns after `maxShutdown` at the latest. A name lookup cannot be interrupted
   /// (getaddrinfo(3) blocks its thread), and may continue.
   package func shutdown() async {
     if isShutDown.exchange(true, ordering: .acquiringAndReleasing) { return }
@@ -79,7 +79,7 @@ package final class HTTPTransport: Sendable {
     }
     await withTaskGroup(of: Void.self) { race in
       race.addTask { for await _ in closed {} }
-      race.addTask { try? await Task.sleep(for: Self.longestShutdown) }
+      race.addTask { try? await Task.sleep(for: Self.maxShutdown) }
       await race.next()
       race.cancelAll()
     }
@@ -100,7 +100,7 @@ package final class HTTPTransport: Sendable {
       throw fault(ExchangeFailure(cause: UnusableRequest(), isUnsent: true), by: nil)
     }
     do {
-      let message = try Message(request, target, by: route)
+      let message = try Message(request, target: target, by: route)
       let response = try await exchange(message, by: deadline, onNewConnection: request.needsNewConnection)
       if case .relayed(let proxy) = route.way, response.isProxyRefusal {
         throw ProxyFault(proxy: proxy, kind: .refused(response.status, route.origin))
@@ -123,7 +123,8 @@ package final class HTTPTransport: Sendable {
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         onLoop { connections in
-          connections.begin(message, ticket, by: deadline, onNewConnection: onNewConnection, continuation)
+          connections.begin(
+            message, ticket: ticket, by: deadline, onNewConnection: onNewConnection, continuation: continuation)
         }
       }
     } onCancel: {

@@ -14,7 +14,7 @@ enum BodyFault: Error {
 
 /// The contents of a gzip or zlib body, with all its members one after another (RFC 1952 §2.2). An empty body has no
 /// contents.
-func inflated(_ packed: [UInt8], mostBytes: Int) throws(BodyFault) -> [UInt8] {
+func inflated(_ packed: [UInt8], maxBytes: Int) throws(BodyFault) -> [UInt8] {
   if packed.isEmpty { return [] }
   // zlib keeps the stream's address, so the stream must not move.
   let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -27,13 +27,13 @@ func inflated(_ packed: [UInt8], mostBytes: Int) throws(BodyFault) -> [UInt8] {
     stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
     stream.pointee.avail_in = uInt(input.count)
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: chunkBytes) { chunk in
-      Result { () throws(BodyFault) in try inflateAll(stream, through: chunk, mostBytes: mostBytes) }
+      Result { () throws(BodyFault) in try inflateAll(stream, through: chunk, maxBytes: maxBytes) }
     }
   }.get()
 }
 
 private func inflateAll(
-  _ stream: UnsafeMutablePointer<z_stream>, through chunk: UnsafeMutableBufferPointer<UInt8>, mostBytes: Int
+  _ stream: UnsafeMutablePointer<z_stream>, through chunk: UnsafeMutableBufferPointer<UInt8>, maxBytes: Int
 ) throws(BodyFault) -> [UInt8] {
   var output: [UInt8] = []
   while true {
@@ -41,7 +41,7 @@ private func inflateAll(
     stream.pointee.avail_out = uInt(chunk.count)
     let result = inflate(stream, Z_NO_FLUSH)
     output.append(contentsOf: chunk[..<(chunk.count - Int(stream.pointee.avail_out))])
-    if output.count > mostBytes { throw .tooLarge(mostBytes) }
+    if output.count > maxBytes { throw .tooLarge(maxBytes) }
     switch result {
     case Z_OK: break
     case Z_STREAM_END:

@@ -9,7 +9,7 @@ struct Message: Sendable {
   let body: [UInt8]
 
   /// Throws an `UnusableRequest`.
-  init(_ request: Request, _ target: RequestTarget, by route: Route) throws {
+  init(_ request: Request, target: RequestTarget, by route: Route) throws {
     method = request.method
     way = route.way
     body = request.body
@@ -17,7 +17,7 @@ struct Message: Sendable {
     headers.reserveCapacity(request.headers.count + Self.ownHeaders)
     headers.add(name: "Host", value: route.host)
     for header in request.headers {
-      guard header.name.isHTTPToken, !header.value.utf8.contains(where: Self.endsLine) else { throw UnusableRequest() }
+      guard header.name.isHTTPToken, header.value.hasOnly(Self.isOfLine) else { throw UnusableRequest() }
       headers.add(name: header.name, value: header.value)
     }
     headers.add(name: "Accept-Encoding", value: "gzip")
@@ -37,8 +37,8 @@ struct Message: Sendable {
   /// Largest number of headers that are added to the request's own.
   private static let ownHeaders = 4
 
-  /// True for a byte that would begin another field (RFC 9110 §5.5).
-  private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0D || byte == 0x0A || byte == 0 }
+  /// False for a byte that would begin another field (RFC 9110 §5.5).
+  private static func isOfLine(_ byte: UInt8) -> Bool { byte != 0x0D && byte != 0x0A && byte != 0 }
 }
 
 /// The address is not valid, or a header would end its line.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterModel
 
 /// The two parts of an address: the server, and the target in the request line (RFC 9112 §3.2.1).
 struct RequestTarget {
@@ -9,15 +10,20 @@ struct RequestTarget {
 
   /// nil if the text has no `://`, or cannot be written as a URL.
   init?(_ url: String) {
-    // Comparing characters instead of bytes took an eighth of the CPU time of an unchanged sync.
-    guard let url = url.utf8.allSatisfy(Self.canBeSent) ? url : URL(string: url)?.absoluteString,
-      let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8)
+    guard var url = url.hasOnly(Self.canBeSent) ? url : URL(string: url)?.absoluteString,
+      let (end, path) = url.withUTF8(Self.divided)
     else { return nil }
-    let start = url.utf8.index(colon, offsetBy: 3)
-    let end = url.utf8[start...].firstIndex(where: Self.endsAuthority) ?? url.endIndex
-    base = url[..<end]
-    let written = url.utf8[end...].prefix { $0 != UInt8(ascii: "#") }
-    path = written.first == UInt8(ascii: "/") ? String(Substring(written)) : "/\(Substring(written))"
+    base = url[..<url.utf8.index(url.startIndex, offsetBy: end)]
+    self.path = path
+  }
+
+  /// The offset at which the authority ends, and the path with the query.
+  private static func divided(_ url: UnsafeBufferPointer<UInt8>) -> (end: Int, path: String)? {
+    guard let colon = url.firstIndex(of: UInt8(ascii: ":")), url[colon...].starts(with: "://".utf8) else { return nil }
+    let end = url[(colon + 3)...].firstIndex(where: endsAuthority) ?? url.endIndex
+    let written = url[end...].prefix { $0 != UInt8(ascii: "#") }
+    let path = String(decoding: written, as: UTF8.self)
+    return (end, written.first == UInt8(ascii: "/") ? path : "/\(path)")
   }
 
   /// The end of an authority (RFC 3986 §3.2).

@@ -41,13 +41,13 @@ final class Routes: Sendable {
       if let route = known[target.base] { return route }
       guard let origin = Origin(url: String(target.base)) else { return nil }
       let route = Route(way: way(to: origin), origin: origin, host: origin.hostField)
-      if known.count < Self.mostKnown { known[target.base] = route }
+      if known.count < Self.maxKnown { known[target.base] = route }
       return route
     }
   }
 
   /// Limits the memory: upstream could invent any number of addresses.
-  private static let mostKnown = 16
+  private static let maxKnown = 16
 
   private func way(to origin: Origin) -> Route.Way {
     guard let proxy = rules.proxy(scheme: origin.scheme, host: origin.host, port: origin.port) else {

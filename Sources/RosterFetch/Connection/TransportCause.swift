@@ -36,7 +36,7 @@ enum TransportCause: Equatable {
       return
     }
     switch error {
-    case let error as NIOConnectionError: self = Self.connect(error.host, error.connectionErrors.map(\.error))
+    case let error as NIOConnectionError: self = Self.connect(error.host, errors: error.connectionErrors.map(\.error))
     case let error as IOError: self = Self.system(error.errnoCode)
     case is ClosedWithoutAnswer: self = .passing(.connection, "the server closed the connection without an answer")
     case is KeptConnectionEnded: self = .passing(.connection, "the server closed the connection")
@@ -61,7 +61,8 @@ enum TransportCause: Equatable {
     case let error as HTTPParserError:
       self = .passing(
         .malformed, "the answer is not HTTP/1.1: \(error.brokenRule)", hint: "see what the server sends: curl -v --raw")
-    case let error as NameTimeout: self = Self.unresolved(error.host, "has no address in time: no name server answers")
+    case let error as NameTimeout:
+      self = Self.unresolved(error.host, problem: "has no address in time: no name server answers")
     case is UnusableRequest: self = .passing(.connection, "the request's address or a header of it cannot be sent")
     case ChannelError.connectTimeout: self = .passing(.timeout, "no connection in time")
     case is ChannelError: self = .passing(.connection, "the server closed the connection")
@@ -71,12 +72,12 @@ enum TransportCause: Equatable {
 
   /// - Parameter errors: one error for each address of the host. The network is down only if every address reports
   ///   this. A single address without a route may belong to a protocol that this network does not have.
-  static func connect(_ host: String, _ errors: [any Error]) -> TransportCause {
+  static func connect(_ host: String, errors: [any Error]) -> TransportCause {
     let causes = errors.map(TransportCause.init)
-    return causes.first { !$0.isNoNetwork } ?? causes.first ?? unresolved(host, "cannot be resolved")
+    return causes.first { !$0.isNoNetwork } ?? causes.first ?? unresolved(host, problem: "cannot be resolved")
   }
 
-  private static func unresolved(_ host: String, _ problem: String) -> TransportCause {
+  private static func unresolved(_ host: String, problem: String) -> TransportCause {
     .passing(
       .dns, "the name \(host) \(problem)",
       hint: "see whether the host is right, and whether the DNS answers: getent ahosts \(host)")

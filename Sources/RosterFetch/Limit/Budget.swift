@@ -33,11 +33,11 @@ package struct Budget: Sendable, Equatable {
 
   /// Largest number of entries. If requests take longer than the window, the two oldest entries are joined at this
   /// limit.
-  package static let mostEntries = 240
+  package static let maxEntries = 240
 
   /// The value of `limit.budget`.
   package private(set) var rule: RequestBudget
-  /// The entries, the oldest first; no more than `mostEntries`.
+  /// The entries, the oldest first; no more than `maxEntries`.
   package private(set) var entries: [Entry]
   private var nextID: Int
   private var changed: Set<Int> = []
@@ -55,7 +55,7 @@ package struct Budget: Sendable, Equatable {
   /// Counts a request that is about to start, and returns its entry for `ended`; nil if it does not fit.
   package mutating func spend(at now: Duration) -> Int? {
     guard used(at: now) < rule.limit else { return nil }
-    if let last = entries.last, now - last.began < rule.window / Self.mostEntries {
+    if let last = entries.last, now - last.began < rule.window / Self.maxEntries {
       let index = entries.count - 1
       entries[index].last = now
       entries[index].requests += 1
@@ -124,7 +124,7 @@ package struct Budget: Sendable, Equatable {
     nextID += 1
     entries.append(entry)
     changed.insert(entry.id)
-    if entries.count > Self.mostEntries { joinOldest(at: entry.began) }
+    if entries.count > Self.maxEntries { joinOldest(at: entry.began) }
   }
 
   private mutating func joinOldest(at now: Duration) {

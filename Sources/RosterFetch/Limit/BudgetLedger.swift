@@ -79,7 +79,7 @@ package final class BudgetLedger: Sendable {
       return state.refused
     }
     store()
-    for waiter in refused { waiters.settle(waiter, .success(())) }
+    for waiter in refused { waiters.settle(waiter, result: .success(())) }
   }
 
   /// Number of requests that will be refused when the open ones have ended.
@@ -126,16 +126,16 @@ package final class BudgetLedger: Sendable {
 extension BudgetLedger {
   private func open(_ rule: RequestBudget) throws(Failure) {
     do throws(FileError) {
-      let stored = BudgetSlot.read((try? contents(of: path, limit: Self.mostBytes)) ?? [], of: upstream, rule)
+      let stored = BudgetSlot.read((try? contents(of: path, limit: Self.maxBytes)) ?? [], of: upstream, rule: rule)
       let (now, uptime) = (clock.now(), clock.uptime())
       let entries = stored.entries.map { $0.entry(at: now, uptime) }.filter { uptime - $0.last < rule.window }
       var budget = Budget(rule, entries: entries.sorted { $0.began < $1.began })
       let slots = budget.takeChanges().compactMap { id, entry in
-        entry.map { (BudgetSlot.slot(of: id), BudgetSlot($0, at: now, uptime)) }
+        entry.map { (BudgetSlot.slot(of: id), BudgetSlot($0, at: now, uptime: uptime)) }
       }
       // The file is replaced as a whole: a killed process leaves the old file or the new one.
       try WholeFile(path, mode: 0o600).replace(
-        with: BudgetSlot.file(upstream, rule, wasShort: stored.wasShort, Dictionary(slots) { $1 }))
+        with: BudgetSlot.file(upstream, rule: rule, wasShort: stored.wasShort, slots: Dictionary(slots) { $1 }))
       let opened = try SlotFile(path)
       state.withLock { state in
         state.budget = budget
@@ -166,16 +166,16 @@ extension BudgetLedger {
     state.withLock { state in
       let offset = now.timeIntervalSince1970 - uptime.seconds
       // The clock was set, so that the stored times are wrong.
-      if abs(offset - state.offset) > Self.leastStep {
+      if abs(offset - state.offset) > Self.minStep {
         state.offset = offset
         state.budget?.touchAll()
       }
       let entries = (state.budget?.takeChanges() ?? []).map { id, entry in
-        (BudgetSlot.slot(of: id), entry.map { BudgetSlot($0, at: now, uptime).bytes } ?? BudgetSlot.empty)
+        (BudgetSlot.slot(of: id), entry.map { BudgetSlot($0, at: now, uptime: uptime).bytes } ?? BudgetSlot.empty)
       }
       guard state.isHeaderChanged, let rule = state.budget?.rule else { return entries }
       state.isHeaderChanged = false
-      return entries + [(0, BudgetSlot.header(upstream, rule, wasShort: state.wasShort))]
+      return entries + [(0, BudgetSlot.header(upstream, rule: rule, wasShort: state.wasShort))]
     }
   }
 
@@ -192,9 +192,9 @@ extension BudgetLedger {
   }
 
   /// Far above the size of the file: a larger file was made by another program.
-  private static let mostBytes = 1 << 20
+  private static let maxBytes = 1 << 20
   /// Seconds. A larger difference means that the clock was set; a smaller one means that it was slewed.
-  private static let leastStep = 1.0
+  private static let minStep = 1.0
 }
 
 extension BudgetLedger.State {

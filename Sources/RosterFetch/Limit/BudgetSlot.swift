@@ -9,7 +9,7 @@ struct BudgetSlot: Sendable, Equatable {
   private var requests: Int64
   private var open: Int64
 
-  init(_ entry: Budget.Entry, at now: Date, _ uptime: Duration) {
+  init(_ entry: Budget.Entry, at now: Date, uptime: Duration) {
     func moment(_ time: Duration) -> Int64 {
       Int64(((now + (time - uptime).seconds).timeIntervalSince1970 * 1000).rounded(.up))
     }
@@ -41,27 +41,27 @@ struct BudgetSlot: Sendable, Equatable {
 
   /// nil if the slot has no entry.
   private init?(_ bytes: ArraySlice<UInt8>) {
-    guard let numbers = Self.opened(bytes), (1...Int64(RequestBudget.mostRequests)).contains(numbers[2]) else {
+    guard let numbers = Self.opened(bytes), (1...Int64(RequestBudget.maxRequests)).contains(numbers[2]) else {
       return nil
     }
     (began, last, requests, open) = (numbers[0], numbers[1], numbers[2], numbers[3])
   }
 
   /// The first slot of the file.
-  static func header(_ upstream: String, _ rule: RequestBudget, wasShort: Bool) -> [UInt8] {
+  static func header(_ upstream: String, rule: RequestBudget, wasShort: Bool) -> [UInt8] {
     sealed([magic, sum(Array(upstream.utf8)), sum(Array(rule.text.utf8)), wasShort ? 1 : 0])
   }
 
   /// The whole file.
   static func file(
-    _ upstream: String, _ rule: RequestBudget, wasShort: Bool, _ slots: [Int: BudgetSlot]
+    _ upstream: String, rule: RequestBudget, wasShort: Bool, slots: [Int: BudgetSlot]
   ) -> [UInt8] {
-    header(upstream, rule, wasShort: wasShort) + (1...rooms).flatMap { slots[$0]?.bytes ?? empty }
+    header(upstream, rule: rule, wasShort: wasShort) + (1...rooms).flatMap { slots[$0]?.bytes ?? empty }
   }
 
   /// The stored entries of this upstream, whatever its budget was. `wasShort` is returned only for an unchanged budget.
   static func read(
-    _ file: [UInt8], of upstream: String, _ rule: RequestBudget
+    _ file: [UInt8], of upstream: String, rule: RequestBudget
   ) -> (entries: [BudgetSlot], wasShort: Bool) {
     let slots = stride(from: 0, to: file.count - size + 1, by: size).map { file[$0..<$0 + size] }
     guard let head = slots.first.flatMap(opened), head[0] == magic, head[1] == sum(Array(upstream.utf8)) else {
@@ -91,7 +91,7 @@ struct BudgetSlot: Sendable, Equatable {
     (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
   }
 
-  /// Larger than `Budget.mostEntries`.
+  /// Larger than `Budget.maxEntries`.
   private static let rooms = 255
   /// "rostbdg1".
   private static let magic: Int64 = 0x3167_6462_7473_6f72

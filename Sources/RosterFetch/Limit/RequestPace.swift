@@ -7,7 +7,7 @@ package struct RequestPace: Sendable, Equatable {
   /// The time that one request occupies.
   private let gap: Duration
   /// Largest number of requests in a burst besides the first.
-  private let mostCredit: Double
+  private let maxCredit: Double
   private var credit: Double
   /// The time until which all permitted requests are used up.
   private var paidUntil: Duration
@@ -17,8 +17,8 @@ package struct RequestPace: Sendable, Equatable {
   ///   - isRested: true if no request was sent for a second, so that a burst may start.
   package init(rate: Double, at now: Duration, isRested: Bool = true) {
     gap = .seconds(1 / rate)
-    mostCredit = max(1, rate.rounded(.down)) - 1
-    credit = isRested ? mostCredit : 0
+    maxCredit = max(1, rate.rounded(.down)) - 1
+    credit = isRested ? maxCredit : 0
     paidUntil = now
   }
 
@@ -38,7 +38,7 @@ package struct RequestPace: Sendable, Equatable {
   private func settled(at now: Duration) -> RequestPace {
     guard now > paidUntil else { return self }
     var settled = self
-    settled.credit = min(mostCredit, (now - paidUntil) / gap)
+    settled.credit = min(maxCredit, (now - paidUntil) / gap)
     settled.paidUntil = now
     return settled
   }

@@ -39,7 +39,7 @@ package final class RequestPacer: Sendable {
   package func turn(ahead: Bool = false) async throws {
     let id = waiters.open()
     serve(at: clock.uptime()) { state in
-      if state.isStopped { return waiters.settle(id, .failure(CancellationError())) }
+      if state.isStopped { return waiters.settle(id, result: .failure(CancellationError())) }
       let place = ahead ? state.queue.firstIndex { !$0.isAhead } : nil
       state.queue.insert(Waiting(id: id, isAhead: ahead), at: place ?? state.queue.endIndex)
     }
@@ -73,7 +73,7 @@ package final class RequestPacer: Sendable {
       defer { state.queue = [] }
       return state.queue
     }
-    for waiting in left { waiters.settle(waiting.id, .failure(CancellationError())) }
+    for waiting in left { waiters.settle(waiting.id, result: .failure(CancellationError())) }
   }
 
   /// Changes the queue, starts all requests that may start, and sleeps until the next one may.
@@ -81,13 +81,13 @@ package final class RequestPacer: Sendable {
     let starting = state.withLock { state in
       change(&state)
       let starting = state.takeStarting(at: now)
-      if let wait = state.wait(at: now) { nap(wait, &state) } else { state.endNap() }
+      if let wait = state.wait(at: now) { nap(wait, state: &state) } else { state.endNap() }
       return starting
     }
-    for waiting in starting { waiters.settle(waiting.id, .success(())) }
+    for waiting in starting { waiters.settle(waiting.id, result: .success(())) }
   }
 
-  private func nap(_ wait: Duration, _ state: inout State) {
+  private func nap(_ wait: Duration, state: inout State) {
     guard state.nap == nil else { return }
     state.naps += 1
     let number = state.naps

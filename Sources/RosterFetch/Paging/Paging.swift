@@ -16,27 +16,42 @@ package final class Paging: Sendable {
   private let token: String?
   /// The page at a delta token that is an address.
   private let start: PageRequest?
+  /// The address that takes the place of `path` (R5.4); nil if `path` is below base_url.
+  private let home: String?
+  /// The address that is shown if addresses have values of a parent; nil without such values.
+  private let shownHome: String?
   private let baseURL: String
   private let pages: Resource.Pages
   /// The address of a page without the value at its end, below base_url. nil if addresses do not end with a value.
   private let addressStart: String?
 
-  /// - Parameter baseURL: without a trailing `/`.
+  /// - Parameters:
+  ///   - baseURL: without a trailing `/`.
+  ///   - template: The definition with its placeholders, if `resource` is filled with values of a parent. Such values
+  ///     may be keys of records: `keylessURL` of each request has the placeholders instead (S11.3).
   package convenience init(
-    _ resource: Resource, baseURL: String, isIncremental: Bool = false, token: String? = nil
+    _ resource: Resource, baseURL: String, isIncremental: Bool = false, token: String? = nil, template: Resource? = nil
   ) {
-    self.init(resource, baseURL: baseURL, isIncremental: isIncremental, token: token, start: nil)
+    let path = template.map { isIncremental ? $0.since?.listing.path ?? $0.path : $0.path }
+    self.init(
+      resource, baseURL: baseURL, isIncremental: isIncremental, token: token,
+      shownHome: path.map { $0.hasPrefix("/") ? baseURL + $0 : $0 })
   }
 
-  private init(_ resource: Resource, baseURL: String, isIncremental: Bool, token: String?, start: PageRequest?) {
+  private init(
+    _ resource: Resource, baseURL: String, isIncremental: Bool, token: String?, start: PageRequest? = nil,
+    home: String? = nil, shownHome: String?
+  ) {
     self.resource = resource
     self.isIncremental = isIncremental
     self.token = token
     self.start = start
+    self.home = home
+    self.shownHome = shownHome
     self.baseURL = baseURL
     pages = resource.pages
     followsAnswers = resource.pages.style.followsAnswers
-    addressStart = resource.addressStart
+    addressStart = home == nil ? resource.addressStart : nil
   }
 
   /// The continuation after a page.
@@ -63,7 +78,17 @@ package final class Paging: Sendable {
   package func startingAtToken(_ links: NextLinks) throws(PagingFault) -> Paging {
     guard let token, resource.since?.param == nil else { return self }
     let start = try request(1, after: 0, at: token, from: first()) { links }
-    return Paging(resource, baseURL: baseURL, isIncremental: isIncremental, token: token, start: start)
+    return Paging(
+      resource, baseURL: baseURL, isIncremental: isIncremental, token: token, start: start, home: home,
+      shownHome: shownHome)
+  }
+
+  /// The list at an address that a column of the parent has (`Listing.pathColumn`). The address is followed like `next`
+  /// (R5.4): it is requested unchanged, without `query`. Later pages set the style's parameter in it.
+  package func startingAt(address: String, links: NextLinks) throws(PagingFault) -> Paging {
+    let home = try resolved(address, against: baseURL + "/") { links }
+    return Paging(
+      resource, baseURL: baseURL, isIncremental: isIncremental, token: token, home: home, shownHome: shownHome)
   }
 
   /// Throws if a delta token of that page is an address that the next pull could not follow.
@@ -104,6 +129,8 @@ package final class Paging: Sendable {
   package func next(
     after page: PageRequest, _ facts: ListFacts, links: () -> NextLinks = { .sameOrigin }
   ) throws(PagingFault) -> Next {
+    // The records of the file are one page.
+    if resource.inline != nil { return .end }
     if page.number == 1, let announced = announced(by: facts) { return .announced(pages: announced) }
     if isLast(page, facts) { return .end }
     let (number, before) = (page.number + 1, page.recordsBefore + facts.records)
@@ -168,11 +195,19 @@ extension Paging {
       var request = Request(.get, baseURL + address)
       if number > 1, followsAnswers { request.keylessURL = baseURL + addressStart + Self.mask }
       if token != nil { hideToken(&request) }
+      if let shownHome { request.keylessURL = shownHome }
       return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
     }
     var (query, body) = resource.constantParts
-    if let (place, value) = value { place.put(value, into: &query, &body) }
-    return request(number, after: before, url: QueryText.adding(query, to: baseURL + resource.path), body)
+    // Nothing of `query` is added to an address, and only its own parameter names a further page.
+    if home != nil { query = [] }
+    if let (place, value) = value, home == nil || number > 1 { place.put(value, into: &query, &body) }
+    return request(number, after: before, url: address(with: query), body)
+  }
+
+  private func address(with query: [(String, String)]) -> String {
+    guard let home else { return QueryText.adding(query, to: baseURL + resource.path) }
+    return query.reduce(home) { QueryText.setting(.init($1.0, $1.1), in: $0) }
   }
 
   /// A value inside its template is sent as a text (G1.2).
@@ -188,6 +223,7 @@ extension Paging {
       }
     if number > 1, followsAnswers { request.keylessURL = keyless(url) }
     if token != nil { hideToken(&request) }
+    if let shownHome { request.keylessURL = shownHome }
     let below = url.hasPrefix(baseURL) ? String(url.utf8.dropFirst(baseURL.utf8.count)) ?? url : url
     let address = request.body.isEmpty ? below : "\(below)\n\(String(decoding: request.body, as: UTF8.self))"
     return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
@@ -232,12 +268,20 @@ extension Paging {
   private func request(
     _ number: Int, after before: Int, at address: String, from page: PageRequest, _ links: () -> NextLinks
   ) throws(PagingFault) -> PageRequest {
-    guard let base = URL(string: page.request.url), let url = URL(string: address, relativeTo: base)?.absoluteURL,
+    let url = try resolved(address, against: page.request.url, links)
+    return request(number, after: before, url: url, resource.body)
+  }
+
+  /// The absolute address, at base_url's origin.
+  private func resolved(
+    _ address: String, against base: String, _ links: () -> NextLinks
+  ) throws(PagingFault) -> String {
+    guard let base = URL(string: base), let url = URL(string: address, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
     else { throw .noAddress }
-    if origin == Origin(url: baseURL) { return request(number, after: before, url: url.absoluteString, resource.body) }
+    if origin == Origin(url: baseURL) { return url.absoluteString }
     guard links() == .rebase, let rebased = rebased(url.absoluteString) else { throw .elsewhere }
-    return request(number, after: before, url: rebased, resource.body)
+    return rebased
   }
 
   /// The path and the query as written, at base_url's origin.

@@ -12,7 +12,8 @@ extension PublicAPI {
     hasETags: true,
     kinds: [
       Kind(
-        name: "issues", resources: ["issue", "pull"], count: 230, fates: [3: .deleted, 7: .moved], record: githubIssue)
+        name: "issues", resources: ["issue", "pull"], count: 230, fates: [3: .deleted, 7: .moved],
+        unseen: [.deleted, .moved], record: githubIssue)
     ],
     // The two resources share each page request.
     asked: [
@@ -39,7 +40,7 @@ extension PublicAPI {
     guard call["User-Agent"] != nil else { throw Refusal(status: 403, why: "no User-Agent") }
     let home = "/repos/octocat/hello-world/issues"
     if let number = call.key(below: home + "/") {
-      switch world.record("issues", Int(number)) {
+      switch world.record("issues", id: Int(number)) {
       case nil: return .json(("message", .text("Not Found")), status: 404)
       case (.moved, _)?:
         let location = "\(call.origin)/repositories/2/issues/77"
@@ -64,7 +65,7 @@ extension PublicAPI {
     let from = (page - 1) * size
     guard (page == 1 ? home : "/repositories/1296269/issues") == call.path,
       call.parameter("after") == (page == 1 ? nil : githubCursor[from])
-    else { throw Refusal(status: 404, why: "an address that nobody gave") }
+    else { throw Refusal(status: 404, why: "an address that is not in any answer") }
     let since = call.parameter("since") ?? ""
     let issues = world.records("issues").filter { since <= $0["updated_at"]?.text ?? "" }
     let query = "state=all&sort=created&direction=asc&per_page=\(size)"
@@ -73,7 +74,7 @@ extension PublicAPI {
     let next = "<\(address)&after=\(cursor)&page=\(page + 1)>; rel=\"next\""
     let first = "<\(address)&page=1>; rel=\"first\""
     return .json(
-      .list(issues.page(from, size)),
+      .list(issues.page(from, size: size)),
       headers: [.init("Link", from + size < issues.count ? "\(next), \(first)" : first)])
   }
 
@@ -146,7 +147,7 @@ extension PublicAPI {
     let size = min(try call.integer("per_page", or: 20, in: 1...1000), 100)
     let after = try call.integer("id_after", or: 0, in: 0 ... .max)
     let rest = world.records("projects").filter { ($0["id"]?.integer ?? 0) > after }
-    let page = rest.page(0, size)
+    let page = rest.page(0, size: size)
     // No X-Total, because there may be more than 10,000 records.
     guard rest.count > size, let last = page.last?["id"]?.integer else { return .json(.list(page)) }
     let query = "membership=true&order_by=id&pagination=keyset&per_page=\(size)&sort=asc"
@@ -164,5 +165,78 @@ extension PublicAPI {
     "namespace":{"id":5,"name":"Sub","path":"sub","kind":"group","full_path":"group/sub","parent_id":null},
     "open_issues_count":\(edition),"permissions":{"project_access":null,"group_access":{"access_level":50}}}
     """
+  }
+}
+
+// docs.gitlab.com/api/issues/#list-project-issues, docs.gitlab.com/api/rest/#offset-based-pagination
+
+extension PublicAPI {
+  static let gitlabIssues = PublicAPI(
+    file: "gitlab-issues", prefix: "/api/v4", credentials: ["access_token": "glpat-1"],
+    headers: ["PRIVATE-TOKEN": "glpat-1"], hasETags: true,
+    kinds: [
+      Kind(
+        name: "issues", resources: ["issue"], count: 205, fates: [3: .deleted, 150: .deleted], unseen: [.deleted],
+        record: gitlabIssue)
+    ],
+    asked: [
+      "/projects/278964/issues?scope=all&order_by=created_at&sort=asc&per_page=100",
+      "/projects/278964/issues?id=278964&order_by=created_at&page=2&per_page=100&scope=all&sort=asc",
+      "/projects/278964/issues?id=278964&order_by=created_at&page=3&per_page=100&scope=all&sort=asc",
+    ],
+    // The notation of the records, and 5 minutes before the latest.
+    askedNext: [
+      "/projects/278964/issues?scope=all&order_by=created_at&sort=asc&updated_after=2026-01-01T13%3A20%3A00.176Z&per_page=100"
+    ],
+    proof: ["issue": "end"],
+    seen: [
+      """
+      SELECT id, title, description, state, author, comments, due_date, extra ->> '$.task_completion_status.count'
+      FROM issues WHERE iid = 8
+      """: ["9008", "Issue 8 edition 1", "", "opened", "ada", "1", "NULL", "0"],
+      "SELECT group_concat(label, ' ') FROM issue_labels WHERE issue_id = 8": ["bug p0"],
+    ]
+  ) { call, world in
+    let home = "/projects/278964/issues"
+    if let iid = call.key(below: home + "/") {
+      guard let found = world.record("issues", id: Int(iid)), found.fate == nil else {
+        return .json(("message", .text("404 Not found")), status: 404)
+      }
+      return .json(found.json)
+    }
+    guard call.path == home else { throw Refusal(status: 404, why: "no such address") }
+    try call.allow("scope", "order_by", "sort", "per_page", "page", "id", "updated_after")
+    // Without it, only the issues of the token's user are listed.
+    try call.expect("scope", "all")
+    try call.expect("order_by", "created_at")
+    try call.expect("sort", "asc")
+    let size = min(try call.integer("per_page", or: 20, in: 1...1000), 100)
+    let page = try call.integer("page", or: 1, in: 1...500)
+    let after = call.parameter("updated_after")
+    if let after, after.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/) == nil {
+      throw Refusal(status: 400, why: "updated_after is invalid")
+    }
+    // On or after that time.
+    let issues = world.records("issues").filter { after ?? "" <= $0["updated_at"]?.text ?? "" }
+    let own = after.map { "&updated_after=\($0.replacing(":", with: "%3A"))" } ?? ""
+    let query = "id=278964&order_by=created_at&page=\(page + 1)&per_page=\(size)&scope=all&sort=asc\(own)"
+    let next = "<\(call.origin)/api/v4\(home)?\(query)>; rel=\"next\", "
+    let first = "<\(call.origin)/api/v4\(home)?page=1>; rel=\"first\""
+    return .json(
+      .list(issues.page((page - 1) * size, size: size)),
+      headers: [.init("Link", page * size < issues.count ? next + first : first)])
+  }
+
+  private static let gitlabIssue: @Sendable (Int, Int) -> String = { id, edition in
+    let minutes = id % 60 < 10 ? "0\(id % 60)" : "\(id % 60)"
+    return """
+      {"id":\(9000 + id),"iid":\(id),"project_id":278964,"title":"Issue \(id) edition \(edition)",
+      "description":\(id % 4 == 0 ? "null" : #""About \#(id)""#),"state":"opened","issue_type":"issue",
+      "created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-0\(edition)T1\(id / 60):\(minutes):00.176Z",
+      "closed_at":null,"labels":["bug"\(id % 2 == 0 ? #","p0""# : "")],"milestone":null,"due_date":null,
+      "author":{"id":1,"username":"ada","name":"Ada"},"assignees":[\(id % 3 == 0 ? #"{"id":2,"username":"bob"}"# : "")],
+      "user_notes_count":\(edition),"upvotes":0,"downvotes":0,"confidential":false,
+      "web_url":"https://gitlab.com/group/p/-/issues/\(id)","task_completion_status":{"count":0,"completed_count":0}}
+      """
   }
 }

@@ -11,7 +11,7 @@ import Testing
     "P3.1, G5.4, P7.9: an upstream that contradicts itself ends the sync with 65, and readers keep the snapshot",
     arguments: Self.lies)
   fileprivate func end(_ lie: Lie) async throws {
-    try await withLiar(lie, ["ROSTERD_SYNC_MAX_PAGES": "20"]) { site, liar in
+    try await withLiar(lie, settings: ["ROSTERD_SYNC_MAX_PAGES": "20"]) { site, liar in
       let refused = try await Self.sync(site)
       #expect(refused.exit == 65, "\(refused.exit) \(refused.error)")
       #expect(liar.asked < 40, "it ends soon")
@@ -38,11 +38,11 @@ import Testing
   )
   func neverEnding() async throws {
     let most = 1500
-    let lie = Lie("new records for ever", Self.cursor) { _, n in
+    let lie = Lie("new records for ever", pages: Self.cursor) { _, n in
       let records = (1...10).map { #"{"id":\#(n * 10 + $0),"title":"\#(String(repeating: "lie", count: 1000))"}"# }
       return .page(records, members: ["\"next\":\"\(n + 1)\""])
     }
-    try await withLiar(lie, ["ROSTERD_SYNC_MAX_PAGES": "\(most)"]) { site, liar in
+    try await withLiar(lie, settings: ["ROSTERD_SYNC_MAX_PAGES": "\(most)"]) { site, liar in
       liar.end()
       try await site.withDaemon(["run", "--config", "\(site.folder)/rosterd.toml"]) { daemon, _ in
         #expect(try await site.rosterctl("sync", "--wait").exit == 0)
@@ -66,7 +66,7 @@ import Testing
   @Test("P9.1, P9.3, P9.4: records whose key has another type each are rejected, and the rest is published")
   func keys() async throws {
     let keys = [#""1""#, "1.5", "null", "true", "[1]", "{}", "0", "-1", "9223372036854775808", #""""#]
-    let lie = Lie("keys", Self.count) { page, _ in
+    let lie = Lie("keys", pages: Self.count) { page, _ in
       guard page < 4 else { return .page([], count: 30) }
       let records = (1...10).map {
         "{\"id\":\(page == 1 ? keys[$0 - 1] : "\((page - 1) * 10 + $0)"),\"title\":\"lie\"}"
@@ -84,12 +84,12 @@ import Testing
 
   /// The truth is published, then upstream begins to lie.
   private func withLiar(
-    _ lie: Lie, _ settings: [String: String] = [:], _ body: (Site, Liar) async throws -> Void
+    _ lie: Lie, settings: [String: String] = [:], body: (Site, Liar) async throws -> Void
   ) async throws {
     let liar = Liar(lie)
     var scenario = Scenario(characters: [])
     scenario.beside = { liar.answer($0) }
-    try await withSite(scenario, settings) { site in
+    try await withSite(scenario, settings: settings) { site in
       let definition = """
         [resource.item]
         path = "/items"
@@ -125,69 +125,85 @@ import Testing
   private static let after = "style = \"after\"\nparam = \"after\"\nmore = \"/more\""
 
   private static let lies: [Lie] = [
-    Lie("a total that no page reaches", count) { page, _ in
+    Lie("a total that no page reaches", pages: count) { page, _ in
       .page(page < 4 ? items(page) : [], count: 50)
     },
-    Lie("a total that no page reaches, by offset", offset) { page, _ in .page(page < 4 ? items(page) : [], count: 50) },
-    Lie("a total that is another on each page", count) { page, n in .page(items(page), count: 30 + n) },
-    Lie("a total that is a text", count) { page, _ in .page(items(page), members: [#""count":"30""#]) },
-    Lie("a total that is gone", count) { page, _ in .page(items(page)) },
-    Lie("more pages than records", parallel) { page, _ in .page(items(page), count: 30, members: [#""pages":31"#]) },
-    Lie("pages that are not there", parallel) { page, _ in
+    Lie("a total that no page reaches, by offset", pages: offset) { page, _ in
+      .page(page < 4 ? items(page) : [], count: 50)
+    },
+    Lie("a total that is another on each page", pages: count) { page, n in .page(items(page), count: 30 + n) },
+    Lie("a total that is a text", pages: count) { page, _ in .page(items(page), members: [#""count":"30""#]) },
+    Lie("a total that is gone", pages: count) { page, _ in .page(items(page)) },
+    Lie("more pages than records", pages: parallel) { page, _ in
+      .page(items(page), count: 30, members: [#""pages":31"#])
+    },
+    Lie("pages that are not there", pages: parallel) { page, _ in
       page < 4 ? .page(items(page), count: 50, members: [#""pages":5"#]) : Response(status: 404)
     },
-    Lie("the same page, whatever was asked for", weak) { _, _ in .page(items(1)) },
-    Lie("the same page without a total that ends it", count) { _, _ in .page(items(1), count: 1_000_000_000) },
-    Lie("a cursor that turns in a circle", cursor) { _, n in .page(items(1), members: ["\"next\":\"\(n % 3)\""]) },
-    Lie("a fresh cursor to the same page", cursor) { _, n in .page(items(1), members: ["\"next\":\"fresh-\(n)\""]) },
-    Lie("a fresh cursor to pages that come again", cursor) { _, n in
+    Lie("the same page, whatever was asked for", pages: weak) { _, _ in .page(items(1)) },
+    Lie("the same page without a total that ends it", pages: count) { _, _ in .page(items(1), count: 1_000_000_000) },
+    Lie("a cursor that turns in a circle", pages: cursor) { _, n in .page(items(1), members: ["\"next\":\"\(n % 3)\""])
+    },
+    Lie("a fresh cursor to the same page", pages: cursor) { _, n in
+      .page(items(1), members: ["\"next\":\"fresh-\(n)\""])
+    },
+    Lie("a fresh cursor to pages that come again", pages: cursor) { _, n in
       .page(items(n % 3 + 1), members: ["\"next\":\"fresh-\(n)\""])
     },
-    Lie("a cursor that is an object", cursor) { page, _ in .page(items(page), members: [#""next":{"a":1}"#]) },
-    Lie("`more` that is a text", more) { page, _ in
+    Lie("a cursor that is an object", pages: cursor) { page, _ in .page(items(page), members: [#""next":{"a":1}"#]) },
+    Lie("`more` that is a text", pages: more) { page, _ in
       .page(items(page), members: [#""more":"false""#, "\"next\":\"\(page)\""])
     },
-    Lie("a next page elsewhere", next) { page, _ in
+    Lie("a next page elsewhere", pages: next) { page, _ in
       .page(items(page), members: [#""next":"http://127.0.0.2:9/items?page=2""#])
     },
-    Lie("a next page that is itself", next) { page, _ in .page(items(page), members: [#""next":"/items""#]) },
-    Lie("a next page that is a number", next) { page, _ in .page(items(page), members: [#""next":2"#]) },
-    Lie("a next page that is no address", next) { page, _ in .page(items(page), members: [#""next":"http://[""#]) },
-    Lie("a Link that leads back", link) { _, n in
+    Lie("a next page that is itself", pages: next) { page, _ in .page(items(page), members: [#""next":"/items""#]) },
+    Lie("a next page that is a number", pages: next) { page, _ in .page(items(page), members: [#""next":2"#]) },
+    Lie("a next page that is not an address", pages: next) { page, _ in
+      .page(items(page), members: [#""next":"http://[""#])
+    },
+    Lie("a Link that leads back", pages: link) { _, n in
       .page(items(1), headers: [.init("Link", "</items?page=\(n % 2)>; rel=\"next\"")])
     },
-    Lie("a Link elsewhere", link) { _, _ in
+    Lie("a Link elsewhere", pages: link) { _, _ in
       .page(items(1), headers: [.init("Link", "<https://example.com/items?page=2>; rel=next")])
     },
-    Lie("more behind the last record for ever", after) { _, _ in .page(items(3), members: [#""more":true"#]) },
-    Lie("a list that is an object", count) { _, _ in .text(#"{"count":30,"items":{"1":{"id":1,"title":"lie"}}}"#) },
-    Lie("a list that is null", count) { _, _ in .text(#"{"count":30,"items":null}"#) },
-    Lie("a list that is not there", count) { _, _ in .text(#"{"count":30}"#) },
-    Lie("an answer without end", count) { _, _ in
+    Lie("more after the last record, endlessly", pages: after) { _, _ in .page(items(3), members: [#""more":true"#]) },
+    Lie("a list that is an object", pages: count) { _, _ in .text(#"{"count":30,"items":{"1":{"id":1,"title":"lie"}}}"#)
+    },
+    Lie("a list that is null", pages: count) { _, _ in .text(#"{"count":30,"items":null}"#) },
+    Lie("a list that is not there", pages: count) { _, _ in .text(#"{"count":30}"#) },
+    Lie("an answer without end", pages: count) { _, _ in
       .text(#"{"count":30,"items":[{"id":1,"title":""# + String(repeating: "lie", count: 3_000_000) + #""}]}"#)
     },
-    Lie("new records for ever, by a cursor", cursor) { _, n in .page(items(n), members: ["\"next\":\"fresh-\(n)\""]) },
-    Lie("new records for ever, by number", weak) { page, _ in .page(items(page)) },
-    Lie("new records for ever, by addresses", next) { _, n in .page(items(n), members: ["\"next\":\"?n=\(n)\""]) },
-    Lie("new records for ever, by Link", link) { _, n in
+    Lie("new records for ever, by a cursor", pages: cursor) { _, n in
+      .page(items(n), members: ["\"next\":\"fresh-\(n)\""])
+    },
+    Lie("new records for ever, by number", pages: weak) { page, _ in .page(items(page)) },
+    Lie("new records for ever, by addresses", pages: next) { _, n in .page(items(n), members: ["\"next\":\"?n=\(n)\""])
+    },
+    Lie("new records for ever, by Link", pages: link) { _, n in
       .page(items(n), headers: [.init("Link", "<?n=\(n)>; rel=next")])
     },
-    Lie("new records for ever behind the last one", after) { _, n in .page(items(n), members: [#""more":true"#]) },
-    Lie("more pages than anybody pulls", endless) { page, _ in .page(items(page), members: ["\"pages\":\(Int.max)"]) },
-    Lie("a total above which there is no number", offset) { page, _ in .page(items(page), count: .max) },
-    Lie("a total above which there is no number, by pages", parallel) { page, _ in
+    Lie("new records after the last one, endlessly", pages: after) { _, n in .page(items(n), members: [#""more":true"#])
+    },
+    Lie("more pages than a pull can have", pages: endless) { page, _ in
+      .page(items(page), members: ["\"pages\":\(Int.max)"])
+    },
+    Lie("a total above which there is no number", pages: offset) { page, _ in .page(items(page), count: .max) },
+    Lie("a total above which there is no number, by pages", pages: parallel) { page, _ in
       .page(items(page), count: .max, members: ["\"pages\":\(Int.max)"])
     },
-    Lie("no key is one", count) { _, _ in
+    Lie("no key is one", pages: count) { _, _ in
       .page((1...30).map { "{\"id\":\"x\($0)\",\"title\":\"lie\"}" }, count: 30)
     },
   ]
 
   private static let stale: [Lie] = [
-    Lie("fresh cursors to records without a key", cursor) { _, n in
+    Lie("fresh cursors to records without a key", pages: cursor) { _, n in
       .page(["{\"title\":\"\(n)\"}"], members: ["\"next\":\"fresh-\(n)\""])
     },
-    Lie("fresh cursors to the same records in another order", cursor) { _, n in
+    Lie("fresh cursors to the same records in another order", pages: cursor) { _, n in
       .page((1...7).map { items(($0 * n) % 3 + 1)[(n + $0) % 10] }, members: ["\"next\":\"fresh-\(n)\""])
     },
   ]
@@ -205,7 +221,7 @@ private struct Lie: Sendable, CustomTestStringConvertible {
   /// Answers a request for a page by its number, as far as the request contains it, and by the number of requests.
   var answer: @Sendable (_ page: Int, _ asked: Int) -> Response
 
-  init(_ name: String, _ pages: String, _ answer: @escaping @Sendable (Int, Int) -> Response) {
+  init(_ name: String, pages: String, answer: @escaping @Sendable (Int, Int) -> Response) {
     testDescription = name
     self.pages = pages
     self.answer = answer

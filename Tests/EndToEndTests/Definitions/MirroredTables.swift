@@ -28,7 +28,7 @@ struct MirroredTables {
   private let conditions: [(at: [String], test: JSONValue)]
 
   /// - Parameter definition: of `resources`.
-  init(_ name: String, _ definition: JSONValue) throws {
+  init(_ name: String, definition: JSONValue) throws {
     self.name = name
     table = try #require(definition["table"]?.text)
     columns = try Self.columns(definition["columns"])
@@ -59,25 +59,27 @@ struct MirroredTables {
       return switch test {
       case .text("absent"): value == nil
       case .text("present"): value != nil
+      case .object(let members) where members.map(\.name) == ["not"]:
+        !members[0].value.elements.contains(value ?? .null)
       default: value == test
       }
     }
   }
 
   func key(_ record: JSONValue) -> String {
-    columns.first { $0.name == keyColumn }.map { Self.cell($0, record) } ?? ""
+    columns.first { $0.name == keyColumn }.map { Self.cell($0, record: record) } ?? ""
   }
 
   /// Its columns, and `extra`.
   func row(_ record: JSONValue) -> [String] {
-    columns.map { Self.cell($0, record) } + [extra(record).map(\.sortedText) ?? "NULL"]
+    columns.map { Self.cell($0, record: record) } + [extra(record).map(\.sortedText) ?? "NULL"]
   }
 
   /// Key, position, columns, and `extra` where the table has it.
-  func rows(_ list: List, _ record: JSONValue) -> [[String]] {
+  func rows(_ list: List, record: JSONValue) -> [[String]] {
     (record.at(list.at)?.elements ?? []).enumerated().map { position, element in
       let extra = list.hasExtra ? [element.without(list.columns.map(\.at)).map(\.sortedText) ?? "NULL"] : []
-      return [key(record), "\(position)"] + list.columns.map { Self.cell($0, element) } + extra
+      return [key(record), "\(position)"] + list.columns.map { Self.cell($0, record: element) } + extra
     }
   }
 
@@ -86,15 +88,15 @@ struct MirroredTables {
     let lists = lists.map { list in
       let short = list.table.hasPrefix(name + "_") ? String(list.table.dropFirst(name.count + 1)) : list.table
       let isShort = !columns.contains { $0.name == short }
-      return JSONValue.Member(isShort ? short : list.table, .list(elements(list, record)))
+      return JSONValue.Member(isShort ? short : list.table, .list(elements(list, record: record)))
     }
     return .object(
-      columns.map { .init($0.name, Self.value($0, record)) } + [.init("extra", extra(record) ?? .null)] + lists)
+      columns.map { .init($0.name, Self.value($0, record: record)) } + [.init("extra", extra(record) ?? .null)] + lists)
   }
 
   /// The words of the searched columns, in lower case.
   func words(_ record: JSONValue) -> Set<String> {
-    let texts = columns.filter { search.contains($0.name) }.map { Self.cell($0, record) }
+    let texts = columns.filter { search.contains($0.name) }.map { Self.cell($0, record: record) }
     return Set(texts.flatMap { $0.lowercased().split { !($0.isLetter || $0.isNumber) } }.map(String.init))
   }
 
@@ -102,20 +104,20 @@ struct MirroredTables {
     record.without(columns.map(\.at) + lists.map(\.at))
   }
 
-  private func elements(_ list: List, _ record: JSONValue) -> [JSONValue] {
+  private func elements(_ list: List, record: JSONValue) -> [JSONValue] {
     (record.at(list.at)?.elements ?? []).map { element in
       guard list.hasExtra else { return element }
       let extra = element.without(list.columns.map(\.at)) ?? .null
-      return .object(list.columns.map { .init($0.name, Self.value($0, element)) } + [.init("extra", extra)])
+      return .object(list.columns.map { .init($0.name, Self.value($0, record: element)) } + [.init("extra", extra)])
     }
   }
 
-  private static func value(_ column: Column, _ record: JSONValue) -> JSONValue {
+  private static func value(_ column: Column, record: JSONValue) -> JSONValue {
     record.at(column.at) ?? (column.type == "text" && !column.isNullable ? .text("") : .null)
   }
 
-  private static func cell(_ column: Column, _ record: JSONValue) -> String {
-    switch value(column, record) {
+  private static func cell(_ column: Column, record: JSONValue) -> String {
+    switch value(column, record: record) {
     case .null: "NULL"
     case .boolean(let flag) where column.type == "boolean": flag ? "1" : "0"
     case .text(let text) where column.type == "text": text
@@ -189,20 +191,20 @@ extension Site {
       #expect(!records.isEmpty)
       let columns = tables.columns.map { "\"\($0.name)\"" } + ["extra"]
       let found = try await rows("SELECT \(columns.joined(separator: ", ")) FROM \(tables.table)").map(Self.sortedExtra)
-      expectSame(found, records.map(tables.row), tables.table)
-      for list in tables.lists { try await expectList(list, tables, records) }
-      try await expectWords(tables, records)
+      expectSame(found, expected: records.map(tables.row), what: tables.table)
+      for list in tables.lists { try await expectList(list, tables: tables, records: records) }
+      try await expectWords(tables, records: records)
     }
   }
 
   func mirroredTables() async throws -> [MirroredTables] {
     try await rows("SELECT name, definition FROM resources").map { row in
-      try MirroredTables(row[0], try JSONValue(json: row[1].utf8))
+      try MirroredTables(row[0], definition: try JSONValue(json: row[1].utf8))
     }
   }
 
   private func expectList(
-    _ list: MirroredTables.List, _ tables: MirroredTables, _ records: [JSONValue]
+    _ list: MirroredTables.List, tables: MirroredTables, records: [JSONValue]
   ) async throws {
     let columns = list.columns.map { ", l.\"\($0.name)\"" }.joined() + (list.hasExtra ? ", l.extra" : "")
     let id = tables.hasTextKey ? "record_id" : tables.keyColumn
@@ -212,13 +214,14 @@ extension Site {
       JOIN \(tables.table) t ON t.\(id) = l.\(tables.name)_id
       """)
     expectSame(
-      try list.hasExtra ? found.map(Self.sortedExtra) : found, records.flatMap { tables.rows(list, $0) }, list.table)
+      try list.hasExtra ? found.map(Self.sortedExtra) : found,
+      expected: records.flatMap { tables.rows(list, record: $0) }, what: list.table)
     // No list rows of removed records are left.
     #expect(try await rows("SELECT count(*) FROM \(list.table)") == [["\(found.count)"]])
   }
 
   /// Expects that every word finds exactly the records that contain it.
-  private func expectWords(_ tables: MirroredTables, _ records: [JSONValue]) async throws {
+  private func expectWords(_ tables: MirroredTables, records: [JSONValue]) async throws {
     guard !tables.search.isEmpty else { return }
     let words = records.flatMap { record in tables.words(record).map { [$0, tables.key(record)] } }
     let values = Set(words.map { $0[0] }).map { "('\($0)')" }.joined(separator: ", ")
@@ -226,10 +229,10 @@ extension Site {
     let found = try await rows(
       """
       WITH w(word) AS (VALUES \(values))
-      SELECT w.word, t.\(tables.keyColumn) FROM w JOIN \(tables.table)_fts f ON f.\(tables.table)_fts MATCH
+      SELECT w.word, t.\(tables.keyColumn) FROM w CROSS JOIN \(tables.table)_fts f ON f.\(tables.table)_fts MATCH
         '"' || w.word || '"' JOIN \(tables.table) t ON t.\(id) = f.rowid
       """)
-    expectSame(found, words, "\(tables.table)_fts")
+    expectSame(found, expected: words, what: "\(tables.table)_fts")
   }
 
   /// Expects the rows of `changes` between two times: each added, changed or removed record with its old and new state.
@@ -250,10 +253,10 @@ extension Site {
     let found = try await rows("SELECT resource, kind, before, after FROM changes").map { row in
       try Array(row.prefix(2)) + row.dropFirst(2).map { $0 == "NULL" ? $0 : try JSONValue(json: $0.utf8).sortedText }
     }
-    expectSame(found, expected, "changes")
+    expectSame(found, expected: expected, what: "changes")
   }
 
-  private func expectSame(_ found: [[String]], _ expected: [[String]], _ what: String) {
+  private func expectSame(_ found: [[String]], expected: [[String]], what: String) {
     #expect(found.count == expected.count, "\(what)")
     let differs = zip(found.sorted(by: Self.precedes), expected.sorted(by: Self.precedes)).first { $0 != $1 }
     #expect(differs == nil, "\(what)")

@@ -17,6 +17,8 @@ struct PublicAPI: Sendable {
     var count: Int
     /// The later fate of some records.
     var fates: [Int: Fate]
+    /// The fates that an incremental pull does not see; nil if each pull is whole.
+    var unseen: Set<Fate>?
     /// The JSON of a record. Editions are 1 and 2.
     var record: @Sendable (_ id: Int, _ edition: Int) -> String
   }
@@ -73,14 +75,17 @@ struct World: Sendable {
   /// The current state of records that are no longer listed.
   private(set) var gone: [String: [Int: (fate: PublicAPI.Fate, json: JSONValue)]] = [:]
 
-  /// - Parameter isLater: true if some records were added, some changed, and some are no longer listed.
-  init(_ api: PublicAPI, isLater: Bool) throws {
+  /// - Parameters:
+  /// - isLater: true if some records were added, some changed, and some are no longer listed.
+  /// - isIncremental: true for the world as incremental pulls see it: what they do not see is unchanged.
+  init(_ api: PublicAPI, isLater: Bool, isIncremental: Bool = false) throws {
     for kind in api.kinds {
       let last = isLater ? kind.count + 2 : kind.count
       for id in 1...last {
-        let isChanged = isLater && (id == 4 || id == kind.count || kind.fates[id] != nil)
+        let isUnseen = isIncremental && kind.fates[id].map { kind.unseen?.contains($0) == true } == true
+        let isChanged = isLater && !isUnseen && (id == 4 || id == kind.count || kind.fates[id] != nil)
         let json = try JSONValue(json: kind.record(id, isChanged ? 2 : 1).utf8)
-        if isLater, let fate = kind.fates[id] {
+        if isLater, !isUnseen, let fate = kind.fates[id] {
           gone[kind.name, default: [:]][id] = (fate, json)
         } else {
           listed[kind.name, default: []].append(Record(id: id, json: json))
@@ -96,8 +101,13 @@ struct World: Sendable {
 
   func records(_ kind: String) -> [JSONValue] { (listed[kind] ?? []).map(\.json) }
 
+  /// The deleted records, by their own ids.
+  func deleted(_ kind: String) -> [Int: JSONValue] {
+    (gone[kind] ?? [:]).filter { $0.value.fate == .deleted }.mapValues(\.json)
+  }
+
   /// A record by its own id, listed or not.
-  func record(_ kind: String, _ id: Int?) -> (fate: PublicAPI.Fate?, json: JSONValue)? {
+  func record(_ kind: String, id: Int?) -> (fate: PublicAPI.Fate?, json: JSONValue)? {
     guard let id else { return nil }
     if let gone = gone[kind]?[id] { return (gone.fate, gone.json) }
     return listed[kind]?.first { $0.id == id }.map { (nil, $0.json) }
@@ -151,7 +161,7 @@ final class PublicServer: Sendable {
         for (name, value) in api.headers where call[name] != value {
           throw Refusal(status: name == "Authorization" ? 401 : 400, why: "\(name) is missing")
         }
-        return validated(try api.answer(call, state.world), call)
+        return validated(try api.answer(call, state.world), call: call)
       } catch {
         let refusal = error as? Refusal
         state.refused.append("\(call.address): \(refusal?.why ?? "\(error)")")
@@ -161,7 +171,7 @@ final class PublicServer: Sendable {
   }
 
   /// A 304 has the other headers, too (RFC 9110 §13.1.2).
-  private func validated(_ response: Response, _ call: Call) -> Response {
+  private func validated(_ response: Response, call: Call) -> Response {
     guard api.hasETags, response.status == 200 else { return response }
     // FNV-1a with 64 bits: a fingerprint only needs to differ between versions of a page.
     let print = response.body.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
@@ -264,5 +274,5 @@ extension Response {
 
 extension Array {
   /// A page of this size from a position, counted from 0.
-  func page(_ from: Int, _ size: Int) -> [Element] { Array(dropFirst(from).prefix(size)) }
+  func page(_ from: Int, size: Int) -> [Element] { Array(dropFirst(from).prefix(size)) }
 }

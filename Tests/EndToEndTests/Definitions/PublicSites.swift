@@ -17,7 +17,7 @@ extension PublicAPI {
       "SELECT group_concat(category) FROM post_categories WHERE post_id = 16": ["1,5"],
     ]
   ) { call, world in
-    if call.key(below: "/posts/") != nil { throw Refusal(status: 401, why: "what is not published is not for all") }
+    if call.key(below: "/posts/") != nil { throw Refusal(status: 401, why: "unpublished posts need a login") }
     guard call.path == "/posts" else { throw Refusal(status: 404, why: "rest_no_route") }
     try call.allow("page", "per_page", "orderby", "order")
     try call.expect("orderby", "id")
@@ -29,7 +29,7 @@ extension PublicAPI {
     let pages = (posts.count + size - 1) / size
     guard page <= pages else { throw Refusal(status: 400, why: "rest_post_invalid_page_number") }
     return .json(
-      .list(posts.page((page - 1) * size, size)),
+      .list(posts.page((page - 1) * size, size: size)),
       headers: [.init("X-WP-Total", "\(posts.count)"), .init("X-WP-TotalPages", "\(pages)")])
   }
 
@@ -87,7 +87,7 @@ extension PublicAPI {
     }
     return .json(
       ("count", .integer(all.count)), ("next", from + size < all.count ? address(from + size) : .null),
-      ("previous", from > 0 ? address(max(0, from - size)) : .null), ("results", .list(all.page(from, size))))
+      ("previous", from > 0 ? address(max(0, from - size)) : .null), ("results", .list(all.page(from, size: size))))
   }
 }
 
@@ -131,7 +131,7 @@ extension PublicAPI {
     func address(_ page: Int) -> JSONValue { .text("https://swapi.dev/api/\(name)/?page=\(page)") }
     return .json(
       ("count", .integer(all.count)), ("next", page * 10 < all.count ? address(page + 1) : .null),
-      ("previous", page > 1 ? address(page - 1) : .null), ("results", .list(all.page((page - 1) * 10, 10))))
+      ("previous", page > 1 ? address(page - 1) : .null), ("results", .list(all.page((page - 1) * 10, size: 10))))
   }
 
   private static let swapiPerson: @Sendable (Int, Int) -> String = { id, edition in
@@ -155,12 +155,17 @@ extension PublicAPI {
     kinds: [
       Kind(
         name: "pages", resources: ["page"], count: 204, fates: [3: .deleted, 7: .moved, 9: .unlisted],
-        record: { id, edition in notionPage(id, edition) })
+        unseen: [.deleted, .moved, .unlisted], record: { id, edition in notionPage(id, edition: edition) })
     ],
     asked: ["", #","start_cursor":"\#(notionID(101))""#, #","start_cursor":"\#(notionID(201))""#].map {
       "POST /databases/\(notionDatabase)/query "
         + #"{"sorts":[{"timestamp":"created_time","direction":"ascending"}],"page_size":100\#($0)}"#
     },
+    askedNext: [
+      "POST /databases/\(notionDatabase)/query "
+        + #"{"sorts":[{"timestamp":"created_time","direction":"ascending"}],"filter":{"timestamp":"last_edited_time","#
+        + #""last_edited_time":{"on_or_after":"2026-01-01T10:25:00.000Z"}},"page_size":100}"#
+    ],
     proof: ["page": "end"],
     seen: [
       """
@@ -172,7 +177,7 @@ extension PublicAPI {
   ) { call, world in
     if let key = call.key(below: "/pages/") {
       guard !call.isPost else { throw Refusal(status: 400, why: "a page is asked for by GET") }
-      let found = world.record("pages", Int(key.suffix(12)))
+      let found = world.record("pages", id: Int(key.suffix(12)))
       guard let found, case .object(let members) = found.json else { return .json(("code", .text("x")), status: 404) }
       switch found.fate {
       case .deleted:
@@ -192,7 +197,13 @@ extension PublicAPI {
     }
     let size = call.body["page_size"]?.integer ?? 100
     guard (1...100).contains(size) else { throw Refusal(status: 400, why: "page_size") }
-    let pages = world.records("pages")
+    var pages = world.records("pages")
+    if let filter = call.body["filter"] {
+      guard filter["timestamp"]?.text == "last_edited_time",
+        let since = filter["last_edited_time"]?["on_or_after"]?.text
+      else { throw Refusal(status: 400, why: "the filter") }
+      pages.removeAll { $0["last_edited_time"]?.text ?? "" < since }
+    }
     var from = 0
     // The cursor is the id of the next page; it must not be null or empty.
     if let cursor = call.body["start_cursor"] {
@@ -203,7 +214,7 @@ extension PublicAPI {
     }
     let next = from + Int(size)
     return .json(
-      ("object", .text("list")), ("results", .list(pages.page(from, Int(size)))),
+      ("object", .text("list")), ("results", .list(pages.page(from, size: Int(size)))),
       ("next_cursor", next < pages.count ? pages[next]["id"] ?? .null : .null),
       ("has_more", .boolean(next < pages.count)), ("type", .text("page_or_database")))
   }
@@ -214,11 +225,11 @@ extension PublicAPI {
     "59833787-2cf9-4fdf-8782-" + String(repeating: "0", count: 12 - "\(id)".count) + "\(id)"
   }
 
-  private static func notionPage(_ id: Int, _ edition: Int) -> String {
+  private static func notionPage(_ id: Int, edition: Int) -> String {
     let text = #"{"type":"text","text":{"content":"x","link":null},"plain_text":"Page \#(id) edition \#(edition)"}"#
     return """
       {"object":"page","id":"\(notionID(id))","created_time":"2026-01-01T00:00:00.000Z",
-      "last_edited_time":"2026-01-0\(edition)T\(midnight).000Z","created_by":{"object":"user","id":"u1"},
+      "last_edited_time":"2026-01-0\(edition)T10:\(id > 200 ? 30 : 10):00.000Z","created_by":{"object":"user","id":"u1"},
       "last_edited_by":{"object":"user","id":"u2"},"cover":null,"icon":null,
       "parent":{"type":"database_id","database_id":"\(notionDatabase)"},"archived":false,"in_trash":false,
       "properties":{"Name":{"id":"title","type":"title","title":[\(id % 5 == 0 ? "" : text)]},
@@ -243,8 +254,8 @@ extension PublicAPI {
         record: { id, edition in
           """
           {"id":\(id),"name":"Place \(id) (\(edition))","type":"\(id % 4 == 0 ? "" : "Moon")",
-          "dimension":"Dimension C-\(id)","residents":[\(mortyPlaces("character", 0..<id % 3))],
-          "url":"\(mortyPlace("location", id))","created":"2017-11-10T12:42:04.162Z"}
+          "dimension":"Dimension C-\(id)","residents":[\(mortyPlaces("character", ids: 0..<id % 3))],
+          "url":"\(mortyPlace("location", id: id))","created":"2017-11-10T12:42:04.162Z"}
           """
         }),
       Kind(
@@ -252,7 +263,7 @@ extension PublicAPI {
         record: { id, edition in
           """
           {"id":\(id),"name":"Episode \(id) of \(edition)","air_date":"May \(id), 2014","episode":"S01E\(id)",
-          "characters":[\(mortyPlaces("character", id - 1..<id + edition))],"url":"\(mortyPlace("episode", id))",
+          "characters":[\(mortyPlaces("character", ids: id - 1..<id + edition))],"url":"\(mortyPlace("episode", id: id))",
           "created":"2017-11-10T12:56:33.798Z"}
           """
         }),
@@ -263,10 +274,10 @@ extension PublicAPI {
     proof: ["character": "count", "location": "count", "episode": "count"],
     seen: [
       "SELECT name, status, origin_name, origin_url, location_name, extra FROM characters WHERE id = 7": [
-        "Rick 7 \"edition\" 1", "Alive", "Place 8", mortyPlace("location", 8), "unknown", "NULL",
+        "Rick 7 \"edition\" 1", "Alive", "Place 8", mortyPlace("location", id: 8), "unknown", "NULL",
       ],
       "SELECT group_concat(position || url, ' ') FROM character_episodes WHERE character_id = 7": [
-        "0\(mortyPlace("episode", 7)) 1\(mortyPlace("episode", 8))"
+        "0\(mortyPlace("episode", id: 7)) 1\(mortyPlace("episode", id: 8))"
       ],
       "SELECT name, type, dimension FROM locations WHERE id = 8": ["Place 8 (1)", "", "Dimension C-8"],
       "SELECT air_date, episode FROM episodes WHERE id = 28": ["May 28, 2014", "S01E28"],
@@ -278,7 +289,7 @@ extension PublicAPI {
       try call.allow()
       let ids = keys.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
       guard !ids.contains(nil) else { throw Refusal(status: 500, why: "Hey! you must provide an id") }
-      let found = ids.compactMap { world.record(name, $0) }.filter { $0.fate != .deleted }.map(\.json)
+      let found = ids.compactMap { world.record(name, id: $0) }.filter { $0.fate != .deleted }.map(\.json)
       // A request for a single id is answered with an object, and a missing record with 404.
       if ids.count > 1 { return .json(.list(found)) }
       return found.first.map { .json($0) } ?? .json(("error", .text("\(name) not found")), status: 404)
@@ -294,7 +305,7 @@ extension PublicAPI {
       .init("count", .integer(all.count)), .init("pages", .integer(pages)), .init("next", link(page + 1)),
       .init("prev", link(page - 1)),
     ]
-    return .json(("info", .object(info)), ("results", .list(all.page((page - 1) * 20, 20))))
+    return .json(("info", .object(info)), ("results", .list(all.page((page - 1) * 20, size: 20))))
   }
 
   private static let mortyCharacter: @Sendable (Int, Int) -> String = { id, edition in
@@ -302,22 +313,22 @@ extension PublicAPI {
     let origin =
       edition == 2
       ? #"{"name":"Place \#(id)","url":"","since":1.50},"nickname":"R\#(id)""#
-      : #"{"name":"Place \#(id + 1)","url":"\#(mortyPlace("location", id + 1))"}"#
+      : #"{"name":"Place \#(id + 1)","url":"\#(mortyPlace("location", id: id + 1))"}"#
     return """
       {"id":\(id),"name":"Rick \(id) \\"edition\\" \(edition)","status":"\(id % 5 == 0 ? "Dead" : "Alive")",
       "species":"Human","type":"\(id % 4 == 0 ? "Clone" : "")","gender":"Male",
       "origin":\(origin),
-      "location":{"name":"unknown","url":""},"image":"\(mortyPlace("character/avatar", id)).jpeg",
-      "episode":[\(mortyPlaces("episode", id..<id + 3 - edition))],"url":"\(mortyPlace("character", id))",
+      "location":{"name":"unknown","url":""},"image":"\(mortyPlace("character/avatar", id: id)).jpeg",
+      "episode":[\(mortyPlaces("episode", ids: id..<id + 3 - edition))],"url":"\(mortyPlace("character", id: id))",
       "created":"2017-11-04T18:48:46.250Z"}
       """
   }
 
-  private static func mortyPlace(_ name: String, _ id: Int) -> String {
+  private static func mortyPlace(_ name: String, id: Int) -> String {
     "https://rickandmortyapi.com/api/\(name)/\(id)"
   }
 
-  private static func mortyPlaces(_ name: String, _ ids: Range<Int>) -> String {
-    ids.map { "\"\(mortyPlace(name, $0))\"" }.joined(separator: ",")
+  private static func mortyPlaces(_ name: String, ids: Range<Int>) -> String {
+    ids.map { "\"\(mortyPlace(name, id: $0))\"" }.joined(separator: ",")
   }
 }

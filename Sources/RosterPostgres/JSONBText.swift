@@ -1,6 +1,6 @@
 /// A JSON text as `jsonb` accepts it (PostgreSQL manual, "JSON Types"). It has no \u0000, no surrogate without a
 /// partner, and no number beyond the range of `numeric`.
-struct JSONText {
+struct JSONBText {
   private let text: UnsafeBufferPointer<UInt8>
   /// The text to store.
   private(set) var sanitised: [UInt8] = []

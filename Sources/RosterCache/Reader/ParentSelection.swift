@@ -1,0 +1,78 @@
+internal import RosterModel
+
+/// Finds records of children by the keys of their ancestors (L2).
+extension CacheReader {
+  /// The record id of the parent of a child.
+  /// - Parameter keys: keys of the ancestors, the outermost one first.
+  /// - Throws: `Failure`: 64 for a resource without a parent or another number of keys, 1 for an unknown parent.
+  func parentID(of tables: ResourceTables, keys: [String]) throws -> Int64 {
+    guard let parent = tables.parent else {
+      throw Failure(
+        .usage, step: "select by --of", subject: tables.resource.name, cause: "it has one list, and no parent")
+    }
+    let ancestors = try ancestors(of: parent)
+    let needed = ancestors.reduce(0) { $0 + ($1.resource.isDetail ? 0 : $1.keyParts.count) }
+    guard keys.count == needed else {
+      let names = ancestors.map(\.resource.name).joined(separator: ", ")
+      throw Failure(
+        .usage, step: "select by --of", subject: keys.joined(separator: " "),
+        cause: "it has \(keys.count.counted(as: "value")), and the keys of \(names) have \(needed)")
+    }
+    var (rest, id) = (keys[...], Int64(0))
+    for ancestor in ancestors where !ancestor.resource.isDetail {
+      let key = try ancestor.key(Array(rest.prefix(ancestor.keyParts.count)))
+      rest = rest.dropFirst(ancestor.keyParts.count)
+      let found = try database.first(
+        "SELECT t.\(ancestor.id) FROM \(ancestor.table) t WHERE \(ancestor.hasKey("t", "?1", parent: "?2"))",
+        ancestor.value(ofKey: key), .integer(id)
+      ) { $0.integer(0) }
+      guard let found else {
+        throw Failure(
+          .cancelled, step: "select by --of", subject: key, cause: "there is no \(ancestor.resource.name) with that key"
+        )
+      }
+      id = found
+    }
+    return id
+  }
+
+  /// The resource and its ancestors, the outermost one first.
+  private func ancestors(of resource: String) throws -> [ResourceTables] {
+    let tables = try tables(resource)
+    return try (tables.parent.map { try ancestors(of: $0) } ?? []) + [tables]
+  }
+
+  /// Current and earlier record ids of a child's key. Throws `Failure` (64) if several parents have a child with it and
+  /// none is named (L2.2).
+  func ids(ofChild tables: ResourceTables, key: [String], of parents: [String]) throws -> [Int64] {
+    guard let column = tables.parentColumn else { return [] }
+    if tables.resource.isDetail { return [try parentID(of: tables, keys: key)] }
+    let wanted = parents.isEmpty ? nil : try parentID(of: tables, keys: parents)
+    let text = try tables.key(key)
+    let found = try database.rows(
+      """
+      SELECT t.\(tables.id), t.\(column) FROM \(tables.table) t WHERE \(tables.key(of: "t")) = ?1
+      UNION SELECT record_id, \(tables.parent(inDocument: "before")) FROM changes WHERE resource = ?2 AND kind = 'removed'
+        AND CASE WHEN json_valid(before) THEN \(tables.key(inDocument: "before")) END = ?1
+      """, tables.value(ofKey: text), .text(tables.resource.name)
+    ) { (id: $0.integer(0), parent: $0.integer(1)) }
+    if let wanted { return found.filter { $0.parent == wanted }.map(\.id) }
+    let owners = Set(found.map(\.parent)).sorted()
+    guard owners.count < 2 else {
+      throw Failure(
+        .usage, step: CacheReader.step, subject: key.joined(separator: " "),
+        cause: "the records \(owners.map(String.init).joined(separator: ", ")) of \(tables.parent ?? "") have a "
+          + "\(tables.resource.name) with that key",
+        hint: "name one by --of KEY")
+    }
+    return found.map(\.id)
+  }
+}
+
+extension ResourceTables {
+  /// A key as its column stores it.
+  fileprivate func value(ofKey key: String) -> Value {
+    if hasTextKey { return .text(key) }
+    return Int64(key).map(Value.integer) ?? .null
+  }
+}

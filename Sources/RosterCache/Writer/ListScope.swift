@@ -1,0 +1,54 @@
+/// One list of a pull: where its rows are in the temporary tables and in the cache.
+struct ListScope {
+  /// Position of the resource among the definitions.
+  let index: Int
+  /// Number of the list in this process; 0 for the only list of a resource.
+  let number: Int64
+  /// Record id of the parent; 0 for the only list of a resource.
+  let parent: Int64
+  /// nil if the snapshot does not have the list.
+  var list: ListID?
+
+  /// The only list of a resource.
+  init(_ resource: String, at index: Int, _ database: Database) throws {
+    self.init(index: index, number: 0, parent: 0, list: try ListID(resource, database))
+  }
+
+  init(index: Int, number: Int64, parent: Int64, list: ListID?) {
+    (self.index, self.number, self.parent, self.list) = (index, number, parent, list)
+  }
+
+  /// The parameters ?1 to ?4 of every statement about a list.
+  static let (resource, number, list, parent) = ("?1", "?2", "?3", "?4")
+
+  var values: [Value] { [Value(index), .integer(number), Value(list?.id), .integer(parent)] }
+}
+
+extension Statement {
+  /// Binds the list that the statement is about.
+  func bind(_ scope: ListScope) {
+    for (index, value) in scope.values.enumerated() { bind(Int32(index + 1), value) }
+  }
+}
+
+extension Database {
+  /// Runs a statement about a list. Further values begin with ?5.
+  @discardableResult
+  func run(_ sql: String, in scope: ListScope, _ values: Value...) throws -> Int {
+    let before = totalChanges
+    try statement(sql).run(scope.values + values)
+    return totalChanges - before
+  }
+
+  func rows<Result>(
+    _ sql: String, in scope: ListScope, _ values: Value..., read: (Row) throws -> Result
+  ) throws -> [Result] {
+    try statement(sql).rows(scope.values + values, read: read)
+  }
+
+  func first<Result>(
+    _ sql: String, in scope: ListScope, _ values: Value..., read: (Row) throws -> Result
+  ) throws -> Result? {
+    try statement(sql).rows(scope.values + values, limit: 1, read: read).first
+  }
+}

@@ -1,0 +1,184 @@
+internal import FoundationEssentials
+internal import RosterDecode
+internal import RosterModel
+
+/// The temporary tables of lists that belong to parents.
+enum ParentTables {
+  /// The state of a list in this pull.
+  enum State: Int {
+    /// An interrupted sync has kept pages of it.
+    case known
+    /// It will be requested.
+    case wanted
+    case pulled
+    /// It is empty, and was not pulled (E4.1).
+    case empty
+    case failed
+    case vanished
+
+    /// True if the records of the list are known after this pull.
+    static let complete = "(\(State.pulled.rawValue), \(State.empty.rawValue))"
+    static let requested = "(\(State.pulled.rawValue), \(State.failed.rawValue), \(State.vanished.rawValue))"
+  }
+
+  /// - lists: lists of children. path: JSON list of the keys of the ancestors. facts: JSON of `ParentValues`. asked:
+  ///   JSON of the parent's `changed` columns. kept: place in the file of the entry that ends the list, with the
+  ///   columns and the time then (E8.1). answered: `Date` of its last answer, in seconds since 1970.
+  /// - parents: records that this pull adds, or whose columns it changes. key: of the record in its list.
+  /// - removed_parents: records that the publication removes.
+  static let create = """
+    CREATE TEMP TABLE lists(list INTEGER PRIMARY KEY, resource INTEGER NOT NULL, path TEXT NOT NULL, parent INTEGER,
+      state INTEGER NOT NULL, facts TEXT, asked TEXT, kept INTEGER, kept_asked TEXT, kept_at REAL, answered REAL,
+      count INTEGER, error TEXT, UNIQUE (resource, path));
+    CREATE INDEX temp.lists_by_state ON lists(resource, state, list);
+    CREATE INDEX temp.lists_by_parent ON lists(resource, parent);
+    CREATE TEMP TABLE parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL, list INTEGER NOT NULL,
+      key NOT NULL, path TEXT NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (resource, record_id),
+      UNIQUE (resource, list, key)) WITHOUT ROWID;
+    CREATE TEMP TABLE removed_parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL,
+      PRIMARY KEY (resource, record_id)) WITHOUT ROWID;
+    """
+
+  static let names = ["temp.lists", "temp.parents", "temp.removed_parents"]
+
+  /// The number of a list, which is new for a new path.
+  static func number(of path: String, _ index: Int, _ database: Database) throws -> Int64 {
+    try database.run(
+      "INSERT OR IGNORE INTO temp.lists(resource, path, state) VALUES (?1, ?2, 0)", Value(index), .text(path))
+    return try database.first(
+      "SELECT list FROM temp.lists WHERE resource = ?1 AND path = ?2", Value(index), .text(path)
+    ) { $0.integer(0) } ?? 0
+  }
+
+  /// Notes an entry of the file that ends a list.
+  static func keep(_ facts: PageMetadata, _ list: Int64, _ place: Int64, _ database: Database) throws {
+    try database.run(
+      "UPDATE temp.lists SET kept = ?2, kept_asked = ?3, kept_at = ?4 WHERE list = ?1", .integer(list), .integer(place),
+      .text(facts.address), .real(facts.receivedAt.timeIntervalSince1970))
+  }
+
+  /// Forgets the end of a list, or of all lists of a resource, because pages were dropped.
+  static func forget(_ index: Int, list: Int64?, _ database: Database) throws {
+    if let list {
+      try database.run("UPDATE temp.lists SET kept = NULL WHERE list = ?1", .integer(list))
+    } else {
+      try database.run("UPDATE temp.lists SET kept = NULL WHERE resource = ?1", Value(index))
+    }
+  }
+
+  /// Forgets what an earlier pull found. Lists with kept pages remain.
+  static func begin(_ database: Database) throws {
+    try database.run("UPDATE temp.lists SET state = 0, parent = NULL WHERE state <> 0 OR parent IS NOT NULL")
+    try database.run("DELETE FROM temp.parents")
+    try database.run("DELETE FROM temp.removed_parents")
+  }
+}
+
+/// The record ids that a pull gives to new parents, so that their children can be compared before the publication.
+struct ReservedIDs {
+  private let look: Statement
+
+  init(_ database: Database) throws {
+    look = try database.statement(
+      "SELECT record_id FROM temp.parents WHERE resource = ?1 AND list = ?2 AND key = ?3")
+  }
+
+  /// nil unless the record is a new parent.
+  func id(of key: RecordKey, in scope: ListScope) throws -> Int64? {
+    look.bind(1, Int64(scope.index))
+    look.bind(2, scope.number)
+    look.bind(3, key)
+    defer { look.reset() }
+    return try look.step() ? look.row.integer(0) : nil
+  }
+}
+
+/// The resources that depend on each other as parents and children.
+struct Family {
+  let tables: [ResourceTables]
+
+  /// Position of the parent of a resource; nil without a parent.
+  func parent(of index: Int) -> Int? {
+    tables[index].parent.flatMap { name in tables.firstIndex { $0.resource.name == name } }
+  }
+
+  /// Positions with each parent before its children.
+  var descending: [Int] { tables.indices.sorted { (depth($0), $0) < (depth($1), $1) } }
+
+  /// Number of ancestors.
+  func depth(_ index: Int) -> Int { parent(of: index).map { depth($0) + 1 } ?? 0 }
+
+  func hasChildren(_ index: Int) -> Bool { tables.contains { $0.parent == tables[index].resource.name } }
+
+  /// The columns of the resource that lists of its descendants depend on, in the order of the definition.
+  func neededColumns(_ index: Int) -> [Int] {
+    let resource = tables[index].resource
+    let needed = Set(tables.flatMap(\.resource.neededParentColumns).filter { $0.resource == resource.name })
+    return resource.columns.indices.filter {
+      needed.contains(ParentColumn(resource.name, resource.columns[$0].name))
+    }
+  }
+
+  // MARK: SQL about the stored row `row` of a parent
+
+  /// JSON of the values that lists below it depend on, those of its ancestors included.
+  func facts(_ index: Int, _ row: String) -> String {
+    let own = facts(index) { "\(row).\(quoted($0))" }
+    guard let parent = parent(of: index), let column = tables[index].parentColumn else { return own }
+    let next = row + "p"
+    let stored =
+      "SELECT \(facts(parent, next)) FROM main.\(tables[parent].table) \(next) WHERE \(next).\(tables[parent].id) = \(row).\(column)"
+    let changed =
+      "SELECT s.facts FROM temp.parents s WHERE s.resource = \(parent) AND s.record_id = \(row).\(column)"
+    return "json_patch(coalesce((\(changed)), (\(stored))), \(own))"
+  }
+
+  /// JSON of its own values.
+  func facts(_ index: Int, _ value: (String) -> String) -> String {
+    let resource = tables[index].resource
+    let members = neededColumns(index).map { column in
+      let name = resource.columns[column].name
+      return "\(literal(ParentColumn(resource.name, name).name)), \(value(name))"
+    }
+    return "json_object(\(members.joined(separator: ", ")))"
+  }
+
+  /// JSON list of the keys of its ancestors and its own.
+  func path(_ index: Int, _ row: String) -> String {
+    let table = tables[index]
+    let key = table.resource.hasCompositeKey ? "json(\(table.key(of: row)))" : table.key(of: row)
+    guard let parent = parent(of: index), let column = table.parentColumn else { return "json_array(\(key))" }
+    let next = row + "p"
+    let above =
+      "SELECT \(path(parent, next)) FROM main.\(tables[parent].table) \(next) WHERE \(next).\(tables[parent].id) = \(row).\(column)"
+    return table.resource.isDetail ? "(\(above))" : "json_insert((\(above)), '$[#]', \(key))"
+  }
+
+  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values.
+  func asked(_ child: Resource, _ facts: String) -> String {
+    guard let each = child.each else { return "'[]'" }
+    let values = each.changed.map { "json_extract(\(facts), '$.\"\(ParentColumn(each.parent, $0).name)\"')" }
+    return "json_array(\(values.joined(separator: ", ")))"
+  }
+
+  /// True for a stored record that this pull neither misses, rejects nor removes (E1.2).
+  func isPublished(_ index: Int, _ row: String) -> String {
+    let table = tables[index]
+    let keys = table.keys
+    let list =
+      table.parentColumn.map {
+        "coalesce((SELECT pl.list FROM temp.lists pl WHERE pl.resource = \(index) AND pl.parent = \(row).\($0)), -1)"
+      } ?? "0"
+    func absent(_ from: String) -> String { "NOT EXISTS (SELECT 1 FROM \(from))" }
+    return [
+      absent(
+        "\(keys.missing) m WHERE m.resource = \(index) AND m.list = \(list) AND m.record_id = \(row).\(table.id) AND NOT m.answered"
+      ),
+      absent("\(keys.rejected) j WHERE j.resource = \(index) AND j.list = \(list) AND j.key = \(table.key(of: row))"),
+      absent(
+        "\(keys.received) g WHERE g.resource = \(index) AND g.list = \(list) AND g.key = \(table.key(of: row)) AND +g.kind = 1"
+      ),
+      absent("temp.removed_parents d WHERE d.resource = \(index) AND d.record_id = \(row).\(table.id)"),
+    ].joined(separator: " AND ")
+  }
+}

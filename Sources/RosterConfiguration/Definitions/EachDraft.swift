@@ -1,0 +1,53 @@
+import RosterModel
+
+/// The keys of `[resource.NAME.each]`, each by itself.
+struct EachDraft: Sendable {
+  var parent: String?
+  var changed: [String] = []
+  /// nil for the default, which depends on `changed`.
+  var wholeEvery: Each.Whole?
+  var empty: [Each.ParentCondition] = []
+  var emptyStatuses: [Int] = []
+
+  init() {}
+
+  init(_ each: Each) {
+    parent = each.parent
+    changed = each.changed
+    wholeEvery = each.wholeEvery == .inEachSync ? nil : each.wholeEvery
+    empty = each.empty
+    emptyStatuses = each.emptyStatuses
+  }
+
+  /// nil without a parent.
+  var each: Each? {
+    parent.map { Each(of: $0, changed: changed, wholeEvery: wholeEvery, empty: empty, emptyStatuses: emptyStatuses) }
+  }
+
+  static let keys: [DefinitionKey<EachDraft>] = [
+    DefinitionKey("of", \.parent, .text("the name of another resource")),
+    DefinitionKey("changed", \.changed, .parentColumns),
+    DefinitionKey("whole_every", \.wholeEvery, .wholeEvery, absent: nil),
+    DefinitionKey("empty", \.empty, .parentConditions), DefinitionKey("none", \.emptyStatuses, .integers(400...599)),
+  ]
+}
+
+extension ValueType<[String]> {
+  static var parentColumns: Self {
+    .list(
+      "a list of strings", of: .text("any text"), allowed: "names of columns of the parent",
+      problem: { name, before in before.contains(name) ? "\(name.tomlString) is given twice" : nil })
+  }
+}
+
+extension ValueType<Each.Whole> {
+  static var wholeEvery: Self {
+    let duration = ValueType<Duration?>.durationOrNever(atLeast: .seconds(60))
+    return Self(
+      name: duration.name, allowed: duration.allowed,
+      read: { (item) throws(Mistakes) in try duration.read(item).map(Each.Whole.every) ?? .never },
+      write: { whole in
+        if case .every(let time) = whole { duration.write(time) } else { duration.write(nil) }
+      })
+  }
+}

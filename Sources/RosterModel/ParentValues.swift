@@ -1,0 +1,95 @@
+/// Values of columns of a list's ancestors: everything that the list depends on.
+package struct ParentValues: Sendable, Equatable {
+  /// A column with its value; nil for NULL.
+  package struct Entry: Sendable, Equatable {
+    /// The column of an ancestor.
+    package var column: ParentColumn
+    /// Its value; nil for NULL.
+    package var value: Resource.Scalar?
+
+    /// Makes an entry.
+    package init(_ column: ParentColumn, _ value: Resource.Scalar?) {
+      self.column = column
+      self.value = value
+    }
+  }
+
+  /// Each column once.
+  package private(set) var entries: [Entry]
+
+  /// The entries keep their order.
+  package init(_ entries: [Entry]) { self.entries = entries }
+
+  /// nil for NULL, and for a column that is not among the entries.
+  package subscript(column: ParentColumn) -> Resource.Scalar? {
+    entries.first { $0.column == column }?.value
+  }
+}
+
+/// The reason why a list cannot be requested with the values of its parent.
+package enum ParentValueFault: Error, Sendable, Equatable {
+  /// The column is NULL or empty, so that the list is empty (R5.5).
+  case empty(ParentColumn)
+  /// A whole segment of a path would be `.` or `..`, so that the list has failed (R5.5).
+  case dots(ParentColumn)
+}
+
+extension ParentColumn {
+  /// The name in the JSON of `ParentValues`: `issue.number`.
+  package var name: String { "\(resource).\(column)" }
+
+  /// Reads `issue.number`. nil for any other text.
+  package init?(name: String) {
+    self.init(whole: "{\(name)}")
+  }
+
+  /// The text with a value in the place of each placeholder. Braces in a value have no meaning.
+  package static func filling(_ text: String, with value: (ParentColumn) -> String) -> String {
+    guard text.utf8.contains(UInt8(ascii: "{")) else { return text }
+    return text.replacing(pattern) { match in
+      let column = ParentColumn(String(match.1), String(match.2))
+      return column.resource == key ? String(match.0) : value(column)
+    }
+  }
+}
+
+extension Listing {
+  /// The column whose value is the address of the list, if `path` is only its placeholder (R5.4).
+  package var pathColumn: ParentColumn? { ParentColumn(whole: path) }
+}
+
+extension Resource {
+  /// True if each list is one record that has no key of its own (E9).
+  package var isDetail: Bool { each != nil && pages.style == .record }
+}
+
+extension Each {
+  /// True if the list of a parent with these values is empty and not requested (E4.1).
+  package func isEmpty(by values: ParentValues) -> Bool {
+    !empty.isEmpty && empty.allSatisfy { $0.test.holds(for: values[ParentColumn(parent, $0.column)]) }
+  }
+}
+
+extension Resource.Condition.Test {
+  /// Tests the value of a column; nil is NULL.
+  package func holds(for value: Resource.Scalar?) -> Bool {
+    switch self {
+    case .absent: value == nil
+    case .present: value != nil
+    case .equal(let scalar): value.map(scalar.isEqual) ?? false
+    case .differs(let scalars): value.map { value in !scalars.contains { $0.isEqual(to: value) } } ?? true
+    }
+  }
+}
+
+extension Resource.Scalar {
+  /// Numbers are equal by value: 1 and 1.0 are equal. The cache stores true as 1 and false as 0.
+  fileprivate func isEqual(to stored: Resource.Scalar) -> Bool {
+    switch (self, stored) {
+    case (.integer(let integer), .real(let real)), (.real(let real), .integer(let integer)):
+      Int64(exactly: real) == integer
+    case (.boolean(let flag), .integer(let integer)): integer == (flag ? 1 : 0)
+    default: self == stored
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/// The consequences of a status with which upstream refuses a request. A new status needs one line in `init`.
+package struct StatusRule: Sendable {
+  /// The diagnosis that explains the status.
+  package let trouble: Diagnosis.Kind
+  /// True if a page request is sent again (P11).
+  package let retriesPages: Bool
+  /// True if a token request is sent again (T5).
+  package let retriesTokens: Bool
+
+  /// The rule for a status. Rate limits are recognised before, by their headers.
+  package init(_ status: Int) {
+    self =
+      switch status {
+      case 403: Self(.forbidden)
+      case 404, 410: Self(.notFound)
+      case 406: Self(.notAcceptable)
+      case 408, 500, 502, 503, 504: Self(.serverError, retriesPages: true, retriesTokens: true)
+      case 429: Self(.badRequest, retriesTokens: true)
+      case 500...599: Self(.serverError, retriesTokens: true)
+      case 400...499: Self(.badRequest)
+      default: Self(.otherStatus)
+      }
+  }
+
+  private init(_ trouble: Diagnosis.Kind, retriesPages: Bool = false, retriesTokens: Bool = false) {
+    self.trouble = trouble
+    self.retriesPages = retriesPages
+    self.retriesTokens = retriesTokens
+  }
+
+  /// The kind, and thereby the exit code, of a sync that fails with the status on a page.
+  package var kind: Failure.Kind { retriesPages ? .unreachable : .badAnswer }
+}

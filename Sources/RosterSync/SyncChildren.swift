@@ -1,0 +1,167 @@
+import FoundationEssentials
+import RosterAuth
+import RosterCache
+import RosterDecode
+import RosterFetch
+import RosterModel
+
+/// The lists of children, one level of the definitions after the other (E1).
+extension Sync {
+  /// Pulls and compares the lists of all children. Their parents were compared, checked against the guard, and asked
+  /// for.
+  func pullChildren(_ record: SyncRecord, by fetcher: PageFetcher) async throws {
+    for children in levels {
+      for parent in Set(children.compactMap { $0.resource.each?.parent }).sorted() {
+        try await cache.stageParents(parent, machine.decisions[parent] ?? RemovalDecision())
+      }
+      try machine.descends()
+      for plan in children {
+        try await cache.planLists(of: plan.resource.name, at: clock.now(), maxAge: Pull.takeOver)
+        try await beginLists(plan.resource.name)
+      }
+      let failures = try await pullLists(children, record, by: fetcher)
+      for plan in children { try await judge(plan.resource.name, failures[plan.resource.name]) }
+      try await askForMissing(children, record, by: fetcher)
+    }
+  }
+
+  /// The children of each level: first those of resources without parents.
+  private var levels: [[RecordPlan]] {
+    var known = Set(plans.filter { $0.resource.each == nil }.map(\.resource.name))
+    var levels: [[RecordPlan]] = []
+    while known.count < plans.count {
+      let next = plans.filter { plan in
+        !known.contains(plan.resource.name) && plan.resource.each.map { known.contains($0.parent) } == true
+      }
+      if next.isEmpty { break }
+      levels.append(next)
+      known.formUnion(next.map(\.resource.name))
+    }
+    return levels
+  }
+
+  private func beginLists(_ resource: String) async throws {
+    let requested = try await cache.listCounts(of: resource).requested
+    tally.update { counts in
+      counts.restart(resource, .each)
+      counts.beginLists(resource, requested)
+    }
+  }
+
+  /// Pulls the lists until each fits together, has failed, or has drifted too often. Returns the first failure of each
+  /// resource.
+  private func pullLists(
+    _ children: [RecordPlan], _ record: SyncRecord, by fetcher: PageFetcher
+  ) async throws -> [String: Failure] {
+    var failures: [String: Failure] = [:]
+    var repeats: [Int64: Int] = [:]
+    while true {
+      host.entered(.pulling)
+      let outcome = try await pullOnce(children, record, by: fetcher)
+      failures.merge(outcome.failures) { first, _ in first }
+      try machine.pulled()
+      host.entered(.verifying)
+      if !outcome.lies.isEmpty {
+        try await distrustLists(outcome.lies)
+        continue
+      }
+      var found: [ResourceComparison] = []
+      var again = false
+      for plan in children {
+        let name = plan.resource.name
+        let compared = try await compareLists(name)
+        let drifts = (outcome.drifts[name] ?? []) + compared.drifts
+        if try await repeatLists(name, drifts, &repeats) { again = true }
+        found.append(drifts.isEmpty ? compared.found : try await compareLists(name).found)
+      }
+      try Task.checkCancellation()
+      if again {
+        try machine.reset()
+        continue
+      }
+      try decide(found)
+      return failures
+    }
+  }
+
+  private func pullOnce(
+    _ children: [RecordPlan], _ record: SyncRecord, by fetcher: PageFetcher
+  ) async throws -> ChildOutcome {
+    let startedAt = Date(rfc3339: record.startedAt) ?? clock.now()
+    let pull = Pull(
+      lists: [], cache: cache, fetcher: fetcher, clock: clock,
+      progress: PullProgress(context: .init(sync: record.id, tally: tally), host: host), startedAt: startedAt)
+    let supply = ListSupply(children, cache, baseURL: baseURL, at: startedAt)
+    return try await host.onTransport { try await pull.run(supply) }
+  }
+
+  private func compareLists(_ resource: String) async throws -> (found: ResourceComparison, drifts: [ListDrift]) {
+    let machine = machine
+    return try await withTaskCancellationHandler {
+      try await cache.compareLists(of: resource) { machine.listDrift($0, count: $1) }
+    } onCancel: {
+      cache.interruptPublish()
+    }
+  }
+
+  /// Requests drifted lists again. A list that has drifted too often has failed (E7.1). Returns true if a list is
+  /// requested again.
+  private func repeatLists(
+    _ resource: String, _ drifts: [ListDrift], _ repeats: inout [Int64: Int]
+  ) async throws -> Bool {
+    var again: [ListPlace] = []
+    var failed: [ListEnd] = []
+    for drift in drifts {
+      let number = drift.place.number
+      repeats[number, default: 0] += 1
+      if repeats[number, default: 0] <= SyncMachine.mostRepeats {
+        again.append(drift.place)
+      } else {
+        failed.append(
+          ListEnd(
+            resource, drift.place,
+            .failed("its pages changed while they were pulled, \(SyncMachine.mostRepeats + 1) times: \(drift.reason)")))
+      }
+    }
+    for end in failed { try await cache.discard(resource, end.place) }
+    try await cache.endLists(failed)
+    try await cache.pullAgain(resource, again)
+    return !again.isEmpty
+  }
+
+  /// If a validator of one list lied, all lists are pulled again without validators (P15.4).
+  private func distrustLists(_ lies: [String: ValidatorLie]) async throws {
+    try machine.lied(lies)
+    for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
+      host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
+      try await cache.distrust(resource)
+      try await cache.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver)
+    }
+  }
+
+  private func decide(_ found: [ResourceComparison]) throws {
+    let after = machine.compared(
+      found, counts: [:], maxRemoval: host.settings.maxRemoval, allowRemoval: mayRemove)
+    if case .fail(let failure) = after { throw failure }
+  }
+
+  /// Too many failed lists fail the sync (E7.6, E7.7).
+  private func judge(_ resource: String, _ failure: Failure?) async throws {
+    let counts = try await cache.listCounts(of: resource)
+    guard counts.failed > 0 else { return }
+    let examples = try await cache.failedLists(of: resource, limit: Diagnosis.mostConcerned)
+    let areTooMany = counts.failed > 8 && counts.failed * 100 > counts.requested
+    let isFirst = !counts.wasEverPulled && counts.obtained == 0
+    let areAllDown = failure?.kind == .unreachable && counts.obtained == 0
+    if areTooMany || isFirst || areAllDown {
+      var failure =
+        failure
+        ?? Failure(
+          .badAnswer, step: "pull the lists of \(resource)", subject: resource,
+          cause: examples.first?.reason ?? "they failed")
+      failure.cause += "; \(counts.failed) of \(counts.requested.counted(as: "list")) of \(resource) failed"
+      throw failure
+    }
+    machine.listsFailed(resource, counts, examples)
+  }
+}

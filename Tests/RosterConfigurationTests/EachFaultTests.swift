@@ -1,0 +1,212 @@
+import RosterTestSupport
+import Testing
+
+@testable import RosterConfiguration
+
+/// Faults of children, of details, and of `inline`.
+@Suite struct EachFaultTests {
+  let workspace: Workspace
+
+  init() throws { workspace = try Workspace() }
+
+  /// Seven lines, with the columns of both resources.
+  private static let start = """
+    [resource.page]
+    path = "/pages"
+    columns = { id = { at = "/id", type = "integer" }, name = "/name", flag = { at = "/flag", type = "boolean" } }
+    [resource.block]
+    columns = { id = "/id" }
+
+    """
+
+  private static let columnHint =
+    "; allowed: {RESOURCE.COLUMN} of an integer or text column of the parent or of another ancestor"
+  private static let parentHint = "; allowed: the name of another resource"
+
+  @Test(
+    "F4.1, F4.2: a parent, and columns of a parent, from line 6 on",
+    arguments: [
+      ("each = {}", "7: resource.block.each.of: is missing\(parentHint)"),
+      ("each = { of = 7 }", "7: resource.block.each.of: 7 is an integer, not a string\(parentHint)"),
+      (
+        "each = { of = \"none\" }",
+        "7: resource.block.each.of: \"none\" is no resource\(parentHint), at most 3 steps below one without each"
+      ),
+      ("each = { of = \"block\" }", "7: resource.block.each.of: \"block\" is the resource itself\(parentHint)"),
+      (
+        "each = { of = \"page\", x = 1 }",
+        "7: resource.block.each.x: is unknown; allowed: of, changed, whole_every, empty, none"
+      ),
+      (
+        "each = { of = \"page\", whole_every = \"never\" }",
+        "7: resource.block.each.whole_every: \"never\" needs changed, because no list would be pulled again; allowed: a duration, or columns of the parent in changed"
+      ),
+      (
+        "each = { of = \"page\", whole_every = \"1s\" }",
+        "7: resource.block.each.whole_every: 1s is out of range; allowed: 1m to 100 years, with a unit: ms s m h d; or \"never\""
+      ),
+      (
+        "each = { of = \"page\", changed = [\"id\", \"at\"] }",
+        "7: resource.block.each.changed: \"at\" is no column of page; allowed: names of columns of the parent"
+      ),
+      (
+        "each = { of = \"page\", changed = [\"id\", \"id\"] }",
+        "7: resource.block.each.changed: \"id\" is given twice; allowed: names of columns of the parent"
+      ),
+      (
+        "[resource.block.each]\nof = \"page\"\n[resource.block.each.empty]\nid = 0\nat = 0",
+        "11: resource.block.each.empty.at: \"at\" is no column of page; allowed: names of columns of the parent"
+      ),
+      (
+        "each = { of = \"page\", empty = { id = [] } }",
+        "7: resource.block.each.empty.id: a list is not a scalar; allowed: columns of the parent with \"absent\", \"present\", a scalar to be equal to, or { not = … }"
+      ),
+      (
+        "each = { of = \"page\", none = [200] }",
+        "7: resource.block.each.none: 200 is out of range; allowed: integers from 400 to 599"
+      ),
+    ])
+  func parents(text: String, sentence: String) throws {
+    try workspace.expect(sentence, text: Self.start + "path = \"/blocks\"\n\(text)\n")
+  }
+
+  @Test(
+    "F4.3: a placeholder without a value, from line 7 on",
+    arguments: [
+      ("path = \"/b/{page.id}\"", "6: resource.block.path: {page.id} needs each\(columnHint)"),
+      ("path = \"/b/{none.id}\"\n\(each)", "6: resource.block.path: {none.id} names no ancestor\(columnHint)"),
+      ("path = \"/b/{block.id}\"\n\(each)", "6: resource.block.path: {block.id} names no ancestor\(columnHint)"),
+      ("path = \"{page.at}\"\n\(each)", "6: resource.block.path: {page.at} names no column of page\(columnHint)"),
+      ("path = \"{page.flag}\"\n\(each)", "6: resource.block.path: {page.flag} is boolean\(columnHint)"),
+      (
+        "path = \"/b\"\n\(each)\nby_key = \"/b/{page.at}/{key}\"",
+        "8: resource.block.by_key: {page.at} names no column of page\(columnHint)"
+      ),
+      (
+        "path = \"/b\"\n\(each)\nmethod = \"POST\"\n[resource.block.query]\na = 1\nb = \"{page.x}\"",
+        "11: resource.block.query.b: {page.x} names no column of page\(columnHint)"
+      ),
+      (
+        "path = \"/b\"\n\(each)\n[resource.block.where]\n\"/a\" = { not = [1, \"x{page.x}\"] }",
+        "9: resource.block.where.\"/a\": {page.x} names no column of page\(columnHint)"
+      ),
+      (
+        "path = \"/b\"\n\(each)\nmethod = \"POST\"\n[resource.block.body.a]\nb = [\"{page.x}\"]",
+        "10: resource.block.body.a.b: {page.x} names no column of page\(columnHint)"
+      ),
+      (
+        "path = \"/b\"\n\(each)\n[resource.block.since]\nat = \"/at\"\nparam = \"s\"\npath = \"/c/{page.x}\"",
+        "11: resource.block.since.path: {page.x} names no column of page\(columnHint)"
+      ),
+      (
+        "path = \"/b/{id}\"\n\(each)",
+        "6: resource.block.path: \"/b/{id}\" is not a URL; allowed: a path below base_url that begins with /, without query and fragment"
+      ),
+      (
+        "path = \"{page.name}/x\"\n\(each)",
+        "6: resource.block.path: \"{page.name}/x\" does not begin with /; allowed: a path below base_url that begins with /, without query and fragment"
+      ),
+    ])
+  func placeholders(text: String, sentence: String) throws {
+    try workspace.expect(sentence, text: Self.start + text + "\n")
+  }
+
+  private static let each = "each = { of = \"page\" }"
+
+  private func resource(_ name: String, of parent: String?, _ more: String = "") -> String {
+    let each = parent.map { "each = { of = \"\($0)\" }\n" } ?? ""
+    return "[resource.\(name)]\npath = \"/\(name)\"\ncolumns.id = \"/id\"\n\(each)\(more)"
+  }
+
+  @Test("F4.1: a circle and a fourth step are refused; a third step is not, in any order of the file")
+  func steps() throws {
+    let three = resource("d", of: "c") + resource("c", of: "b") + resource("b", of: "a") + resource("a", of: nil)
+    #expect(try workspace.faults(three).isEmpty)
+    let limit = "; allowed: the name of another resource, at most 3 steps below one without each"
+    try workspace.expect(
+      "4: resource.e.each.of: has 4 ancestors: d, c, b, a\(limit)", text: resource("e", of: "d") + three)
+    let circle = resource("a", of: "c") + resource("b", of: "a") + resource("c", of: "b") + resource("d", of: "a")
+    #expect(
+      try workspace.faults(circle) == [
+        "rosterd.toml:4: resource.a.each.of: is part of a circle: a, c, b, a\(limit)",
+        "rosterd.toml:8: resource.b.each.of: is part of a circle: b, a, c, b\(limit)",
+        "rosterd.toml:12: resource.c.each.of: is part of a circle: c, b, a, c\(limit)",
+      ])
+  }
+
+  @Test("F4.2: a parent cannot be called key, and another resource can")
+  func key() throws {
+    #expect(try workspace.faults(resource("key", of: nil)).isEmpty)
+    try workspace.expect(
+      "7: resource.b.each.of: a parent cannot be called key, because {key.COLUMN} is a part of a key\(Self.parentHint)",
+      text: resource("key", of: nil) + resource("b", of: "key"))
+  }
+
+  @Test(
+    "F4.4: a column of a child cannot have the name of the column with the parent's record id",
+    arguments: ["a_id", "A_ID"])
+  func owner(column: String) throws {
+    let more = "columns.\(column) = \"/x\"\n"
+    #expect(
+      try workspace.faults(resource("a", of: nil, more) + resource("c", of: "a", "columns.b_id = \"/x\"")).isEmpty)
+    try workspace.expect(
+      "8: resource.b.columns.\(column): is a column of rosterd's own: it has the record id of the parent; allowed: another name",
+      text: resource("a", of: nil) + resource("b", of: "a", more))
+  }
+
+  @Test(
+    "F1.1: a key about requests beside inline is refused",
+    arguments: [
+      "path = \"/x\"", "query = { a = 1 }", "method = \"GET\"", "body = { a = 1 }", "by_key = \"/x/{key}\"",
+      "pages = { style = \"one\" }", "since = { at = \"/at\", param = \"s\" }", "each = { of = \"a\" }",
+      "records = \"/x\"", "shape = \"objects\"",
+    ])
+  func inline(key: String) throws {
+    let name = key.prefix { $0 != " " }
+    try workspace.expect(
+      "7: resource.x.\(name): is beside inline, which sends no request; allowed: no \(name)",
+      text: resource("a", of: nil) + "[resource.x]\ncolumns.id = \"/id\"\ninline = [{ id = \"1\" }]\n\(key)\n")
+  }
+
+  @Test(
+    "Records that are no tables, or no JSON, are refused, and inline needs no path",
+    arguments: [
+      ("inline = { a = 1 }", "a table is not a list of tables"), ("inline = [1]", "a number is not a table"),
+      ("inline = [{ a = 2026-01-01 }]", "a date, a time, inf or nan in it is not JSON"),
+    ])
+  func records(text: String, problem: String) throws {
+    try workspace.expect(
+      "3: resource.x.inline: \(problem); allowed: [[resource.NAME.inline]] for each record",
+      text: "[resource.x]\ncolumns.id = \"/id\"\n\(text)\n")
+  }
+
+  @Test(
+    "F1.1, F3.1: a detail has neither a key nor since, and is asked for by path only",
+    arguments: [
+      ("key = \"/id\"", "6: resource.b.key: a detail has the key of its parent; allowed: no key"),
+      (
+        "since = { at = \"/at\", param = \"s\" }",
+        "6: resource.b.since: the style \"record\" has no list of changed records; allowed: no since"
+      ),
+      (
+        "by_key = \"/b/{key}\"", "6: resource.b.by_key: a detail has no key: path asks for it alone; allowed: no by_key"
+      ),
+    ])
+  func detail(text: String, sentence: String) throws {
+    let start =
+      "[resource.b]\npath = \"/b/{a.id}\"\neach = { of = \"a\" }\npages = { style = \"record\" }\ncolumns.x = \"/x\"\n"
+    #expect(try workspace.faults(start + resource("a", of: nil)).isEmpty)
+    try workspace.expect(sentence, text: start + text + "\n" + resource("a", of: nil))
+  }
+
+  @Test("F3.1: since and the record style exclude each other without each too")
+  func since() throws {
+    let since = "since = { at = \"/at\", param = \"s\", pages = { style = \"record\" } }\n"
+    try workspace.expect(
+      "4: resource.a.since: the style \"record\" has no list of changed records; allowed: no since",
+      text: resource("a", of: nil, since))
+    try workspace.expect(
+      "5: resource.a.by_key: its answers are lists, and with the style \"record\" a list is one record of the shape \"values\"; allowed: no by_key",
+      text: resource("a", of: nil, "pages = { style = \"record\" }\nby_key = \"/a/{key}\"\nshape = \"values\"\n"))
+  }
+}

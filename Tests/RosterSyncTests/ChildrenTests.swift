@@ -1,0 +1,332 @@
+import FoundationEssentials
+import RosterModel
+import RosterSync
+import RosterTestSupport
+import Testing
+
+@testable import RosterCache
+
+/// Whole syncs of resources with a list for each parent.
+struct ChildrenTests {
+  private static func bench(_ documents: [Int: Forest.Document]) throws -> (SyncBench, Forest) {
+    let (bench, forest) = (try SyncBench([:]), Forest(documents))
+    forest.serve(bench)
+    return (bench, forest)
+  }
+
+  private static func documents(_ count: Int) -> [Int: Forest.Document] {
+    Dictionary(
+      uniqueKeysWithValues: (1...count).map { id in
+        (id, Forest.Document(items: [1: .init(parts: ["a": id]), 2: .init()]))
+      })
+  }
+
+  private static func asked(_ bench: SyncBench) -> [String] { bench.shelf.asked().map(\.target).sorted() }
+
+  @Test("E1.1, E2.1, E9.1, C1.1: three levels and a detail are published in one sync")
+  func levels() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(4))
+    let record = try await bench.sync(Forest.all)
+    #expect(record.outcome == .published && record.error == nil && record.lists == 16)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+    #expect(try bench.ask("SELECT count(*) FROM items WHERE id = 1") == ["4"])
+    #expect(try bench.ask("SELECT count(DISTINCT record_id) FROM items") == ["8"])
+  }
+
+  @Test("E3.2, E3.5: an unchanged sync requests no list, and a changed parent costs its lists only")
+  func changed() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(4))
+    _ = try await bench.sync(Forest.all)
+    _ = Self.asked(bench)
+    #expect(try await bench.sync(Forest.all, after: 600).outcome == .unchanged)
+    #expect(Self.asked(bench) == ["/docs?page=1", "/docs?page=2"])
+    forest.update {
+      $0.documents[2]?.revision = 2
+      $0.documents[2]?.items[3] = .init(parts: ["x": 1])
+    }
+    #expect(try await bench.sync(Forest.all, after: 1200).added == 2)
+    #expect(
+      Self.asked(bench) == [
+        "/docs/2/detail", "/docs/2/items", "/docs/2/items/3/parts", "/docs?page=1", "/docs?page=2",
+      ])
+    #expect(try Forest.lines(in: bench) == forest.lines)
+    #expect(
+      try bench.ask("SELECT after FROM changes WHERE resource = 'item' AND kind = 'added'").first?
+        .hasPrefix(#"{"doc_id":2,"#) == true)
+  }
+
+  @Test("E3.1: without changed and whole_every, each sync requests every list")
+  func everySync() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(2))
+    let resources = [Forest.document(), Forest.item(Each(of: "doc"))]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    forest.update { $0.documents[1]?.items[2]?.revision = 5 }
+    #expect(try await bench.sync(resources, after: 60).changed == 1)
+    #expect(Self.asked(bench) == ["/docs/1/items", "/docs/2/items", "/docs?page=1"])
+    #expect(try bench.ask("SELECT count(*) FROM resource_lists WHERE whole_at IS NULL AND resource = 'item'") == ["2"])
+  }
+
+  @Test("E3.4: each list is pulled whole at an age between half of whole_every and all of it")
+  func due() async throws {
+    let (bench, _) = try Self.bench(Self.documents(9))
+    let resources = [
+      Forest.document(), Forest.item(Each(of: "doc", changed: ["rev"], wholeEvery: .every(.seconds(1000)))),
+    ]
+    _ = try await bench.sync(resources)
+    var lists: [Int] = []
+    for time in [400.0, 750, 1001] {
+      _ = Self.asked(bench)
+      _ = try await bench.sync(resources, after: time)
+      lists.append(Self.asked(bench).filter { $0.hasSuffix("items") }.count)
+    }
+    #expect(lists[0] == 0 && lists[1] > 0 && lists[2] > 0 && lists[1] + lists[2] >= 9)
+  }
+
+  @Test("E3.3: a parent whose time stamp is as young as the answer is asked again")
+  func young() {
+    let answered = Date(rfc3339: "2026-01-01T00:04:59.000Z")?.timeIntervalSince1970 ?? 0
+    #expect(Each.isYoung(#"["2026-01-01T00:00:00Z"]"#, answered: answered))
+    #expect(!Each.isYoung(#"["2026-01-01T00:00:00Z"]"#, answered: answered + 2))
+    #expect(!Each.isYoung(#"[5,null,"text"]"#, answered: answered))
+  }
+
+  @Test("E5.1: a removed parent takes its children with it, and they are not asked for")
+  func removed() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(9))
+    _ = try await bench.sync(Forest.all)
+    _ = Self.asked(bench)
+    forest.update { $0.documents[3] = nil }
+    let record = try await bench.sync(Forest.all, after: 60)
+    #expect(record.removed == 5 && record.error == nil)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+    #expect(!Self.asked(bench).contains { $0.hasPrefix("/docs/3/") })
+    let removed = try bench.ask("SELECT resource FROM changes WHERE kind = 'removed' ORDER BY 1")
+    #expect(removed == ["detail", "doc", "item", "item", "part"])
+    #expect(try bench.ask("SELECT count(*) FROM resource_lists WHERE parent_id = 3 AND resource = 'item'") == ["0"])
+  }
+
+  @Test("E5.1: children of removed parents count for max_removal")
+  func guarded() async throws {
+    var documents = Self.documents(9)
+    for key in 10...40 { documents[1]?.items[key] = .init() }
+    let (bench, forest) = try Self.bench(documents)
+    _ = try await bench.sync(Forest.all)
+    forest.update { $0.documents[1] = nil }
+    let record = try await bench.sync(Forest.all, after: 60)
+    #expect(record.exit == 65 && record.trouble?.kind == .guarded)
+    #expect(try await bench.sync(Forest.all, allowRemoval: true, after: 120).error == nil)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+  }
+
+  @Test("E1.2: the children of a parent that the pull misses stay, and are not requested")
+  func missed() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(9))
+    let resources = [Forest.document(removal: .twice), Forest.item(Each(of: "doc"))]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    forest.update { $0.documents[4] = nil }
+    #expect(try await bench.sync(resources, after: 60).removed == 0)
+    #expect(!Self.asked(bench).contains("/docs/4/items"))
+    #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id = 4") == ["2"])
+    #expect(try await bench.sync(resources, after: 120).removed == 3)
+  }
+
+  @Test("E4.1: a list that empty or none declares empty has no records")
+  func empty() async throws {
+    var documents = Self.documents(6)
+    documents[2] = .init()
+    let (bench, forest) = try Self.bench(documents)
+    forest.update { $0.statuses["/docs/3/items"] = 403 }
+    let each = Each(of: "doc", changed: ["rev"], empty: [.init("size", .equal(.integer(0)))], emptyStatuses: [403])
+    let record = try await bench.sync([Forest.document(), Forest.item(each)])
+    #expect(record.error == nil && record.lists == 5)
+    #expect(!Self.asked(bench).contains("/docs/2/items"))
+    #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id IN (2, 3)") == ["0"])
+  }
+
+  @Test("E5.2: a child that moves is added to its new parent and removed from the old one")
+  func moved() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(9))
+    _ = try await bench.sync(Forest.all)
+    forest.update {
+      $0.documents[1]?.items[2] = nil
+      $0.documents[1]?.revision = 2
+      $0.documents[5]?.items[2]?.revision = 7
+      $0.documents[5]?.items[9] = .init(parts: ["moved": 1])
+      $0.documents[5]?.revision = 2
+    }
+    #expect(try await bench.sync(Forest.all, after: 60).error == nil)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+  }
+
+  @Test("E6.1: the drift of one list is repeated for that list only")
+  func drift() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(4))
+    forest.update { $0.wrongCounts = 1 }
+    let record = try await bench.sync(Forest.all)
+    #expect(record.error == nil)
+    #expect(Self.asked(bench).filter { $0.hasSuffix("/items") }.count == 5)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+    #expect(try bench.ask("SELECT DISTINCT proof FROM resource_lists WHERE resource = 'item'") == ["count"])
+  }
+
+  @Test("E7.1, E7.6: a failed list keeps its records, degrades the state, and is requested again")
+  func failed() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(9))
+    _ = try await bench.sync(Forest.all)
+    forest.update {
+      $0.documents[2]?.revision = 2
+      $0.documents[2]?.items[1]?.revision = 2
+      $0.documents[4]?.revision = 2
+      $0.statuses["/docs/2/items"] = 403
+    }
+    let record = try await bench.sync(Forest.all, after: 60)
+    #expect(record.exit == 0 && record.isDegraded && record.listsFailed == 1)
+    #expect(record.trouble?.kind == .failedLists)
+    #expect(bench.reported().contains { $0.name == .listFailed && $0.of == "[2]" })
+    #expect(try bench.ask("SELECT state FROM resource_lists WHERE resource = 'item' AND parent_id = 2") == ["failed"])
+    forest.update { $0.statuses = [:] }
+    let next = try await bench.sync(Forest.all, after: 120)
+    #expect(next.error == nil)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+    #expect(try bench.ask("SELECT count(*) FROM resource_lists WHERE state <> 'current'") == ["0"])
+  }
+
+  @Test("E7.3, E7.5: 404 means that the parent disappeared; the second time the list has failed")
+  func vanished() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(9))
+    _ = try await bench.sync(Forest.all)
+    forest.update {
+      $0.documents[2]?.revision = 2
+      $0.statuses["/docs/2/items"] = 404
+    }
+    func state() throws -> [String] {
+      try bench.ask("SELECT state FROM resource_lists WHERE resource = 'item' AND parent_id = 2")
+    }
+    #expect(try await bench.sync(Forest.all, after: 60).trouble?.kind == .vanishedLists)
+    #expect(try state() == ["vanished"])
+    _ = try await bench.sync(Forest.all, after: 120)
+    #expect(try state() == ["failed"])
+    #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id = 2") == ["2"])
+  }
+
+  @Test("E7.6: more than 8 and more than 1 percent of failed lists fail the sync", arguments: [8, 9])
+  func tooMany(_ count: Int) async throws {
+    let (bench, forest) = try Self.bench(Self.documents(20))
+    _ = try await bench.sync(Forest.all)
+    forest.update { state in
+      for id in 1...count {
+        state.documents[id]?.revision = 2
+        state.statuses["/docs/\(id)/items"] = 403
+      }
+    }
+    let record = try await bench.sync(Forest.all, after: 60)
+    #expect(record.exit == (count > 8 ? 65 : 0))
+  }
+
+  @Test("E7.7: a child of which no list was ever obtained fails the sync")
+  func neverObtained() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(3))
+    forest.update { state in for id in 1...3 { state.statuses["/docs/\(id)/items"] = 404 } }
+    #expect(try await bench.sync(Forest.all).exit == 65)
+    #expect(try bench.ask("SELECT count(*) FROM docs") == ["0"])
+  }
+
+  @Test("E7.2: a server error is a failed list if another list was obtained, and else fails the sync")
+  func serverErrors() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(9))
+    _ = try await bench.sync(Forest.all)
+    forest.update {
+      for id in 1...2 { $0.documents[id]?.revision = 2 }
+      $0.statuses["/docs/1/items"] = 503
+    }
+    let record = try await bench.sync(Forest.all, after: 60)
+    #expect(record.exit == 0 && record.listsFailed == 1)
+    forest.update { $0.statuses["/docs/1/items"] = 503 }
+    #expect(try await bench.sync(Forest.all, after: 120).exit == 69)
+    forest.update { state in
+      for id in 1...9 {
+        state.documents[id]?.revision = 3
+        state.statuses["/docs/\(id)/items"] = 503
+      }
+    }
+    #expect(try await bench.sync(Forest.all, after: 180).exit == 69)
+  }
+
+  @Test("E7.8: a pause by upstream ends the sync, and nothing is published")
+  func refused() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(5))
+    forest.update { $0.patience = 6 }
+    #expect(try await bench.sync(Forest.all).exit == 69)
+    #expect(try bench.ask("SELECT count(*) FROM docs") == ["0"])
+  }
+
+  @Test("E8.1: an interrupted first pull transfers each finished list once", arguments: [4, 7, 11, 19])
+  func interrupted(_ patience: Int) async throws {
+    let (bench, forest) = try Self.bench(Self.documents(8))
+    forest.update { $0.patience = patience }
+    #expect(try await bench.sync(Forest.all).exit == 69)
+    forest.update { $0.patience = nil }
+    #expect(try await bench.sync(Forest.all, after: 60).error == nil)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+    let lists = bench.shelf.asked().filter { $0.status == 200 && !$0.target.hasPrefix("/docs?") }.map(\.target)
+    #expect(Set(lists).count == lists.count)
+  }
+
+  @Test("E8.1: a kept list of a parent that changed since is requested again")
+  func keptAndChanged() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(3))
+    forest.update { $0.patience = 5 }
+    _ = try await bench.sync(Forest.all)
+    forest.update { state in
+      state.patience = nil
+      for id in 1...3 {
+        state.documents[id]?.revision = 2
+        state.documents[id]?.items[7] = .init()
+      }
+    }
+    #expect(try await bench.sync(Forest.all, after: 60).error == nil)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+  }
+
+  @Test("E1.3: many lists share the limit of requests in flight")
+  func concurrency() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(300))
+    #expect(try await bench.sync(Forest.all).lists == 1200)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+  }
+
+  @Test("L2.1, L2.2, L2.3: children are listed and shown by the keys of their ancestors")
+  func selected() async throws {
+    let (bench, _) = try Self.bench(Self.documents(3))
+    _ = try await bench.sync(Forest.all)
+    let reader = try CacheReader(path: bench.path)
+    #expect(try reader.list("item", of: ["2"]).records.count == 2)
+    #expect(try reader.list("part", of: ["2", "1"]).total == 1)
+    #expect(try reader.show("item", key: ["1"], of: ["3"]).record?.contains(#""doc_id":3"#) == true)
+    #expect(try reader.show("detail", key: ["2"]).record?.contains("detail 2 1") == true)
+    #expect(try reader.show("item", key: ["9"], of: ["3"]).record == nil)
+    let several = #expect(throws: Failure.self) { try reader.show("item", key: ["1"]) }
+    #expect(several?.kind == .usage && several?.cause.contains("the records 1, 2, 3 of doc") == true)
+    #expect(throws: Failure.self) { try reader.list("part", of: ["2"]) }
+    #expect(throws: Failure.self) { try reader.list("doc", of: ["2"]) }
+    #expect(throws: Failure.self) { try reader.list("item", of: ["77"]) }
+  }
+
+  @Test("The records of the file are a parent like any other")
+  func inline() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(3))
+    var document = Forest.document(removal: .twice)
+    document.inline = [1, 3].map { id in .object([.init("id", .integer(id)), .init("rev", .integer(1))]) }
+    document.pages = .init(.one)
+    (document.path, document.records) = ("", JSONPointer())
+    let resources = [document, Forest.item()]
+    let record = try await bench.sync(resources)
+    #expect(record.error == nil)
+    #expect(Self.asked(bench) == ["/docs/1/items", "/docs/3/items"])
+    #expect(try bench.ask("SELECT proof FROM resources WHERE name = 'doc'") == ["count"])
+    #expect(try await bench.sync(resources, after: 60).outcome == .unchanged)
+    #expect(Self.asked(bench).isEmpty && forest.documents.count == 3)
+  }
+}
