@@ -57,7 +57,7 @@ enum RecordTarget {
   private static func expect(
     _ records: [Written], _ body: [UInt8], _ scan: PageScan, _ resource: Resource, _ decoder: inout RecordDecoder
   ) {
-    let decoded = certain("the second pass") { try Decoded.read(body, scan, &decoder) }
+    let decoded = certain("the second pass") { try Decoded.read(body, scan: scan, decoder: &decoder) }
     let reference = ReferenceDecoder(resource: resource)
     var (rows, rejects, skipped) = (decoded.records[...], decoded.rejects[...], 0)
     var (keys, rejectedKeys): ([String], [String]) = ([], [])
