@@ -15,7 +15,9 @@ struct SecretMask {
   private var whole: [[UInt8]] = []
 
   init(_ secrets: [String]) {
-    for secret in Set(secrets.flatMap(\.notations)) where !secret.isEmpty {
+    // An empty text hides nothing, and has no digits.
+    let notations = Set(secrets.filter { !$0.isEmpty }.flatMap(\.notations))
+    for secret in notations where !secret.isEmpty {
       let bytes = Array(secret.utf8)
       if bytes.count < Self.pieceLength {
         whole.append(bytes)

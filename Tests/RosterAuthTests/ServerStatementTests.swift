@@ -27,6 +27,12 @@ struct ServerStatementTests {
     #expect(shown("<html>") == nil && shown("[]") == nil && shown("{}") == nil && shown("") == nil)
   }
 
+  @Test("T14.1: an empty credential in the answer hides nothing")
+  func empty() {
+    #expect(shown(#"{"refresh_token":"","detail":"no token"}"#) == "no token")
+    #expect(shown(#"{"access_token":"","refresh_token":""}"#) == "an answer with access_token, refresh_token")
+  }
+
   @Test("T14.1: a text has at most 200 characters, and steers no terminal")
   func bounded() {
     let long = shown(#"{"detail":"\#(String(repeating: "word ", count: 100))"}"#)
