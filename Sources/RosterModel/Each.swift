@@ -62,50 +62,15 @@ package struct Each: Sendable, Equatable {
   ///   - asked: JSON list of the columns.
   ///   - answered: `Date` of the last answer, in seconds since 1970.
   package static func isYoung(_ asked: String, answered: Double) -> Bool {
-    asked.matches(of: /"(\d{4}-\d\d-\d\d[Tt ][^"]*)"/).contains { match in
-      guard let time = Mark(String(match.1), form: .rfc3339, zone: 0) else { return false }
+    asked.split(separator: "\"").contains { text in
+      // A date without a time of day is not a time.
+      guard text.utf8.count > 10, let time = Mark(String(text), form: .rfc3339, zone: 0) else { return false }
       return answered - Double(time.value) / Double(Timestamp.second) < 300
     }
   }
 
   /// Largest number of steps between a resource and its outermost ancestor.
   package static let maxSteps = 3
-}
-
-/// `{RESOURCE.COLUMN}` in a text: an integer or text column of the parent or of another ancestor (R5).
-package struct ParentColumn: Sendable, Hashable {
-  /// Name of the ancestor.
-  package var resource: String
-  /// Name of its column.
-  package var column: String
-
-  /// The placeholder of that column.
-  package init(_ resource: String, _ column: String) {
-    self.resource = resource
-    self.column = column
-  }
-
-  /// The placeholder as a definition writes it.
-  package var placeholder: String { "{\(resource).\(column)}" }
-
-  /// The prefix of the parts of a composite key, which is no resource: `{key.COLUMN}` (R2.3).
-  package static let key = "key"
-
-  /// All placeholders of a text, in their order.
-  package static func all(in text: String) -> [ParentColumn] {
-    guard text.utf8.contains(UInt8(ascii: "{")) else { return [] }
-    return text.matches(of: pattern).map { ParentColumn(String($0.1), String($0.2)) }.filter { $0.resource != key }
-  }
-
-  /// The placeholder that is the whole text; nil for any other text.
-  package init?(whole text: String) {
-    guard let match = text.wholeMatch(of: Self.pattern), match.1 != Self.key else { return nil }
-    self.init(String(match.1), String(match.2))
-  }
-
-  static var pattern: Regex<(Substring, Substring, Substring)> {
-    /\{([a-z][a-z0-9_]{0,39})\.([A-Za-z_][A-Za-z0-9_]*)\}/
-  }
 }
 
 extension Resource {

@@ -34,25 +34,6 @@ package enum ParentValueFault: Error, Sendable, Equatable {
   case dots(ParentColumn)
 }
 
-extension ParentColumn {
-  /// The name in the JSON of `ParentValues`: `issue.number`.
-  package var name: String { "\(resource).\(column)" }
-
-  /// Reads `issue.number`. nil for any other text.
-  package init?(name: String) {
-    self.init(whole: "{\(name)}")
-  }
-
-  /// The text with a value in the place of each placeholder. Braces in a value have no meaning.
-  package static func filling(_ text: String, with value: (ParentColumn) -> String) -> String {
-    guard text.utf8.contains(UInt8(ascii: "{")) else { return text }
-    return text.replacing(pattern) { match in
-      let column = ParentColumn(String(match.1), String(match.2))
-      return column.resource == key ? String(match.0) : value(column)
-    }
-  }
-}
-
 extension Listing {
   /// The column whose value is the address of the list, if `path` is only its placeholder (R5.4).
   package var pathColumn: ParentColumn? { ParentColumn(whole: path) }

@@ -82,7 +82,7 @@ package struct QRCode: Sendable, Equatable {
       isEven.toggle()
     }
     let blocks = blockCount(version)
-    // For these versions, all blocks have the same length.
+    // All blocks of these versions have the same length.
     let length = data.count / blocks
     let parts = (0..<blocks).map { Array(data[$0 * length..<($0 + 1) * length]) }
     return interleaved(parts) + interleaved(parts.map { correction(of: $0, count: correctionCounts[version - 1]) })

@@ -99,7 +99,7 @@ struct WebGate {
   }
 }
 
-/// The request to the daemon. The head has the browser's path, query and event id, and none of its other fields.
+/// The request to the daemon. The head has only the browser's path, query and event id.
 struct WebQuestion: Equatable {
   let head: [UInt8]
   /// The answer has no end of its own.

@@ -16,6 +16,12 @@ import Testing
     let text = "{a.x}{today}{key.x} {a.x.y} {b.y}"
     #expect(ParentColumn.filling(text) { "<{b.y}\($0.name)>" } == "<{b.y}a.x>{today}{key.x} {a.x.y} <{b.y}b.y>")
     #expect(ParentColumn.filling("none") { _ in "x" } == "none")
+    for odd in ["{a.x", "a.x}", "{{a.1}", "}{", "{A.x}", "{a}", "{.x}", "{a.}", "{a.x.y}", "{1a.x}", "{a.x-}", ""] {
+      #expect(ParentColumn.filling(odd) { _ in "!" } == odd && ParentColumn.all(in: odd).isEmpty)
+    }
+    #expect(ParentColumn.filling("{{a.X_1}}é{b2.y}") { $0.name } == "{a.X_1}éb2.y")
+    let name = String(repeating: "a", count: 40)
+    #expect(ParentColumn(whole: "{\(name).x}") != nil && ParentColumn(whole: "{a\(name).x}") == nil)
   }
 
   @Test(

@@ -88,7 +88,8 @@ struct ChildrenTests {
     let answered = Date(rfc3339: "2026-01-01T00:04:59.000Z")?.timeIntervalSince1970 ?? 0
     #expect(Each.isYoung(#"["2026-01-01T00:00:00Z"]"#, answered: answered))
     #expect(!Each.isYoung(#"["2026-01-01T00:00:00Z"]"#, answered: answered + 2))
-    #expect(!Each.isYoung(#"[5,null,"text"]"#, answered: answered))
+    #expect(Each.isYoung(#"[5,"text","2026-01-01 00:00:00"]"#, answered: answered))
+    #expect(!Each.isYoung(#"[5,null,"text","2026-01-01"]"#, answered: answered))
   }
 
   @Test("E5.1: a removed parent takes its children with it, and they are not asked for")

@@ -247,23 +247,10 @@ extension Resource.Condition.Test {
     case .text("present"): self = .present
     case .object:
       guard case .list(let values)? = json["not"] else { return nil }
-      self = .differs(values.compactMap(Resource.Scalar.init))
+      self = .differs(values.compactMap { Resource.Scalar(json: $0) })
     default:
-      guard let scalar = Resource.Scalar(json) else { return nil }
+      guard let scalar = Resource.Scalar(json: json) else { return nil }
       self = .equal(scalar)
-    }
-  }
-}
-
-extension Resource.Scalar {
-  fileprivate init?(_ value: JSONValue) {
-    switch value {
-    case .text(let text): self = .text(text)
-    case .boolean(let flag): self = .boolean(flag)
-    case .number(let digits):
-      guard let number = Double(digits) else { return nil }
-      self = Int64(digits).map { .integer($0) } ?? .real(number)
-    case .null, .list, .object: return nil
     }
   }
 }
@@ -315,17 +302,6 @@ extension [Resource.Column] {
         ]
         return JSONValue.Member(column.name, .object(members))
       })
-  }
-}
-
-extension Resource.Scalar {
-  fileprivate var json: JSONValue {
-    switch self {
-    case .text(let text): .text(text)
-    case .integer(let number): .integer(number)
-    case .real(let number): .number(number.description)
-    case .boolean(let flag): .boolean(flag)
-    }
   }
 }
 

@@ -206,6 +206,16 @@ struct FactsReader {
     return Int(Int64(littleEndian: source.loadUnaligned(fromByteOffset: at, as: Int64.self)))
   }
 
+  /// That many pairs of numbers; nil if there are fewer.
+  mutating func pairs(_ count: Int) -> [(Int64, Int64)]? {
+    var pairs: [(Int64, Int64)] = []
+    for _ in 0..<max(count, 0) {
+      guard let first = number(), let second = number() else { return nil }
+      pairs.append((Int64(first), Int64(second)))
+    }
+    return pairs
+  }
+
   /// Moves past that number, if it is the next one.
   mutating func skip(_ expected: Int) -> Bool {
     var other = self

@@ -98,15 +98,7 @@ extension PullManifest.Part {
     else { return nil }
     self.removal = removal & 1 == 1 ? .missing : .nobody
     isIncremental = removal & 2 == 2
-    func pairs(_ count: Int) -> [(Int64, Int64)]? {
-      var found: [(Int64, Int64)] = []
-      for _ in 0..<count {
-        guard let one = reader.number(), let other = reader.number() else { return nil }
-        found.append((Int64(one), Int64(other)))
-      }
-      return found
-    }
-    guard let pages = pairs(pages), let same = pairs(same) else { return nil }
+    guard let pages = reader.pairs(pages), let same = reader.pairs(same) else { return nil }
     self.pages = pages.map { ($0, $1) }
     self.same = same.map { ($0, $1) }
     for _ in 0..<answers {

@@ -66,21 +66,10 @@ private struct ParentFilling {
 
   func filled(_ value: JSONValue) -> JSONValue {
     switch value {
-    case .text(let text): JSONValue(filled(.text(text)))
+    case .text(let text): filled(.text(text)).json
     case .list(let elements): .list(elements.map { filled($0) })
     case .object(let members): .object(members.map { .init($0.name, filled($0.value)) })
     case .null, .boolean, .number: value
-    }
-  }
-}
-
-extension JSONValue {
-  fileprivate init(_ scalar: Resource.Scalar) {
-    switch scalar {
-    case .text(let text): self = .text(text)
-    case .integer(let number): self = .integer(number)
-    case .real(let number): self = .number(number.description)
-    case .boolean(let flag): self = .boolean(flag)
     }
   }
 }

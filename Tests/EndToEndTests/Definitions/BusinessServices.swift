@@ -257,7 +257,8 @@ extension PublicAPI {
       guard parts.count == 2 else { throw Refusal(status: 400, why: "no such cursor") }
       after = (parts[0], parts[1])
     }
-    // In the order of the last write, which `updated_at` does not say; a deleted ticket is listed for 30 days.
+    // Tickets are listed in the order of their last write, which is not that of `updated_at`. A deleted one is listed
+    // for 30 days.
     let deleted = world.deleted("tickets").values.map { $0.replacing("status", with: .text("deleted")) }
     let rest = (world.records("tickets") + deleted).map {
       ($0["generated_timestamp"]?.integer ?? 0, $0["id"]?.integer ?? 0, $0)
@@ -289,7 +290,7 @@ extension PublicAPI {
 }
 
 extension JSONValue {
-  /// True for a text that says so.
+  /// True for a text of the second edition.
   fileprivate var isLater: Bool { text?.hasSuffix("edition 2") == true }
 
   /// Another value of one member.

@@ -1,0 +1,106 @@
+internal import FoundationEssentials
+internal import RosterDecode
+internal import RosterModel
+
+/// Chooses the lists of a child that a sync requests (E3).
+struct ListPlanning {
+  private let database: Database
+  private let family: Family
+  private let index: Int
+  private let parent: Int
+  private let child: Resource
+  private let each: Each
+  private let now: Date
+  private let isFresh: Bool
+  /// True if the last published lists belong to another upstream.
+  private let isForeign: Bool
+
+  init(_ cache: isolated Cache, _ index: Int, _ database: Database, now: Date) throws {
+    self.database = database
+    self.index = index
+    self.now = now
+    family = cache.family
+    child = cache.plans[index].resource
+    isFresh = cache.pull.isFresh
+    guard let each = child.each, let parent = family.parent(of: index) else {
+      throw Failure(.defect, step: "choose lists", subject: child.name, cause: "it has no parent")
+    }
+    (self.each, self.parent) = (each, parent)
+    isForeign =
+      try database.first("SELECT upstream IS NOT ?1 FROM main.cache_identity", .text(cache.upstream)) {
+        $0.int(0) != 0
+      } ?? true
+  }
+
+  private var tables: ResourceTables { family.tables[parent] }
+
+  /// Parameters: ?1 the resource, ?2 the time, ?3 its id in `cache_resources`.
+  func run() throws {
+    let facts = try database.first(
+      """
+      SELECT c.id, c.snapshot IS NOT NULL, (SELECT count(*) FROM main.cache_lists l WHERE l.resource_id = c.id)
+      FROM main.cache_resources c WHERE c.name = ?1
+      """, .text(child.name)
+    ) { (id: $0.integer(0), isKnown: $0.int(1) != 0, lists: $0.int(2)) }
+    let asksAll = isFresh || isForeign || each.wholeEvery == .inEachSync || facts?.isKnown != true
+    try wantChanged(facts?.id, all: asksAll)
+    let parents = try database.first("SELECT records FROM main.resources WHERE name = ?1", .text(each.parent)) {
+      $0.int(0)
+    }
+    guard let parents else { return }
+    if asksAll {
+      try wantStored(facts?.id, "FROM main.\(tables.table) t WHERE true")
+      return
+    }
+    try wantStored(
+      facts?.id,
+      """
+      FROM main.cache_lists l CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = l.parent_id
+      WHERE l.resource_id = ?3 AND l.due_at <= ?2
+      """)
+    // A parent that was missed when the child was pulled for the first time has no list yet.
+    guard let facts, facts.lists < parents else { return }
+    try wantStored(
+      facts.id,
+      """
+      FROM main.\(tables.table) t
+      WHERE NOT EXISTS (SELECT 1 FROM main.cache_lists l WHERE l.resource_id = ?3 AND l.parent_id = t.\(tables.id))
+      """)
+  }
+
+  private static let insert = """
+    INSERT INTO temp.lists(resource, path, parent, state, facts, asked)
+    """
+  private static let conflict = """
+    ON CONFLICT (resource, path) DO UPDATE SET parent = excluded.parent, state = excluded.state,
+      facts = excluded.facts, asked = excluded.asked
+    """
+
+  private func wantChanged(_ id: Int64?, all: Bool) throws {
+    let asked = family.asked(child, "s.facts")
+    let isWanted =
+      all
+      ? "true"
+      : """
+      NOT EXISTS (SELECT 1 FROM main.cache_lists l WHERE l.resource_id = ?3 AND l.parent_id = s.record_id
+        AND l.asked IS \(asked) AND coalesce(l.due_at > ?2, true))
+      """
+    try database.run(
+      """
+      \(Self.insert) SELECT ?1, s.path, s.record_id, 1, s.facts, \(asked) FROM temp.parents s
+      WHERE s.resource = \(parent) AND \(isWanted) \(Self.conflict)
+      """, Value(index), .real(now.timeIntervalSince1970), Value(id))
+  }
+
+  private func wantStored(_ id: Int64?, _ from: String) throws {
+    let facts = family.facts(parent, "t")
+    try database.run(
+      """
+      \(Self.insert) SELECT ?1, p.path, p.record_id, 1, p.facts, \(family.asked(child, "p.facts")) FROM (
+        SELECT \(family.path(parent, "t")) AS path, t.\(tables.id) AS record_id, \(facts) AS facts \(from)
+          AND NOT EXISTS (SELECT 1 FROM temp.parents s WHERE s.resource = \(parent) AND s.record_id = t.\(tables.id))
+          AND \(family.isPublished(parent, "t"))) p
+      WHERE true \(Self.conflict)
+      """, Value(index), .real(now.timeIntervalSince1970), Value(id))
+  }
+}

@@ -1,0 +1,88 @@
+internal import RosterDecode
+internal import RosterModel
+
+/// Finds the records of a parent resource that this pull adds or changes.
+struct ParentStaging {
+  private let database: Database
+  private let file: PageSpool
+  private let tables: ResourceTables
+  private let plan: RecordPlan
+  private let needed: [Int]
+  private let interruption: Interruption
+  private let stored: StoredRecords?
+  private let insert: Statement
+  private var nextID: Int64
+
+  init(_ cache: isolated Cache, _ index: Int, _ database: Database, _ file: PageSpool) throws {
+    self.database = database
+    self.file = file
+    tables = cache.schema.tables[index]
+    plan = cache.plans[index]
+    interruption = cache.interruption
+    let family = cache.family
+    needed = family.neededColumns(index)
+    let name = plan.resource.name
+    let isKnown = try database.first(
+      "SELECT snapshot IS NOT NULL FROM main.cache_resources WHERE name = ?1", .text(name)
+    ) { $0.int(0) != 0 }
+    stored = isKnown == true ? try StoredRecords(database, tables) : nil
+    let first = 6
+    let places = Dictionary(uniqueKeysWithValues: needed.enumerated().map { ($1, first + $0) })
+    let columns = plan.resource.columns
+    let own = family.facts(index) { name in
+      columns.firstIndex { $0.name == name }.flatMap { places[$0] }.map { "?\($0)" } ?? "NULL"
+    }
+    let key = plan.resource.hasCompositeKey ? "json(?4)" : "?4"
+    let list = "(SELECT l.path FROM temp.lists l WHERE l.list = ?3)"
+    let path =
+      tables.parent == nil
+      ? "json_array(\(key))" : plan.resource.isDetail ? list : "json_insert(\(list), '$[#]', \(key))"
+    let facts =
+      tables.parent == nil ? own : "json_patch((SELECT l.facts FROM temp.lists l WHERE l.list = ?3), \(own))"
+    insert = try database.statement(
+      "INSERT OR REPLACE INTO temp.parents SELECT ?1, ?2, ?3, ?4, \(path), \(facts) WHERE ?5")
+    nextID =
+      try database.first(
+        """
+        SELECT max(coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = ?1), 0),
+          coalesce((SELECT min(highest, ?3) FROM main.cache_record_ids WHERE resource = ?2), 0))
+        """, .text(tables.resource.table), .text(name), .integer(.max / 2)
+      ) { $0.integer(0) } ?? 0
+  }
+
+  mutating func stage(_ scope: ListScope, _ found: ResourceComparison) throws {
+    for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
+      var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption)
+      while try pulled.nextPage() != nil {
+        while let step = try pulled.next() {
+          guard case .record = step else { continue }
+          switch try stored?.standing(of: &pulled.decoder, below: scope.parent) ?? .new {
+          case .same: break
+          case .changed(let difference):
+            if difference.columns.contains(where: needed.contains) { try add(difference.id, scope, pulled.decoder) }
+          case .new: try add(newID(scope, pulled.decoder.key), scope, pulled.decoder)
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func newID(_ scope: ListScope, _ key: RecordKey) -> Int64 {
+    if tables.hasOwnIDs {
+      nextID += 1
+      return nextID
+    }
+    if case .integer(let number) = key, !plan.isDetail { return number }
+    return scope.parent
+  }
+
+  private func add(_ id: Int64, _ scope: ListScope, _ decoder: borrowing RecordDecoder) throws {
+    insert.bind(1, Int64(scope.index))
+    insert.bind(2, id)
+    insert.bind(3, scope.number)
+    insert.bind(4, decoder.key)
+    insert.bind(5, Int64(1))
+    for (offset, column) in needed.enumerated() { insert.bind(Int32(6 + offset), decoder.column(column)) }
+    try insert.run()
+  }
+}
