@@ -151,8 +151,8 @@ test-postgres:
 test-upstreams:
 	Tests/upstreams/run .build/debug/rosterd
 
-# Tests against Django REST framework, Kinto, Datasette and Eve, as Tests/servers/requirements.txt pins them. Needs
-# python3-venv.
+# Tests against Django REST framework, Kinto, Datasette and Eve, as Tests/servers/requirements.txt pins them, Prometheus
+# and docker-registry. Needs python3-venv, prometheus and docker-registry.
 test-servers:
 	Tests/servers/run .build/debug/rosterd
 
@@ -247,6 +247,7 @@ bench: packages
 	swift build $(RELEASE) $(CHECKS) --product RosterBenchmarks
 	.build/release/RosterBenchmarks Benchmarks/base.json
 	.build/release/RosterBenchmarks growth
+	.build/release/RosterBenchmarks children
 
 lint: lint-scripts lint-docs
 	@.ci/prose

@@ -5,9 +5,9 @@ import RosterFetch
 import RosterModel
 import RosterSync
 
-/// One sync after the other of one resource into one cache.
+/// One sync after the other into one cache.
 struct BenchSync: SyncHost {
-  let resource: Resource
+  let resources: [Resource]
   let baseURL: String
   let send: Send
   /// nil if `send` never waits for a network.
@@ -22,11 +22,12 @@ struct BenchSync: SyncHost {
 
   private func sync(_ request: SyncRequest) throws -> Sync {
     let clock = WallClock.system
-    let tally = Tally(resources: [resource.name])
+    let tally = Tally(resources: resources.map(\.name))
     let gate = RetryAfterGate()
     let links = [Interceptor.redirects, .resend, .measure(tally, clock: clock) { _, _, _ in }]
     return Sync(
-      request, of: [try RecordPlan(resource)], from: baseURL, into: cache, tokens: tokens(clock), gate: gate,
+      request, of: try resources.map { try RecordPlan($0) }, from: baseURL, into: cache, tokens: tokens(clock),
+      gate: gate,
       send: Interceptor.chain(links, to: send),
       retry: Retry(table: RetryTable(RetryDelays()), gate: gate, clock: clock), tally: tally, host: self, clock: clock,
       logger: .silent)

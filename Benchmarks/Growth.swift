@@ -103,7 +103,7 @@ private struct GrowthSync {
     return try await CPUTime.spent {
       let cache = try await folder.cache([resource])
       let sync = BenchSync(
-        resource: resource, baseURL: MemoryUpstream.baseURL, send: upstream.send, cache: cache, folder: folder)
+        resources: [resource], baseURL: MemoryUpstream.baseURL, send: upstream.send, cache: cache, folder: folder)
       try await sync.run(
         SyncRequest(allowRemoval: true, isDryRun: isAfter && kind == .dryRun),
         expecting: isAfter ? kind.outcome : .published)
@@ -142,7 +142,7 @@ private enum SinceSync {
     try await CPUTime.spent {
       let cache = try await folder.cache([resource])
       let sync = BenchSync(
-        resource: resource, baseURL: MemoryUpstream.baseURL, send: upstream.send, cache: cache, folder: folder)
+        resources: [resource], baseURL: MemoryUpstream.baseURL, send: upstream.send, cache: cache, folder: folder)
       try await sync.run(expecting: .published)
       await cache.close()
     }

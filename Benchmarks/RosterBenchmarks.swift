@@ -4,7 +4,7 @@ import FoundationEssentials
 /// The program of `make bench`.
 @main struct RosterBenchmarks: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "RosterBenchmarks", abstract: "Times syncs.", subcommands: [Parts.self, Growth.self],
+    commandName: "RosterBenchmarks", abstract: "Times syncs.", subcommands: [Parts.self, Growth.self, Children.self],
     defaultSubcommand: Parts.self)
 }
 

@@ -17,7 +17,7 @@ struct WholeSync {
       let timed = try await Folder.with { folder in
         let cache = try await folder.cache([.character])
         let sync = BenchSync(
-          resource: .character, baseURL: upstream.baseURL, send: transport.send, transport: transport, cache: cache,
+          resources: [.character], baseURL: upstream.baseURL, send: transport.send, transport: transport, cache: cache,
           folder: folder)
         var timed = WholeSync()
         timed.first = try await CPUTime.spent { try await sync.run(expecting: .published) } / Double(pages)

@@ -58,8 +58,8 @@ extension Event {
     case .syncCancelled: "sync cancelled"
     case .validatorsDistrusted:
       "the validators of \(resource ?? "") lied (\(reason ?? "")): it is pulled whole, and synced without them from now on"
-    case .listFailed: "a list of \(resource ?? "") failed: \(error ?? "")"
-    case .listVanished: "the parent of a list of \(resource ?? "") disappeared: \(error ?? "")"
+    case .listFailed: "the list of \(resource ?? "") for the parent \(of ?? "") failed: \(error ?? "")"
+    case .listVanished: "the parent \(of ?? "") of a list of \(resource ?? "") disappeared: \(error ?? "")"
     case .listReset:
       "upstream \(reason == "token" ? "has forgotten the delta token" : "refused to continue an incremental pull") of "
         + "\(resource ?? ""): the list is pulled whole"

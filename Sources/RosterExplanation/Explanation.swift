@@ -128,12 +128,9 @@ extension Situation {
 
   private var running: String {
     guard let current else { return "A sync runs." }
-    let pages =
-      current.pagesTotal.map { "\(current.pagesDone) of \($0.counted(as: "page"))" }
-      ?? current.pagesDone.counted(as: "page")
     let retries = current.retries > 0 ? ", \(current.retries.counted(as: "request")) repeated" : ""
     let held = heldUntil.map { " Upstream wants no request before \($0); it waits for that." } ?? ""
-    return "Sync \(current.id) runs since \(current.startedAt): \(pages)\(retries).\(held)"
+    return "Sync \(current.id) runs since \(current.startedAt): \(current.progressText)\(retries).\(held)"
       + (main == nil ? "" : " The one before had trouble.")
   }
 

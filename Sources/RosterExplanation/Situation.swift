@@ -48,13 +48,16 @@ package struct Situation: Sendable {
   package var withoutKeys: Situation {
     var situation = self
     situation.rejected = []
+    situation.cache.failedLists = []
     situation.cache.last?.trouble?.concerned = cache.last?.trouble?.concerned.compactMap(\.withoutKeys) ?? []
     return situation
   }
 
   /// All diagnoses: a failed service first, then the reason of the state, and last a silent daemon.
   var troubles: [Diagnosis] {
-    [stopped, refused, main, silent, pinned, distrusted, absent, missed, alone].compactMap { $0 }
+    [stopped, refused, main, silent, pinned, distrusted, failedLists, vanishedLists, absent, missed, alone].compactMap {
+      $0
+    }
   }
 
   /// The service of the daemon has failed.
@@ -127,6 +130,39 @@ extension Situation {
     guard !missed.isEmpty else { return nil }
     let counts = missed.map { "\($0.missed ?? 0) of \($0.name)" }.joined(separator: ", ")
     return Diagnosis(.missed, "incremental pulls have missed records: \(counts)", missed.map { .resource($0.name) })
+  }
+
+  /// Failed lists of resources that the last sync's trouble does not name.
+  private var failedLists: Diagnosis? {
+    let known = main?.kind == .failedLists ? main?.concerned ?? [] : []
+    let failed = cache.resources.filter { $0.lists?.failed ?? 0 > 0 && !known.contains(.resource($0.name)) }
+    guard !failed.isEmpty else { return nil }
+    let counts = failed.map { Self.of($0, \.failed) }.joined(separator: ", ")
+    return Diagnosis(.failedLists, "lists have failed: \(counts)", concerned(failed, hasVanished: false))
+  }
+
+  private var vanishedLists: Diagnosis? {
+    let vanished = cache.resources.filter { $0.lists?.vanished ?? 0 > 0 }
+    guard !vanished.isEmpty, main?.kind != .vanishedLists else { return nil }
+    let counts = vanished.map { Self.of($0, \.vanished) }.joined(separator: ", ")
+    return Diagnosis(
+      .vanishedLists, "the parents of lists have disappeared: \(counts)", concerned(vanished, hasVanished: true))
+  }
+
+  /// `3 of 4512 lists of comment`.
+  private static func of(
+    _ resource: DaemonStatus.CachedResource, _ number: KeyPath<DaemonStatus.CachedLists, Int>
+  ) -> String {
+    let lists = resource.lists ?? DaemonStatus.CachedLists()
+    return "\(lists[keyPath: number]) of \(lists.total.counted(as: "list")) of \(resource.name)"
+  }
+
+  /// The resources, and the parents by key (S9.1).
+  private func concerned(_ resources: [DaemonStatus.CachedResource], hasVanished: Bool) -> [AffectedItem] {
+    resources.flatMap { resource in
+      [.resource(resource.name)]
+        + cache.failedLists.filter { $0.resource == resource.name && $0.hasVanished == hasVanished }.map(\.concern)
+    }
   }
 }
 

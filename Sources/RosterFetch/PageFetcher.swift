@@ -240,9 +240,9 @@ extension PageFetcher {
     // Upstream may forget an address that it gave, but not one with a number.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
-    if let each = paging.resource.each, Self.declines(status, wanted, each) { return .declined(status) }
     if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
     if paging.startsFromToken, Self.forgotten.contains(status) { return .refused(status) }
+    if let each = paging.resource.each, Self.declines(status, wanted, each) { return .declined(status) }
     if response.status != 206 || !paging.takesPartialContent { try expect(200, response: response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)

@@ -12,8 +12,17 @@ extension Inference {
 
   /// TOML to append to a configuration that already has an `[upstream]`. Settings for that table are given as comments.
   package static func addition(of findings: [InferredDefinition]) -> String {
+    addition(of: findings, isForFile: true)
+  }
+
+  /// TOML of a child, to put below the definition of its parent.
+  package static func child(_ finding: InferredDefinition) -> String { addition(of: [finding], isForFile: false) }
+
+  /// - Parameter isForFile: true if rosterd puts the text into its place.
+  private static func addition(of findings: [InferredDefinition], isForFile: Bool) -> String {
     var text = DefinitionText()
     text.origins(findings)
+    if !isForFile { text.parents(findings) }
     text.upstreamHints(findings)
     for finding in findings { text.definition(finding) }
     return text.lines.joined(separator: "\n") + "\n"
@@ -90,6 +99,16 @@ private struct DefinitionText {
     comment("Read and correct it: \"not seen\" marks what one answer cannot show. Then: rosterd check --config FILE")
   }
 
+  /// The place of a child in a configuration.
+  mutating func parents(_ findings: [InferredDefinition]) {
+    for finding in findings {
+      guard let parent = finding.resource.each?.parent else { continue }
+      comment(
+        "Put it below [resource.\(parent)], in a file with base_url = \(finding.baseURL.tomlString); infer --add FILE does."
+      )
+    }
+  }
+
   /// All lists of one API were requested with the same headers.
   mutating func upstream(_ findings: [InferredDefinition]) {
     guard let first = findings.first else { return }
@@ -118,6 +137,10 @@ private struct DefinitionText {
     pages(finding)
     columns(finding)
     for list in finding.resource.lists { self.list(list, finding: finding) }
+    for note in finding.notes(.children) {
+      lines.append("")
+      line(nil, notes: [note])
+    }
   }
 
   mutating func resource(_ finding: InferredDefinition) {
@@ -129,12 +152,14 @@ private struct DefinitionText {
     line(nil, notes: finding.notes(.method))
     line(
       "records = \(resource.records.toml)",
-      notes: finding.notes(.records) + (resource.records.isWhole ? [.wholeAnswer] : []))
+      notes: finding.notes(.records)
+        + (resource.records.isWhole ? [resource.isDetail ? .wholeRecord : .wholeAnswer] : []))
     line(resource.shape == .objects ? nil : "shape = \(resource.shape.rawValue.tomlString)")
     line(resource.rowNames.isWhole ? nil : "row_names = \(resource.rowNames.toml)")
-    line("key = \(resource.key.toml)", notes: finding.notes(.key))
+    if !resource.isDetail { line("key = \(resource.key.toml)", notes: finding.notes(.key)) }
     line(resource.table == resource.name ? nil : "table = \(resource.table.tomlString)", notes: finding.notes(.table))
     for place in [Note.Place.condition, .search, .byKey, .since] { line(nil, notes: finding.notes(place)) }
+    line(resource.each.map { "each = { of = \($0.parent.tomlString) }" }, notes: finding.notes(.each))
   }
 
   mutating func pages(_ finding: InferredDefinition) {
@@ -184,6 +209,7 @@ extension Note {
     isUnseen ? "not seen: \(text.printable)" : text.printable
   }
 
+  fileprivate static var wholeRecord: Note { .remark(.records, text: "the answer itself is the record") }
   fileprivate static var wholeAnswer: Note { .remark(.records, text: "the answer itself is the list") }
 }
 

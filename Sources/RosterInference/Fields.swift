@@ -14,7 +14,7 @@ struct Fields {
 
   private let resource: String
   private let records: Int
-  private var names = UniqueNames(ofColumnsBeside: ReservedNames.columns)
+  private var names: UniqueNames
   private var tables: UniqueNames
   /// Descriptions of fields without a column.
   private var kept: [String] = []
@@ -25,8 +25,11 @@ struct Fields {
   static let maxColumns = 100
   private static let maxLists = 20
 
-  /// - Parameter tables: names of tables, with those that are already taken.
-  init(of records: [JSONValue], resource: String, tables: UniqueNames) {
+  /// - Parameters:
+  ///   - tables: names of tables, with those that are already taken.
+  ///   - parent: the resource of `each.of`, whose record id has a column of its own.
+  init(of records: [JSONValue], resource: String, tables: UniqueNames, parent: String? = nil) {
+    names = UniqueNames(ofColumnsBeside: ReservedNames.columns + (parent.map { ["\($0)_id"] } ?? []))
     self.resource = resource
     self.records = records.count
     self.tables = tables
@@ -34,8 +37,21 @@ struct Fields {
     add(shape, at: JSONPointer(), prefix: nil)
   }
 
-  /// Removes columns beyond `maxColumns`, but not the key. Returns the key's new index.
-  mutating func cut(keeping key: Int) -> Int {
+  /// Gives the key's column the type of a key, and removes columns beyond `maxColumns`. Returns the key's new index.
+  /// - Parameter key: nil for a detail.
+  mutating func setKey(_ key: Int?) -> Int? {
+    guard let key else {
+      kept += columns.dropFirst(Self.maxColumns).map { "\($0.at)" }
+      columns = Array(columns.prefix(Self.maxColumns))
+      return nil
+    }
+    let place = cut(keeping: key)
+    columns[place].isNullable = false
+    if columns[place].type == .real { columns[place].type = .integer }
+    return place
+  }
+
+  private mutating func cut(keeping key: Int) -> Int {
     guard columns.count > Self.maxColumns else { return key }
     let first = columns.prefix(key < Self.maxColumns ? Self.maxColumns : Self.maxColumns - 1)
     let left = columns.indices.dropFirst(first.count).filter { $0 != key }
@@ -116,8 +132,8 @@ struct Fields {
 
   // MARK: Comments
 
-  /// - Parameter key: place of the key, which is always an integer or a text.
-  func notes(besides key: JSONPointer) -> [Note] {
+  /// - Parameter key: place of the key, which is always an integer or a text; nil for a detail.
+  func notes(besides key: JSONPointer?) -> [Note] {
     var notes = remarks
     let whole = cautious.filter { $0 != key && columns.map(\.at).contains($0) }
     if !whole.isEmpty {

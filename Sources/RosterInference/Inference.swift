@@ -3,39 +3,65 @@ package import RosterModel
 /// Derives a definition from one answer of a list. It has no state and does no I/O.
 package enum Inference {
   /// Throws `Failure` (65) if the answer has no list of objects, or the objects have no field that can be a key.
+  /// Throws `Failure` (64) if the address lacks a value of a parent.
   package static func finding(_ answer: ListAnswer) throws(Failure) -> InferredDefinition {
-    var (answer, address) = (answer, answer.asked?.address)
+    var answer = answer
+    if let asked = answer.asked { answer.asked?.address = try asked.address.filled(with: asked.parents) }
+    let (address, parent) = (answer.asked?.address, answer.asked?.parents.last?.column)
     let hadNUL = answer.dropNUL()
-    let noun = address.flatMap { ResourceName.noun(ofPath: $0.path) }
+    let noun = address.flatMap { ResourceName.noun(ofPath: $0.namingPath) }
     let list = try RecordList(in: answer, noun: noun)
-    let name = ResourceName(noun: noun, list)
-    var fields = Fields(of: list.records, resource: name.resource, tables: name.otherTables)
-    guard let key = KeyChoice(fields.columns, of: list.records, resource: name.resource) else {
-      throw answer.failure(
-        "its records have no field that could be a key: an integer above 0, or a text that is not empty",
-        hint: "give the address of another list")
-    }
-    let keyColumn = fields.cut(keeping: key.column)
-    var columns = fields.columns
-    columns[keyColumn].isNullable = false
-    if columns[keyColumn].type == .real { columns[keyColumn].type = .integer }
+    let isDetail = list.detail != nil
+    let name = ResourceName(noun: noun, list, parent: parent?.resource, isAddressGiven: address?.isGiven == true)
+    var fields = Fields(of: list.records, resource: name.resource, tables: name.otherTables, parent: parent?.resource)
+    let key = isDetail ? nil : try keyChoice(fields, of: list.records, resource: name.resource, in: answer)
+    let keyColumn = fields.setKey(key?.column)
+    let columns = fields.columns
     let evidence = PageEvidence(answer, records: list.records.count + list.strangers)
-    let paging = PageChoice(evidence)
-    let query = Query(address?.parameters ?? [], besides: paging.taken)
-    var pages = paging.pages
-    if case .after(let param, _) = pages.style { pages.style = .after(param: param, at: columns[keyColumn].at) }
+    let paging = isDetail ? nil : PageChoice(evidence)
+    let query = Query(address?.parameters ?? [], besides: paging?.taken ?? [])
+    var pages = paging?.pages ?? Resource.Pages(.record)
+    if case .after(let param, _) = pages.style, let keyColumn {
+      pages.style = .after(param: param, at: columns[keyColumn].at)
+    }
     let resource = Resource(
       name: name.resource, path: address?.path ?? Placeholder.path, query: query.stays, records: list.at,
-      shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(), key: columns[keyColumn].at,
-      table: name.table, pages: pages, columns: columns, lists: fields.lists)
+      shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(),
+      key: keyColumn.map { columns[$0].at } ?? JSONPointer(segments: ["id"]), table: name.table, pages: pages,
+      columns: columns, lists: fields.lists, each: parent.map { Each(of: $0.resource) })
     let request = RequestNotes(answer.asked, query: query, style: pages.style, evidence: evidence)
     return InferredDefinition(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
       headers: request.headers, isRebased: request.isRebased, resource: resource,
-      notes: request.notes + query.notes + list.notes + key.notes
+      notes: request.notes + query.notes + list.notes + (key?.notes ?? [])
         + suggestions(resource, fields: fields, of: list.records)
-        + SinceChoice.notes(resource, body: answer.body, of: list.records) + paging.notes
-        + fields.notes(besides: columns[keyColumn].at) + (hadNUL ? [.nul] : []))
+        + proposals(resource, in: answer, of: list.records) + (paging?.notes ?? [])
+        + fields.notes(besides: keyColumn.map { columns[$0].at }) + (hadNUL ? [.nul] : []))
+  }
+
+  private static func keyChoice(
+    _ fields: Fields, of records: [JSONValue], resource: String, in answer: ListAnswer
+  ) throws(Failure) -> KeyChoice {
+    if let key = KeyChoice(fields.columns, of: records, resource: resource) { return key }
+    throw answer.failure(
+      "its records have no field that could be a key: an integer above 0, or a text that is not empty",
+      hint: "give the address of another list")
+  }
+
+  /// Proposals for other ways to pull the resource, and for its children.
+  private static func proposals(_ resource: Resource, in answer: ListAnswer, of records: [JSONValue]) -> [Note] {
+    let children = ChildChoice(resource: resource, records: records, address: answer.asked?.address).notes
+    guard let each = resource.each else {
+      return SinceChoice.notes(resource, body: answer.body, of: records) + children
+    }
+    let change = "each = { of = \(each.parent.tomlString), changed = [\"updated_at\"] }"
+    return [
+      .unseen(
+        .each,
+        text:
+          "a column of \(each.parent) that changes with this \(resource.isDetail ? "record" : "list"); then a sync requests those of changed parents only",
+        lines: change)
+    ] + children
   }
 
   /// Several lists of one API, as definitions of one configuration. Throws as `finding`, and `Failure` (64) if two of
@@ -76,7 +102,7 @@ package enum Inference {
       let names = texts.prefix(8).map(\.name.tomlString).joined(separator: ", ")
       notes.append(.remark(.search, text: "full-text search", lines: "search = [\(names)]"))
     }
-    return notes + [byKey(resource)]
+    return resource.isDetail ? notes : notes + [byKey(resource)]
   }
 
   /// A status that some records have and that means that they are no longer there.

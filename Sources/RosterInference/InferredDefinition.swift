@@ -31,12 +31,14 @@ package struct Note: Sendable, Equatable {
   /// The lines of a definition that a note can be about.
   package enum Place: Sendable, Equatable {
     case baseURL, links, headers, auth
-    case path, query, method, records, key, table, condition, search, byKey, since
+    case path, query, method, records, key, table, condition, search, byKey, since, each
     case style, param, first, start, size, at, more, last, count, beyond
     /// All columns.
     case columns
     case column(String)
     case list(String)
+    /// Other resources, whose lists are those of single records.
+    case children
   }
 
   /// The line that it is about.

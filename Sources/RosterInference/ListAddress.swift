@@ -9,13 +9,16 @@ package struct ListAddress: Sendable, Equatable {
   private(set) var baseURL: String
   /// The path below `baseURL`, with a leading `/`.
   private(set) var path: String
-  let parameters: [Request.Parameter]
+  private(set) var parameters: [Request.Parameter]
+  /// The path from which the resource gets its name: `path`, or what it was before it became a placeholder alone.
+  private(set) var namingPath: String
 
   /// The address without its query, which may contain a secret (T9).
-  package var shown: String { baseURL + path }
+  package let shown: String
 
   /// Throws `Failure` (64) if the text is not an http or https URL, or contains a user or password.
-  package init(_ text: String) throws(Failure) {
+  /// - Parameter parents: `baseURL` has no segment that is one of their values.
+  package init(_ text: String, of parents: [GivenParent] = []) throws(Failure) {
     guard var parts = URLComponents(string: text) else { throw Self.failure("it is not a URL") }
     guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw Self.failure("it begins with neither http:// nor https://")
@@ -32,9 +35,11 @@ package struct ListAddress: Sendable, Equatable {
     parts.fragment = nil
     guard let url = parts.string else { throw Self.failure("it is not a URL") }
     self.url = url
-    let (common, own) = Self.split(parts.percentEncodedPath)
+    let (common, own) = Self.split(parts.percentEncodedPath, before: parents.map(\.value))
     baseURL = "\(scheme)://\(host)\(parts.port.map { ":\($0)" } ?? "")\(common)"
     path = own
+    namingPath = own
+    shown = baseURL + own
     parameters = Self.parameters(ofQuery: parts.percentEncodedQuery)
   }
 
@@ -83,14 +88,29 @@ package struct ListAddress: Sendable, Equatable {
     var address = self
     address.baseURL = base
     address.path = String(whole.dropFirst(prefix.count))
+    address.namingPath = address.path
+    return address
+  }
+
+  /// True if a column of a parent has the whole address.
+  var isGiven: Bool { ParentColumn(whole: path) != nil }
+
+  /// The same address with placeholders of parents.
+  func replacing(path: String, parameters: [Request.Parameter]) -> ListAddress {
+    var address = self
+    address.path = path
+    address.parameters = parameters
+    if ParentColumn(whole: path) == nil { address.namingPath = path }
     return address
   }
 
   /// The last segment always belongs to the list itself.
-  private static func split(_ path: String) -> (common: String, own: String) {
+  private static func split(_ path: String, before values: [String]) -> (common: String, own: String) {
     let segments = path.split(separator: "/", omittingEmptySubsequences: true)
     var count = 0
-    while count < segments.count - 1, isCommon(segments[count], after: count == 0 ? nil : segments[count - 1]) {
+    while count < segments.count - 1, !values.contains(String(segments[count])),
+      isCommon(segments[count], after: count == 0 ? nil : segments[count - 1])
+    {
       count += 1
     }
     let common = segments.prefix(count).map { "/\($0)" }.joined()

@@ -11,12 +11,18 @@ package struct ListAnswer: Sendable {
     package var redirected: ListAddress?
     /// The user's own headers; some may be secrets.
     package var headers: [Request.Header]
+    /// The columns of `--of`, the parent's last; empty if the list is no child.
+    package var parents: [GivenParent]
 
-    /// No redirect and no headers by default.
-    package init(_ address: ListAddress, redirected: ListAddress? = nil, headers: [Request.Header] = []) {
+    /// No redirect, no headers and no parents by default.
+    package init(
+      _ address: ListAddress, redirected: ListAddress? = nil, headers: [Request.Header] = [],
+      parents: [GivenParent] = []
+    ) {
       self.address = address
       self.redirected = redirected
       self.headers = headers
+      self.parents = parents
     }
   }
 

@@ -13,10 +13,22 @@ struct RecordList {
   var others: [JSONPointer] = []
   /// Lists of another shape that are longer than this one, the longest first.
   var longer: [ShapedList] = []
+  /// The answer as one record; nil if it is a list.
+  var detail: DetailAnswer?
 
   /// - Parameter noun: the kind of record that the address names, such as `issues`.
-  /// - Throws: `Failure` (65) if the answer has no list.
+  /// - Throws: `Failure` (65) if the answer has no list, and is no detail of a parent.
   init(in answer: ListAnswer, noun: String?) throws(Failure) {
+    let list = Result { () throws(Failure) in try RecordList(listIn: answer, noun: noun) }
+    if let detail = DetailAnswer(in: answer, beside: try? list.get(), noun: noun) {
+      (at, records, strangers) = (detail.at, [detail.record], 0)
+      self.detail = detail
+    } else {
+      self = try list.get()
+    }
+  }
+
+  private init(listIn answer: ListAnswer, noun: String?) throws(Failure) {
     var found = FoundLists()
     found.collect(answer.body, at: JSONPointer())
     let ranked = found.lists.enumerated().sorted { one, other in
@@ -110,6 +122,7 @@ private struct FoundLists {
 
 extension RecordList {
   var notes: [Note] {
+    if let detail { return detail.note.map { [$0] } ?? [] }
     var notes = (shaped.map { [$0.choice] } ?? []) + longer.prefix(2).map(\.note)
     if strangers > 0 {
       notes.append(
@@ -150,7 +163,10 @@ extension RecordList {
 
   fileprivate static func hint(of body: JSONValue) -> String {
     let isEmpty = body == .list([]) || body.members.contains { $0.value == .list([]) }
-    return isEmpty ? "give the address of a page that has records" : "give the address of a list"
+    if isEmpty { return "give the address of a page that has records" }
+    return body.isObject
+      ? "give the address of a list, or for one record of each parent add --of RESOURCE.COLUMN=VALUE"
+      : "give the address of a list"
   }
 }
 

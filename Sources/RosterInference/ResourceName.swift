@@ -8,17 +8,28 @@ struct ResourceName {
   /// The limit of the contract: `[a-z][a-z0-9_]{0,39}`.
   private static let longest = 40
 
-  init(noun: String?, _ list: RecordList) {
+  /// - Parameters:
+  ///   - parent: the resource of `each.of`; nil for a resource without a parent.
+  ///   - isAddressGiven: true if a column of the parent has the whole address, whose segments may be values.
+  init(noun: String?, _ list: RecordList, parent: String? = nil, isAddressGiven: Bool = false) {
+    let isDetail = list.detail != nil
     let listed = list.at.segments.last { !Vocabulary.vagueNouns.contains($0.word) }
     let kinds = Set(list.records.map { $0["object"]?.text ?? "" })
     let word = noun ?? listed ?? (kinds.count == 1 ? kinds.first : nil) ?? ""
     let named = word.isEmpty ? "record" : Noun.singular(word.identifier)
     // The tables of its lists begin with the same name.
     let isReserved = ["sqlite_", ReservedNames.setAside].contains { "\(named)_".hasPrefix($0) }
+    let isUnknown = isAddressGiven || word.isEmpty
     let plain = isReserved ? "record_\(named)" : named
-    resource = String(plain.prefix(Self.longest))
+    resource = String(Self.unlike(parent, plain, isDetail: isDetail, isUnknown: isUnknown).prefix(Self.longest))
     let plural = Noun.plural(resource)
     table = ReservedNames.tables.contains(plural) ? "\(plural)_list" : plural
+  }
+
+  /// A child has another name than its parent.
+  private static func unlike(_ parent: String?, _ name: String, isDetail: Bool, isUnknown: Bool) -> String {
+    guard let parent, name == parent || (isDetail && isUnknown) else { return name }
+    return isDetail ? "\(parent)_detail" : "child_\(name)"
   }
 
   /// Names that its lists must not use: its own table, and those of the full-text index.
@@ -33,7 +44,7 @@ struct ResourceName {
   static func noun(ofPath path: String) -> String? {
     let segments = path.split(separator: "/").map { String($0.prefix { $0 != "." }) }
     return segments.last { segment in
-      let isNumbered = segment.contains(where: \.isASCIIDigit) || segment.contains("%") || segment.count > 40
+      let isNumbered = segment.contains { $0.isASCIIDigit || $0 == "%" || $0 == "{" } || segment.count > 40
       return segment.count > 1 && !isNumbered && !Vocabulary.vagueNouns.contains(segment.word)
     }
   }

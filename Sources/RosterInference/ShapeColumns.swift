@@ -70,10 +70,10 @@ extension InferredType {
 }
 
 extension String {
-  /// True for identifiers such as `user_id` and `comment_count`, but neither for `paid` nor for `discount`.
+  /// True for identifiers such as `user_id`, `number` and `comment_count`, but neither for `paid` nor for `discount`.
   fileprivate var saysIDOrCount: Bool {
     let words = split(separator: "_")
-    let isLast = words.last.map { ["id", "ids", "iid", "pk", "count", "counts", "cnt"].contains($0) } == true
+    let isLast = words.last.map { ["id", "ids", "iid", "pk", "count", "counts", "cnt", "number"].contains($0) } == true
     return isLast || words.count > 1 && ["num", "nb"].contains(words[0]) || hasPrefix("number_of_")
   }
 

@@ -94,7 +94,7 @@ extension JSONValue {
   /// The elements of a list; empty for any other value.
   var elements: [JSONValue] { if case .list(let elements) = self { elements } else { [] } }
 
-  fileprivate var isScalar: Bool {
+  var isScalar: Bool {
     switch self {
     case .boolean, .number, .text: true
     case .null, .list, .object: false

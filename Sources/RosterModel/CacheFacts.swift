@@ -36,6 +36,8 @@ package struct CacheFacts: Sendable, Equatable {
   package var resources: [DaemonStatus.CachedResource]
   /// The resources whose `where` excludes every record.
   package var emptied: [EmptiedResource]
+  /// The first failed and vanished lists of each child.
+  package var failedLists: [FailedList] = []
   /// Number of requests of the last sync that published or verified the snapshot, as an estimate for the next one; nil
   /// before the first one.
   package var requests: Int?

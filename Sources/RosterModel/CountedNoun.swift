@@ -1,8 +1,11 @@
 extension Int {
   /// The number with its noun: `1 page`, `826 records`, `2 refreshes`, `3 retries`.
-  package func counted(as noun: String) -> String {
-    if self == 1 { return "1 \(noun)" }
-    if noun.hasSuffix("y") { return "\(self) \(noun.dropLast())ies" }
-    return "\(self) \(noun)\(noun.hasSuffix("sh") ? "es" : "s")"
+  package func counted(as noun: String) -> String { "\(self) \(nouns(noun))" }
+
+  /// The noun in the form that fits the number: `page` for 1, else `pages`.
+  package func nouns(_ noun: String) -> String {
+    if self == 1 { return noun }
+    if noun.hasSuffix("y") { return "\(noun.dropLast())ies" }
+    return noun + (noun.hasSuffix("sh") ? "es" : "s")
   }
 }

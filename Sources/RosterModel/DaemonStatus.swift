@@ -122,6 +122,8 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var name: String
     /// Name of the table with its records.
     package var table: String
+    /// Name of the parent resource (`each.of`); null without `each`.
+    @OrNull package var parent: String?
     /// Number of rows in that table.
     package var records: Int
     /// Number of pages in its last complete pull.
@@ -138,6 +140,8 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     @OrNull package var wholeAt: String?
     /// Records that it found and incremental pulls had missed (I10); null without `since`, and before the second one.
     @OrNull package var missed: Int?
+    /// Numbers of its lists, one for each parent record; null without `each`.
+    @OrNull package var lists: CachedLists?
 
     /// The value of `validators` as long as no false 304 was found.
     package static let trusted = "trusted"
@@ -153,13 +157,35 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
       _distrustedSince = OrNull(wrappedValue: nil)
       _wholeAt = OrNull(wrappedValue: nil)
       _missed = OrNull(wrappedValue: nil)
+      _parent = OrNull(wrappedValue: nil)
+      _lists = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
-      case name, table, records, pages, proof, absent, validators, missed
+      case name, table, parent, records, pages, proof, absent, validators, missed, lists
       case wholeAt = "whole_at"
       case distrustedSince = "distrusted_since"
     }
+  }
+
+  /// The lists of a child, of which each belongs to one parent record.
+  package struct CachedLists: Codable, Sendable, Equatable {
+    /// Number of lists in the cache.
+    package var total = 0
+    /// Number of lists that the last published or unchanged sync did not request.
+    package var kept = 0
+    /// Number of failed lists, which have the records of an earlier sync (E7.1).
+    package var failed = 0
+    /// Number of lists whose parent disappeared in the meantime (E7.3).
+    package var vanished = 0
+
+    /// No list.
+    package init() {}
+
+    /// Number of lists that are neither failed nor vanished.
+    package var current: Int { total - failed - vanished }
+    /// Number of lists that the last published or unchanged sync requested.
+    package var requested: Int { total - kept }
   }
 
   /// Progress of the pull of one resource.
@@ -206,6 +232,14 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     }
   }
 
+  /// Progress of the lists of all children.
+  package struct ListProgress: Sendable, Equatable {
+    /// Number of lists that were pulled, failed or need no request.
+    package var done = 0
+    /// Number of lists that the sync requests, as far as their parents are known.
+    package var total = 0
+  }
+
   /// `sync.current`: the running sync. Pages and records count from the start of the current pull, the other numbers
   /// over all pulls of the sync (P7).
   package struct Current: Codable, Sendable, Equatable {
@@ -238,6 +272,21 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var bytes = 0
     /// Progress of each resource.
     package var resources: [PulledResource] = []
+    /// Progress of the lists of all children; nil before the first list.
+    package var lists: ListProgress? {
+      let begun = resources.filter { $0.listsTotal ?? 0 > 0 }
+      if begun.isEmpty { return nil }
+      return begun.reduce(into: ListProgress()) { sum, resource in
+        sum.done += resource.listsDone ?? 0
+        sum.total += resource.listsTotal ?? 0
+      }
+    }
+
+    /// Number of lists of children, or else of pages, for people: `12 of 30 lists`.
+    package var progressText: String {
+      let pages = pagesTotal.map { "\(pagesDone) of \($0.counted(as: "page"))" } ?? pagesDone.counted(as: "page")
+      return lists.map { "\($0.done) of \($0.total.counted(as: "list"))" } ?? pages
+    }
 
     /// Makes the status of a sync at its start.
     package init(id: Int64, startedAt: String, phase: Phase) {

@@ -69,11 +69,12 @@ package struct DayText: Sendable, Equatable {
 }
 
 extension Resource {
-  /// The definition with the days in `query` and `body` filled in (R6.1).
+  /// The definition with the days in `query`, `body` and `since.value` filled in (R6.1).
   package func dated(_ now: Date) -> Resource {
     var dated = self
     dated.query = query.map { $0.dated(now) }
     dated.body = body.dated(now)
+    if let since { dated.since?.value = DayText(since.value).filled(at: now) }
     return dated
   }
 }

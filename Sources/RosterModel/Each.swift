@@ -106,7 +106,7 @@ extension Resource.Scalar {
 }
 
 extension Resource.Condition.Test {
-  fileprivate var parentColumns: [ParentColumn] {
+  var parentColumns: [ParentColumn] {
     switch self {
     case .absent, .present: []
     case .equal(let value): value.parentColumns

@@ -74,13 +74,13 @@ package struct ParentColumn: Sendable, Hashable {
 
 extension Collection<UInt8> {
   /// `[a-z][a-z0-9_]{0,39}`
-  fileprivate var isResourceName: Bool {
+  package var isResourceName: Bool {
     guard let first, first.isLowercaseLetter, count <= 40 else { return false }
     return allSatisfy { $0.isLowercaseLetter || $0.isDigitOrUnderscore }
   }
 
   /// `[A-Za-z_][A-Za-z0-9_]*`
-  fileprivate var isColumnName: Bool {
+  package var isColumnName: Bool {
     guard let first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
     return allSatisfy { ($0 | 0x20).isLowercaseLetter || $0.isDigitOrUnderscore }
   }

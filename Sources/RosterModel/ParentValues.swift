@@ -44,11 +44,49 @@ extension Resource {
   package var isDetail: Bool { each != nil && pages.style == .record }
 }
 
+extension Resource {
+  /// The entries of `where` in a list with these ancestors: each placeholder is replaced by its value (R5.3).
+  package func conditions(with values: ParentValues) -> [Condition] {
+    conditions.map { condition in
+      switch condition.test {
+      case .absent, .present: condition
+      case .equal(let scalar): Condition(condition.at, .equal(scalar.filled(with: values)))
+      case .differs(let scalars): Condition(condition.at, .differs(scalars.map { $0.filled(with: values) }))
+      }
+    }
+  }
+
+  /// True if `where` depends on the ancestors of a list.
+  package var hasParentConditions: Bool { conditions.contains { !$0.test.parentColumns.isEmpty } }
+}
+
+extension Resource.Scalar {
+  /// Replaces each placeholder of a text by its value. A text that is only a placeholder has the type of its column
+  /// (R5.3).
+  package func filled(with values: ParentValues) -> Resource.Scalar {
+    guard case .text(let text) = self else { return self }
+    if let column = ParentColumn(whole: text), let value = values[column] { return value }
+    return .text(ParentColumn.filling(text) { values[$0]?.queryText ?? "" })
+  }
+}
+
 extension Each {
   /// True if the list of a parent with these values is empty and not requested (E4.1).
   package func isEmpty(by values: ParentValues) -> Bool {
     !empty.isEmpty && empty.allSatisfy { $0.test.holds(for: values[ParentColumn(parent, $0.column)]) }
   }
+}
+
+extension Resource {
+  /// True if the list of a parent with these values is empty and not requested (E4.1, R5.5).
+  package func isListEmpty(by values: ParentValues) -> Bool {
+    each?.isEmpty(by: values) == true || !parentColumns.allSatisfy { values.hasText(at: $0.column) }
+  }
+}
+
+extension ParentValues {
+  /// False if the column is NULL or empty, so that a request cannot name it (R5.5).
+  package func hasText(at column: ParentColumn) -> Bool { self[column].map { $0 != .text("") } ?? false }
 }
 
 extension Resource.Condition.Test {

@@ -26,6 +26,8 @@ package struct PendingResource: Sendable, Equatable {
   package var telling: [Resource.Column]
   /// Names of its columns and lists, as in the JSON of its records.
   package var members: [String]
+  /// Name of its parent; nil without a parent.
+  package var parent: String?
   /// Number of records in the snapshot.
   package var before = 0
   /// Number of records that the snapshot does not have.
@@ -52,12 +54,15 @@ package struct PendingResource: Sendable, Equatable {
 package struct AbsentRecord: Sendable, Equatable {
   /// Its key as JSON: a number, or a text in quotes.
   package var key: String
+  /// JSON list of the keys of its ancestors, the outermost first; nil for a record without a parent.
+  package var of: String?
   /// The record in the form of `changes.before`.
   package var record: String
 
   /// Makes a record of the snapshot.
-  package init(key: String, record: String) {
+  package init(key: String, of: String? = nil, record: String) {
     self.key = key
+    self.of = of
     self.record = record
   }
 }
@@ -68,6 +73,10 @@ package struct PendingRecord: Sendable, Equatable {
   package var kind: ChangeKind
   /// Its key as JSON: a number, or a text in quotes.
   package var key: String
+  /// JSON list of the keys of its ancestors, the outermost first; nil for a record without a parent.
+  package var of: String?
+  /// True if it goes because its parent does.
+  package var isWithParent = false
   /// The parts that differ, if the record is changed: columns, members of `extra` by their path
   /// (`extra.origin.dimension`), lists.
   package var fields: [String]
@@ -77,9 +86,13 @@ package struct PendingRecord: Sendable, Equatable {
   package var after: String?
 
   /// Makes a change.
-  package init(kind: ChangeKind, key: String, fields: [String] = [], before: String? = nil, after: String? = nil) {
+  package init(
+    kind: ChangeKind, key: String, of: String? = nil, fields: [String] = [], before: String? = nil,
+    after: String? = nil
+  ) {
     self.kind = kind
     self.key = key
+    self.of = of
     self.fields = fields
     self.before = before
     self.after = after

@@ -20,4 +20,14 @@ extension Resource.Scalar {
     case .boolean(let flag): .boolean(flag)
     }
   }
+
+  /// The value of a query parameter.
+  package var queryText: String {
+    switch self {
+    case .text(let text): text
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .boolean(let flag): "\(flag)"
+    }
+  }
 }

@@ -135,7 +135,7 @@ extension Since {
     }
     var next = highest
     if form != .number, let answered {
-      let bound = highest.hasZone || zone != nil ? answered : answered - Self.unknownZone
+      let bound = highest.hasZone || zone != nil ? answered : answered - Self.farthestZone
       if highest.value > bound { next = Mark(bound, like: highest.text, form: form, zone: zone) }
     }
     if !isWhole, let mark, next.value <= mark.value { return .stays }
@@ -143,7 +143,7 @@ extension Since {
   }
 
   /// The farthest that a zone is from UTC (I2.5).
-  private static let unknownZone = 12 * 3600 * Timestamp.second
+  private static let farthestZone = 12 * 3600 * Timestamp.second
 }
 
 // MARK: Whole or incremental
@@ -172,6 +172,19 @@ package struct SinceHistory: Sendable, Equatable {
 package enum SinceStart: Sendable, Equatable {
   case mark(Mark)
   case token(String)
+
+  /// The delta token; nil for a mark.
+  package var token: String? {
+    if case .token(let token) = self { token } else { nil }
+  }
+
+  /// The text in the cache.
+  package var stored: String {
+    switch self {
+    case .mark(let mark): mark.text
+    case .token(let token): token
+    }
+  }
 }
 
 /// The next pull of a list with `since` (I1).
@@ -188,17 +201,23 @@ package enum NextPull: Sendable, Equatable {
 extension Since {
   /// Whether the next pull is whole (I1.1). The age of a whole pull in the future is unknown, because the clock was
   /// wrong.
-  package func nextPull(after history: SinceHistory, now: Date) -> NextPull {
+  /// - Parameter isDue: True if `each.whole_every` asks for a whole pull (E3.4).
+  package func nextPull(after history: SinceHistory, now: Date, isDue: Bool = false) -> NextPull {
     guard history.isSameQuestion, let start = start(after: history), let wholeAt = history.wholeAt else {
       return .whole
     }
     let age = now.timeIntervalSince(wholeAt)
-    guard let wholeEvery, !(0..<wholeEvery.seconds).contains(age) else { return .incremental(from: start) }
-    return .wholeOrLater(from: start, isLate: age > 2 * wholeEvery.seconds)
+    let period = wholeEvery?.seconds ?? .infinity
+    if !isDue, (0..<period).contains(age) || wholeEvery == nil { return .incremental(from: start) }
+    return .wholeOrLater(from: start, isLate: age > 2 * period)
   }
 
-  private func start(after history: SinceHistory) -> SinceStart? {
-    token == nil ? history.mark.flatMap(mark).map(SinceStart.mark) : history.token.map(SinceStart.token)
+  private func start(after history: SinceHistory) -> SinceStart? { start(token == nil ? history.mark : history.token) }
+
+  /// The start of an incremental pull at a stored mark or delta token; nil if it cannot be read.
+  package func start(_ stored: String?) -> SinceStart? {
+    guard let stored else { return nil }
+    return token == nil ? mark(stored).map(SinceStart.mark) : .token(stored)
   }
 
   /// True if upstream sends records that are far older than the start of an incremental pull, as if it had not read
@@ -213,6 +232,11 @@ extension Since {
 
 // MARK: Requests
 
+extension Since {
+  /// The reason why a start cannot be written into a request (I2.5).
+  package static let unknownZone = "its times have no zone, so that the mark cannot be converted"
+}
+
 extension Resource {
   /// Beginning of the addresses by which the pages of incremental pulls are known.
   package static let incrementalPrefix = "since "
@@ -225,11 +249,11 @@ extension Resource {
     return asked
   }
 
-  /// The resource as an incremental pull asks for it. nil without `since`, or if the start cannot be converted because
-  /// the zone is unknown (I2.5).
-  package func asked(since start: SinceStart) -> Resource? {
+  /// This resource with the start in its request (`readIncrementally`). nil without `since`, or if the start cannot be
+  /// converted because the zone is unknown (I2.5).
+  package func starting(from start: SinceStart) -> Resource? {
     guard let since else { return nil }
-    var asked = readIncrementally
+    var asked = self
     guard let param = since.param else { return asked }
     switch start {
     case .mark(let mark):
@@ -278,9 +302,18 @@ extension Since {
 
   /// The place of `{since}` or `{since:FORM}`, and FORM.
   package static func placeholder(in text: String) -> (range: Range<String.Index>, form: Substring?)? {
-    guard let match = text.firstMatch(of: /\{since(?::(rfc3339|unix_ms|unix|date))?\}/) else { return nil }
-    return (match.range, match.output.1)
+    // Runs for each list of a sync, and a `Regex` is compiled at each use.
+    for open in text.indices where text[open...].hasPrefix("{since") {
+      guard let end = text[open...].firstIndex(of: "}") else { return nil }
+      let range = open..<text.index(after: end)
+      let form = text[text.index(open, offsetBy: 6)..<end]
+      if form.isEmpty { return (range, nil) }
+      if forms.contains(form) { return (range, form.dropFirst()) }
+    }
+    return nil
   }
+
+  private static let forms: Set<Substring> = [":rfc3339", ":unix_ms", ":unix", ":date"]
 }
 
 extension String {

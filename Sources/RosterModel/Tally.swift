@@ -53,17 +53,17 @@ package final class Tally: Sendable {
     }
 
     /// Counts a list of a child as done.
-    package mutating func ended(_ resource: String, hasFailed: Bool) {
+    package mutating func endList(of resource: String) {
       guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
       resources[index].listsDone = (resources[index].listsDone ?? 0) + 1
     }
 
-    /// Begins the lists of a child.
-    package mutating func beginLists(_ resource: String, _ number: Int) {
+    /// Sets the numbers of lists of a child, at the start and if lists are requested again.
+    package mutating func setLists(of resource: String, done: Int, total: Int) {
       guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
       resources[index].kind = .each
-      resources[index].listsDone = 0
-      resources[index].listsTotal = number
+      resources[index].listsDone = done
+      resources[index].listsTotal = total
     }
 
     /// Resets a resource that is pulled again from its first page.

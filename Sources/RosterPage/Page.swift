@@ -47,6 +47,7 @@ package struct Page: Sendable {
       resource.name, HumanFormat.grouped(resource.records), HumanFormat.grouped(resource.pages),
       (resource.proof ?? "")
         + (resource.missed ?? 0 > 0 ? ", \(HumanFormat.grouped(resource.missed ?? 0)) missed" : ""),
+      resource.listsText ?? "",
       resource.absent > 0 ? HumanFormat.grouped(resource.absent) : "",
     ]
     return "<tr>" + cells.map { "<td>\($0.escaped)" }.joined() + "\n"

@@ -69,9 +69,13 @@ enum PageEndpoint {
     } else if let only = found.first {
       write(&json, only)
     } else {
-      return Response(status: 404, body: Array(#"{"error":"\#(kind) not found"}"#.utf8))
+      return missing(kind)
     }
     return Response(status: 200, body: json.bytes)
+  }
+
+  static func missing(_ kind: String) -> Response {
+    Response(status: 404, body: Array(#"{"error":"\#(kind) not found"}"#.utf8))
   }
 
   static func pageCount(_ characters: Int) -> Int { (characters + pageSize - 1) / pageSize }

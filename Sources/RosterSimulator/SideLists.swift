@@ -1,7 +1,8 @@
 internal import RosterJSON
 package import RosterModel
 
-/// The other lists of the public API: the locations and the episodes of the characters.
+/// The other lists of the public API: the locations and the episodes of the characters. Each episode also has a list of
+/// the characters that speak in it.
 package struct SideLists: Sendable {
   private struct Location {
     var name: String
@@ -10,11 +11,13 @@ package struct SideLists: Sendable {
   }
 
   private let locations: [Location]
+  private let characters: [Character]
   /// Addresses of characters, by the address of their location or episode.
   private let inhabitants: [String: [String]]
 
   /// Makes lists that fit these characters.
   package init(of characters: [Character]) {
+    self.characters = characters
     locations = (0..<Self.locationCount).map(Self.location)
     var inhabitants: [String: [String]] = [:]
     for character in characters {
@@ -39,11 +42,33 @@ package struct SideLists: Sendable {
         ? PageEndpoint.list("location", page: max(page, 1), count: Self.locationCount, writing: writeLocation)
         : PageEndpoint.list("episode", page: max(page, 1), count: Self.episodeCount, writing: writeEpisode)
     }
+    if let episode = request.url.wholeMatch(of: /\/api\/episode\/(\d+)\/character/)?.1 {
+      return answer(charactersOf: Int(episode) ?? 0)
+    }
     guard let found = request.url.wholeMatch(of: /\/api\/(location|episode)\/(.+)/) else { return nil }
     return found.1 == "location"
       ? PageEndpoint.records(
         String(found.2), of: "Location", find: Self.index(Self.locationCount), writing: writeLocation)
       : PageEndpoint.records(String(found.2), of: "Episode", find: Self.index(Self.episodeCount), writing: writeEpisode)
+  }
+
+  /// The public API has no such list: each character that speaks in the episode, with the number of its lines.
+  private func answer(charactersOf episode: Int) -> Response {
+    guard (1...Self.episodeCount).contains(episode) else { return PageEndpoint.missing("Episode") }
+    let url = "\(Characters.publicURL)/episode/\(episode)"
+    var json = JSONWriter()
+    json.list { json in
+      for character in characters where character.episodes.contains(url) {
+        let lines = (Int(character.id) * 31 + episode * 17) % 97 - 70
+        guard lines > 0 else { continue }
+        json.object { json in
+          json.member("id", character.id)
+          json.member("name", character.name)
+          json.member("lines", lines)
+        }
+      }
+    }
+    return Response(status: 200, body: json.bytes)
   }
 
   private static func index(_ count: Int) -> (Int64) -> Int? {

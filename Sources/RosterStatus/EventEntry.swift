@@ -28,6 +28,14 @@ package final class EventEntry: Sendable {
     }
   }
 
+  /// The same without the keys of records (S11.3).
+  var frameWithoutKeys: [UInt8] {
+    guard event.of != nil else { return frame }
+    var event = event
+    event.of = nil
+    return EventEntry(id: id, at: at, event: event).made
+  }
+
   private let text = Mutex<[UInt8]?>(nil)
 
   private var made: [UInt8] {
@@ -42,6 +50,7 @@ package final class EventEntry: Sendable {
     let escaped = 6  // bytes that one control character may become in JSON
     let texts =
       (event.error?.utf8.count ?? 0) + (event.report?.error?.utf8.count ?? 0) + (event.reason?.utf8.count ?? 0)
+      + (event.of?.utf8.count ?? 0)
     return fields + (event.report == nil ? 0 : columns) + texts * escaped
   }
 

@@ -10,6 +10,8 @@ package final class Metrics: Sendable {
     var records: [(String, Int)]
     /// True for trusted validators, by resource.
     var trusted: [(String, Bool)] = []
+    /// Lists of children, by resource.
+    var lists: [(String, DaemonStatus.CachedLists)] = []
     /// Seconds since 1970 of the last whole pull, by resource; only those with `since`.
     var whole: [(String, Double)] = []
     /// Seconds since 1970, like all times here; 0 before the first snapshot.
@@ -126,6 +128,14 @@ extension PrometheusText {
       "rosterd_validators_trusted", kind: .gauge, help: "1 if the validators of the resource are used, 0 if they lied.")
     for (resource, isTrusted) in gauges.trusted {
       sample("rosterd_validators_trusted", labels: [("resource", resource)], value: isTrusted ? 1 : 0)
+    }
+    metric(
+      "rosterd_lists", kind: .gauge,
+      help: "Lists of child resources by state; the records of vanished and failed ones are of an earlier sync.")
+    for (resource, lists) in gauges.lists {
+      for (state, number) in [("current", lists.current), ("vanished", lists.vanished), ("failed", lists.failed)] {
+        sample("rosterd_lists", labels: [("resource", resource), ("state", state)], value: Double(number))
+      }
     }
     metric(
       "rosterd_whole_timestamp_seconds", kind: .gauge,

@@ -295,6 +295,7 @@ extension StatusBoard {
       Metrics.Gauges(
         records: state.cache.resources.map { ($0.name, $0.records) },
         trusted: state.cache.resources.map { ($0.name, $0.validators == DaemonStatus.CachedResource.trusted) },
+        lists: state.cache.resources.compactMap { resource in resource.lists.map { (resource.name, $0) } },
         whole: state.cache.resources.compactMap { resource in
           Self.moment(resource.wholeAt).map { (resource.name, $0) }
         },

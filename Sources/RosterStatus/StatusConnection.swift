@@ -346,7 +346,7 @@ extension StatusConnection {
 
   private func write(_ entries: [EventEntry], cost: Int, to reader: EventLog.ReaderID, context: ChannelHandlerContext) {
     var buffer = context.channel.allocator.buffer(capacity: Self.chunk)
-    for entry in entries { buffer.writeBytes(entry.frame) }
+    for entry in entries { buffer.writeBytes(routes.offersRecords ? entry.frame : entry.frameWithoutKeys) }
     let log = routes.board.events
     context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(buffer)))).whenComplete { _ in
       log.wrote(reader, cost: cost)

@@ -51,8 +51,7 @@ extension DaemonStatus {
     switch current.phase {
     case .discovering: "asking for the first page"
     case .pulling:
-      current.pagesTotal.map { "\(current.pagesDone) of \($0.counted(as: "page"))" }
-        ?? current.pagesDone.counted(as: "page")
+      current.progressText + (current.lists == nil ? "" : ", \(current.pagesDone.counted(as: "page"))")
     case .verifying: "verifying \(current.pagesDone.counted(as: "page"))"
     case .publishing: "publishing \(current.records.counted(as: "record"))"
     }

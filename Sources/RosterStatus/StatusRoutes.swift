@@ -19,7 +19,7 @@ package struct StatusRoutes: Sendable {
   let feed: @Sendable (FeedRequest) async throws -> FeedAnswer
   private let cancel: @Sendable () async throws -> Int64?
   private let rejected: @Sendable () async throws -> [AffectedItem]
-  private var offersRecords = true
+  private(set) var offersRecords = true
 
   /// `owner` may request a sync, as root may. `alive` is true if the daemon's loop and the current sync are alive.
   /// `history` reads the latest syncs, `feed` reads the changes, and `sync` requests a sync. `cancel` ends the current

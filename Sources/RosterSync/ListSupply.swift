@@ -19,75 +19,124 @@ struct ListSupply: Sendable {
     var isLast = false
   }
 
+  /// The children that have lists left.
+  var plans: [RecordPlan] { questions.map(\.plan) }
+  /// Pages that are transferred without their validators (P15), by resource.
+  var audited: [String: Set<Int64>] = [:]
+
   private let cache: Cache
   private let baseURL: String
   private let now: Date
-  private var plans: ArraySlice<RecordPlan>
+  private var questions: ArraySlice<ListQuestion>
   private var waiting: ArraySlice<WantedList> = []
   private var last: Int64 = 0
 
   /// - Parameters:
   ///   - plans: of the children, whose lists were planned.
   ///   - now: the start of the sync, for `{today}`.
-  init(_ plans: [RecordPlan], _ cache: Cache, baseURL: String, at now: Date) {
+  init(_ plans: [RecordPlan], _ cache: Cache, baseURL: String, at now: Date) throws {
     (self.cache, self.baseURL, self.now) = (cache, baseURL, now)
-    self.plans = plans[...]
+    questions = try plans.map { try ListQuestion($0, at: now) }[...]
   }
 
   mutating func next(_ links: NextLinks) async throws -> Next {
     var next = Next()
-    guard let plan = plans.first else {
+    guard let question = questions.first else {
       next.isLast = true
       return next
     }
     if waiting.isEmpty {
-      waiting = try await cache.wantedLists(of: plan.resource.name, after: last, limit: Self.portion)[...]
+      waiting = try await cache.wantedLists(of: question.plan.resource.name, after: last, limit: Self.portion)[...]
       guard let end = waiting.last else {
-        plans.removeFirst()
+        questions.removeFirst()
         last = 0
-        next.isLast = plans.isEmpty
+        next.isLast = questions.isEmpty
         return next
       }
       last = end.place.number
     }
-    while let wanted = waiting.popFirst(), next.list == nil {
-      switch try list(wanted, plan, links) {
-      case .success(let list): next.list = list
-      case .failure(let end): next.ends.append(end.end)
+    while let wanted = waiting.popFirst() {
+      switch try question.paging(of: wanted, baseURL: baseURL, links) {
+      case .success(let (plan, paging)):
+        var list = PulledList(wanted, plan, paging, baseURL: baseURL, at: now)
+        if wanted.start == nil { list.audited = audited[plan.resource.name] ?? [] }
+        next.list = list
+        return next
+      case .failure(let settled):
+        next.ends.append(ListEnd(question.plan.resource.name, wanted.place, settled.state))
       }
-      if next.list != nil { break }
     }
     return next
   }
+}
+
+/// The question for the lists of a child, whole and incremental, without the values of a parent.
+private struct ListQuestion: Sendable {
+  let plan: RecordPlan
+  private let whole: Resource
+  private let incremental: Resource
+  /// Reads the pages of incremental pulls; nil without `since`.
+  private let incrementalPlan: RecordPlan?
+
+  init(_ plan: RecordPlan, at now: Date) throws {
+    self.plan = plan
+    whole = plan.resource.askedWhole.dated(now)
+    let incremental = plan.resource.readIncrementally.dated(now)
+    self.incremental = incremental
+    incrementalPlan = try plan.resource.since.map { _ in try RecordPlan(incremental, isIncremental: true) }
+  }
 
   /// A list that needs no request.
-  private struct Settled: Error { var end: ListEnd }
+  struct Settled: Error { var state: ListEnd.State }
 
-  private func list(
-    _ wanted: WantedList, _ plan: RecordPlan, _ links: NextLinks
-  ) throws -> Result<PulledList, Settled> {
-    let (resource, name) = (plan.resource, plan.resource.name)
-    func settled(_ state: ListEnd.State) -> Result<PulledList, Settled> {
-      .failure(Settled(end: ListEnd(name, wanted.place, state)))
-    }
-    if resource.each?.isEmpty(by: wanted.values) == true { return settled(.empty) }
-    let filled: Resource
-    do throws(ParentValueFault) { filled = try resource.askedWhole.dated(now).filled(with: wanted.values) } catch {
-      switch error {
-      case .empty: return settled(.empty)
-      case .dots(let column):
-        return settled(
-          .failed("\(column.placeholder) is \".\" or \"..\", which is no segment of a path; send it in the query"))
-      }
-    }
-    var paging = Paging(filled, baseURL: baseURL, template: resource)
-    if let column = resource.listing.pathColumn, case .text(let address)? = wanted.values[column] {
-      do throws(PagingFault) { paging = try paging.startingAt(address: address, links: links) } catch {
-        return settled(.failed("the address in \(column.placeholder): \(error.reason); \(error.hint)"))
-      }
+  /// The list of one parent: what reads its pages, and their requests.
+  func paging(
+    of wanted: WantedList, baseURL: String, _ links: NextLinks
+  ) throws -> Result<(RecordPlan, Paging), Settled> {
+    if plan.resource.each?.isEmpty(by: wanted.values) == true { return .failure(Settled(state: .empty)) }
+    let template = wanted.start == nil ? whole : incremental
+    var filled: Resource
+    do throws(ParentValueFault) { filled = try template.filled(with: wanted.values) } catch {
+      return .failure(Settled(state: error.state))
     }
     // Only conditions are filled in what reads the pages.
-    let reading = filled.conditions == resource.conditions ? plan : try RecordPlan(filled)
-    return .success(PulledList(of: wanted.place, reading, paging, baseURL: baseURL, at: now))
+    let shared = wanted.start == nil ? plan : incrementalPlan ?? plan
+    let reading =
+      filled.conditions == template.conditions
+      ? shared : try RecordPlan(filled, isIncremental: wanted.start != nil)
+    if let start = wanted.start {
+      guard let starting = filled.starting(from: start) else {
+        return .failure(Settled(state: .failed("\(Since.unknownZone); set since.zone")))
+      }
+      filled = starting
+    }
+    do throws(PagingFault) {
+      return .success((reading, try paging(filled, wanted, template, baseURL: baseURL, links)))
+    } catch {
+      let place = template.listing.pathColumn?.placeholder ?? "since.token"
+      return .failure(Settled(state: .failed("the address in \(place): \(error.reason); \(error.hint)")))
+    }
+  }
+
+  private func paging(
+    _ filled: Resource, _ wanted: WantedList, _ template: Resource, baseURL: String, _ links: NextLinks
+  ) throws(PagingFault) -> Paging {
+    var paging = Paging(
+      filled, baseURL: baseURL, isIncremental: wanted.start != nil, token: wanted.start?.token, template: template)
+    if let column = template.listing.pathColumn, case .text(let address)? = wanted.values[column] {
+      paging = try paging.startingAt(address: address, links: links)
+    }
+    return try paging.startingAtToken(links)
+  }
+}
+
+extension ParentValueFault {
+  /// The state of a list that cannot be requested.
+  fileprivate var state: ListEnd.State {
+    switch self {
+    case .empty: .empty
+    case .dots(let column):
+      .failed("\(column.placeholder) is \".\" or \"..\", which is no segment of a path; send it in the query")
+    }
   }
 }

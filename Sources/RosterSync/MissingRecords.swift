@@ -47,7 +47,7 @@ struct MissingRecords: Sendable {
     let name = plan.resource.name
     let seen =
       isIncremental
-      ? try await cache.latestKeys(name, limit: Self.seenKeys).map(\.text)
+      ? try await cache.latestKeys(name, place, limit: Self.seenKeys).map(\.text)
       : try await cache.seenKeys(name, list: place.number, limit: Self.seenKeys).map(\.text)
     guard let lookup = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
     guard try await controlKeys(lookup).isDisjoint(with: lookup.keys) else { return nil }

@@ -27,7 +27,12 @@ struct Pull: Sendable {
 
   /// Pulls the lists of children. One failed list does not end the others (E7).
   func run(_ supply: ListSupply) async throws -> ChildOutcome {
-    try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
+    var supply = supply
+    for plan in supply.plans {
+      supply.audited[plan.resource.name] = try await auditedPages(
+        of: plan.resource.name, every: plan.resource.auditEvery, after: try await cache.auditHistory())
+    }
+    return try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
   }
 
   private func finish(_ start: PullState) async throws -> PullState {
@@ -56,12 +61,19 @@ struct Pull: Sendable {
     let history = try await cache.auditHistory()
     var audited = lists
     for (index, list) in lists.enumerated() where list.start == nil {
-      let schedule = AuditSchedule(
-        period: list.auditEvery, sync: progress.context.sync, now: startedAt, history: history)
-      guard let places = schedule.places(pages: try await cache.publishedPages(of: list.resources[0])) else { continue }
-      audited[index].audited = Set(try await cache.addresses(of: list.resources[0], at: places))
+      audited[index].audited = try await auditedPages(
+        of: list.resources[0], every: list.auditEvery, after: history)
     }
     return audited
+  }
+
+  private func auditedPages(
+    of resource: String, every period: Duration?, after history: AuditHistory
+  ) async throws -> Set<Int64> {
+    guard period != nil else { return [] }
+    let schedule = AuditSchedule(period: period, sync: progress.context.sync, now: startedAt, history: history)
+    guard let places = schedule.places(pages: try await cache.publishedPages(of: resource)) else { return [] }
+    return try await cache.pages(of: resource, at: places)
   }
 
   /// Drops the whole pull. If an endless list were kept, it would take more of the disk with each sync, and would
@@ -137,7 +149,7 @@ struct Pull: Sendable {
   ) async throws -> PageFetcher.Answer {
     progress.asks()
     defer { progress.isAnswered() }
-    let isAudited = known?[0].state == .published && list.audited.contains(job.page.address)
+    let isAudited = known.map { $0[0].state == .published && list.audited.contains($0[0].place) } == true
     let wanted = PageFetcher.PageQuery(
       page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
@@ -243,12 +255,18 @@ extension Pull {
       work.children.lies[resource] = work.children.lies[resource] ?? lie
       return
     }
-    if let drift = outcome.drift, outcome.ending == nil {
-      work.children.drifts[resource, default: []].append(ListDrift(place: list.place, reason: drift))
+    if let status = outcome.refusal {
+      work.children.refusals[resource, default: []].append(
+        ListRefusal(place: list.place, status: status, isTokenForgotten: outcome.isTokenForgotten))
       return
     }
-    let end = ListEnd(
-      resource, list.place, outcome.ending ?? .pulled, answered: outcome.answered, count: outcome.count)
+    if let drift = outcome.drift, outcome.ending == nil {
+      work.children.drifts[resource, default: []].append(
+        ListDrift(place: list.place, reason: drift, isIncremental: list.start != nil))
+      return
+    }
+    work.children.note(list, outcome)
+    let end = list.end(after: outcome)
     if end.state == .pulled { work.children.serverErrors[resource] = 0 }
     progress.ended(end)
     work.queue.add(end)

@@ -253,7 +253,7 @@ package struct PullPlan: Sendable {
     return PullOutcome(
       drift: list.drift, isParameterIgnored: list.isParameterIgnored, lie: list.lie, count: list.first?.count,
       extent: list.extent, refusal: list.refusal, isTokenForgotten: list.isTokenForgotten, token: list.end.token,
-      ending: list.ending, answered: list.answered)
+      ending: list.ending, answered: list.answered, hasPages: list.pages > 0)
   }
 
   private mutating func drift(_ list: Int, _ why: String) { lists[list]?.drifts(why) }
@@ -281,6 +281,8 @@ package struct PullOutcome: Sendable, Equatable {
   var ending: ListEnd.State?
   /// `Date` of the last answer of a child list.
   var answered: Date?
+  /// False if the list is empty without a page (`none`).
+  var hasPages = false
 }
 
 extension PullPlan.List {

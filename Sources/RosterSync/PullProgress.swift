@@ -25,7 +25,7 @@ struct PullProgress: Sendable {
 
   /// Reports the end of a child list.
   func ended(_ end: ListEnd) {
-    tally.update { $0.ended(end.resource, hasFailed: end.state != .pulled && end.state != .empty) }
+    tally.update { $0.endList(of: end.resource) }
     switch end.state {
     case .pulled, .empty: break
     case .failed(let error): tell(.listFailed, end, error)

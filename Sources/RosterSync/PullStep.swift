@@ -77,12 +77,24 @@ struct PullState {
   }
 }
 
+/// A child list whose incremental pull upstream refused to continue.
+struct ListRefusal: Sendable {
+  var place: ListPlace
+  var status: Int
+  /// True if upstream has forgotten the delta token (I7.2).
+  var isTokenForgotten: Bool
+}
+
 /// The outcome of a pull of child lists, besides the lists that were obtained.
 struct ChildOutcome: Sendable {
   /// Lists whose pages do not fit together.
   var drifts: [String: [ListDrift]] = [:]
   /// The first validator that lied, by resource.
   var lies: [String: ValidatorLie] = [:]
+  /// Lists whose incremental pull upstream refused to continue (I7.2, I8.1).
+  var refusals: [String: [ListRefusal]] = [:]
+  /// True for resources whose upstream ignores `since.param`, false if other incremental pulls received pages.
+  var ignoresSince: [String: Bool] = [:]
   /// The first failure of a list, by resource.
   var failures: [String: Failure] = [:]
   /// Number of lists of each resource that ended with a server error since the last one that was obtained.
@@ -90,4 +102,36 @@ struct ChildOutcome: Sendable {
 
   /// After this number of lists in a row that end with a server error, the sync fails (E7.2).
   static let maxServerErrors = 8
+
+  /// Notes whether upstream has read `since.param`.
+  mutating func note(_ list: PulledList, _ outcome: PullOutcome) {
+    guard let since = list.since, case .mark(let start)? = list.start, outcome.extent.transferred > 0 else { return }
+    let isIgnored = since.isIgnored(from: start, lowest: outcome.extent.lowest)
+    let resource = list.resources[0]
+    ignoresSince[resource] = ignoresSince[resource] == true || isIgnored
+  }
+}
+
+extension PulledList {
+  /// The end of a child list after its pull.
+  func end(after outcome: PullOutcome) -> ListEnd {
+    let name = resources[0]
+    var end = ListEnd(name, place, outcome.ending ?? .pulled, answered: outcome.answered, count: outcome.count)
+    guard end.state == .pulled, let since, outcome.hasPages else { return end }
+    if let at = since.token {
+      guard let token = outcome.token else {
+        end.state = .failed("its last page has no delta token at \(at): correct token of [resource.\(name).since]")
+        return end
+      }
+      end.mark = .token(token)
+      return end
+    }
+    end.mark = since.move(of: mark, after: outcome.extent, isWhole: start == nil, path: wholePath)
+    if end.mark == .unreadable {
+      end.state = .failed(
+        "no record has a value of the form \(since.form.rawValue) at \(since.at?.description ?? "")"
+          + ": correct at and form of [resource.\(name).since]")
+    }
+    return end
+  }
 }

@@ -17,8 +17,10 @@ struct PulledList: Sendable {
   var isChild: Bool { place.number != 0 }
   /// The mark or delta token that an incremental pull starts from; nil if the list is pulled whole.
   private(set) var start: SinceStart?
-  /// Addresses of the pages that are transferred without their validators (P15).
-  var audited: Set<String> = []
+  /// The mark of a child's list when the sync began.
+  private(set) var mark: Mark?
+  /// Published pages (`CachedPage.place`) that are transferred without their validators (P15).
+  var audited: Set<Int64> = []
 
   /// The shortest `audit_every` of the resources; nil if none has one.
   var auditEvery: Duration? { plans.compactMap(\.resource.auditEvery).min() }
@@ -41,10 +43,11 @@ struct PulledList: Sendable {
   /// - Parameters:
   ///   - plan: reads its pages.
   ///   - paging: with the values of the parent.
-  init(of place: ListPlace, _ plan: RecordPlan, _ paging: Paging, baseURL: String, at now: Date) {
-    self.init([plan], baseURL: baseURL, at: now)
-    self.place = place
-    self.paging = paging
+  init(_ wanted: WantedList, _ plan: RecordPlan, _ paging: Paging, baseURL: String, at now: Date) {
+    (plans, wholePlans, self.paging) = ([plan], [plan], paging)
+    (self.baseURL, self.now) = (baseURL, now)
+    resources = [plan.resource.name]
+    (place, start, mark) = (wanted.place, wanted.start, wanted.mark)
   }
 
   /// The path of whole pulls.
@@ -59,16 +62,12 @@ struct PulledList: Sendable {
     plans = wholePlans
     paging = Paging(wholePlans[0].resource.askedWhole.dated(now), baseURL: baseURL)
     guard let start else { return }
-    let asked = wholePlans.compactMap { $0.resource.asked(since: start) }
+    let asked = wholePlans.compactMap { $0.resource.readIncrementally.dated(now).starting(from: start) }
     guard asked.count == wholePlans.count else {
-      throw failure(
-        "its times have no zone, so that the mark cannot be converted",
-        hint: "set zone of [resource.\(resources[0]).since]", .malformed)
+      throw failure(Since.unknownZone, hint: "set zone of [resource.\(resources[0]).since]", .malformed)
     }
     plans = try asked.map { try RecordPlan($0, isIncremental: true) }
-    var token: String?
-    if case .token(let text) = start { token = text }
-    paging = Paging(asked[0].dated(now), baseURL: baseURL, isIncremental: true, token: token)
+    paging = Paging(asked[0], baseURL: baseURL, isIncremental: true, token: start.token)
     do throws(PagingFault) { paging = try paging.startingAtToken(links) } catch {
       throw failure("its delta token: \(error.reason)", hint: error.hint, error.trouble)
     }

@@ -19,7 +19,7 @@ package actor Sync {
   private let retry: Retry
   let host: any SyncHost
   let clock: WallClock
-  private let logger: Logger
+  let logger: Logger
   private let request: Mutex<SyncRequest>
   let tally: Tally
   private var lists: [PulledList]
@@ -32,6 +32,8 @@ package actor Sync {
   private var pulled: [PullOutcome]
   /// The first list whose incremental pull could not continue, for `explain`.
   private var listReset: Diagnosis?
+  /// Whether upstream ignores `since.param`, by child resource whose lists it was asked with.
+  private var ignoresSince: [String: Bool] = [:]
 
   /// - Parameters:
   /// - send: sends requests with the token, and counts into `tally`.
@@ -259,16 +261,27 @@ package actor Sync {
     try machine.reset()
     for index in refused {
       for resource in lists[index].resources {
-        let isForgotten = pulled[index].isTokenForgotten
-        listReset =
-          listReset
-          ?? .listReset(resource, isTokenForgotten: isForgotten, status: pulled[index].refusal ?? 0)
-        host.tell(Event(.listReset, resource: resource, reason: isForgotten ? "token" : "refused"))
+        noteReset(
+          resource, of: nil, isTokenForgotten: pulled[index].isTokenForgotten, status: pulled[index].refusal ?? 0)
         try await cache.discard(resource, keepsPublished: true)
       }
       try await start(index, from: nil)
     }
     return refused
+  }
+
+  /// Reports that a list is pulled whole, because upstream refused to continue its incremental pull.
+  /// - Parameter path: JSON list of the keys of its ancestors; nil for the only list of a resource.
+  func noteReset(_ resource: String, of path: String?, isTokenForgotten: Bool, status: Int) {
+    listReset = listReset ?? .listReset(resource, isTokenForgotten: isTokenForgotten, status: status)
+    var event = Event(.listReset, resource: resource, reason: isTokenForgotten ? "token" : "refused")
+    event.of = path
+    host.tell(event)
+  }
+
+  /// Notes whether upstream ignores `since.param` in the lists of a child.
+  func note(_ resource: String, _ ignoresSince: Bool) {
+    self.ignoresSince[resource] = self.ignoresSince[resource] == true || ignoresSince
   }
 
   /// The marks after this pull, by resource. Throws (65) if no record of a list has a value of the named form (I2.7).
@@ -355,12 +368,16 @@ package actor Sync {
   /// Asks for the missing records of each list. At most one control question is asked (P16.3).
   private func answers(_ plan: RecordPlan, _ record: SyncRecord, by fetcher: PageFetcher) async throws -> KeyAnswers {
     guard plan.resource.each != nil else {
-      return try await missing(plan, plan.resource, ListPlace(), record, by: fetcher)?.ask() ?? KeyAnswers()
+      let isIncremental = incremental.contains(plan.resource.name)
+      return try await missing(
+        plan, plan.resource, ListPlace(), isIncremental: isIncremental, record, by: fetcher)?.ask() ?? KeyAnswers()
     }
     var all = KeyAnswers()
-    for list in try await cache.listsWithMissing(plan.resource.name) {
+    for list in try await cache.listsToAskFor(plan.resource.name) {
       let filled = try plan.resource.filled(with: list.values)
-      guard let missing = try missing(plan, filled, list.place, record, by: fetcher) else { continue }
+      guard
+        let missing = try missing(plan, filled, list.place, isIncremental: list.start != nil, record, by: fetcher)
+      else { continue }
       let answers = try await missing.ask(controls: all.found == 0)
       all.rejected += answers.rejected
       // A control question that found its key shows that by_key works.
@@ -373,19 +390,20 @@ package actor Sync {
   }
 
   private func missing(
-    _ plan: RecordPlan, _ filled: Resource, _ place: ListPlace, _ record: SyncRecord, by fetcher: PageFetcher
+    _ plan: RecordPlan, _ filled: Resource, _ place: ListPlace, isIncremental: Bool, _ record: SyncRecord,
+    by fetcher: PageFetcher
   ) throws -> MissingRecords? {
     guard let requests = KeyRequests(filled, baseURL: baseURL, template: plan.resource) else { return nil }
     return MissingRecords(
       plan: filled.conditions == plan.resource.conditions ? plan : try RecordPlan(filled), requests: requests,
       place: place, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency, clock: clock,
-      context: .init(sync: record.id, tally: tally), isIncremental: incremental.contains(plan.resource.name),
+      context: .init(sync: record.id, tally: tally), isIncremental: isIncremental,
       notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: record.startedAt) })
   }
 
   /// The guard holds for records of an incremental pull that `by_key` did not find (I5.2).
   private func guardAsked(_ resource: String) async throws {
-    guard incremental.contains(resource) else { return }
+    guard machine.asksForChanges(of: resource) else { return }
     try machine.guardAsked(
       resource, leaving: try await cache.unanswered(resource), maxRemoval: host.settings.maxRemoval,
       allowRemoval: mayRemove)
@@ -423,13 +441,16 @@ package actor Sync {
       if since.isIgnored(from: start, lowest: outcome.extent.lowest) { return .ignoredSince(list.resources[0]) }
       isUnknown = isUnknown || outcome.extent.transferred == 0
     }
+    if let child = ignoresSince.filter(\.value).keys.min() { return .ignoredSince(child) }
+    isUnknown = isUnknown || plans.contains { $0.resource.isIncrementalChild && ignoresSince[$0.resource.name] == nil }
     guard isUnknown, let last = try await cache.lastTrouble(), last.kind == .ignoredSince else { return nil }
     return last
   }
 
   /// Reports what incremental pulls had missed (I10.2).
   private func reportMissed(_ sync: Int64) async {
-    guard lists.contains(where: { $0.since != nil && $0.start == nil }) else { return }
+    let mayMiss = lists.contains { $0.since != nil && $0.start == nil }
+    guard mayMiss || plans.contains(where: { $0.resource.each != nil }) else { return }
     for (resource, records) in (try? await cache.missed(in: sync)) ?? [] {
       logger.warning(
         "the whole pull found \(records.counted(as: "record")) that incremental pulls had missed",
@@ -486,6 +507,11 @@ extension Sync {
   private func attempt(_ what: String, _ work: () async throws -> Void) async {
     do { try await work() } catch { logger.error("cannot \(what): \(error)") }
   }
+}
+
+extension Resource {
+  /// True for a child whose lists are pulled from their marks.
+  fileprivate var isIncrementalChild: Bool { each != nil && since?.at != nil }
 }
 
 extension SyncRecord {

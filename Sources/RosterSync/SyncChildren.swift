@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Logging
 import RosterAuth
 import RosterCache
 import RosterDecode
@@ -16,8 +17,8 @@ extension Sync {
       }
       try machine.descends()
       for plan in children {
-        try await cache.planLists(of: plan.resource.name, at: clock.now(), maxAge: Pull.takeOver)
-        try await beginLists(plan.resource.name)
+        try await planLists(plan.resource.name)
+        tally.update { $0.restart(plan.resource.name, .each) }
       }
       let failures = try await pullLists(children, record, by: fetcher)
       for plan in children { try await judge(plan.resource.name, failures[plan.resource.name]) }
@@ -40,12 +41,24 @@ extension Sync {
     return levels
   }
 
-  private func beginLists(_ resource: String) async throws {
-    let requested = try await cache.listCounts(of: resource).requested
-    tally.update { counts in
-      counts.restart(resource, .each)
-      counts.beginLists(resource, requested)
+  /// Chooses the lists to request.
+  private func planLists(_ resource: String) async throws {
+    let host = host
+    let postponed = try await cache.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver) {
+      host.permits(requests: $0)
     }
+    guard postponed.count > 0 else { return }
+    logger.notice(
+      "limit.budget has no room for whole pulls: only the records that changed are pulled",
+      metadata: ["resource": "\(resource)", "lists": "\(postponed.count)"])
+    if postponed.areLate { machine.postponed(resource) }
+  }
+
+  /// Sets the number of lists in the status. Lists that an interrupted sync has pulled are done.
+  private func countLists(of resource: String) async throws {
+    let lists = try await cache.listCounts(of: resource)
+    let done = lists.obtained + lists.failed
+    tally.update { $0.setLists(of: resource, done: done, total: done + lists.waiting) }
   }
 
   /// Pulls the lists until each fits together, has failed, or has drifted too often. Returns the first failure of each
@@ -56,17 +69,20 @@ extension Sync {
     var failures: [String: Failure] = [:]
     var repeats: [Int64: Int] = [:]
     while true {
+      for plan in children { try await countLists(of: plan.resource.name) }
       host.entered(.pulling)
       let outcome = try await pullOnce(children, record, by: fetcher)
       failures.merge(outcome.failures) { first, _ in first }
       try machine.pulled()
       host.entered(.verifying)
+      for (resource, ignores) in outcome.ignoresSince { note(resource, ignores) }
+      try await pullWhole(outcome.refusals)
       if !outcome.lies.isEmpty {
         try await distrustLists(outcome.lies)
         continue
       }
       var found: [ResourceComparison] = []
-      var again = false
+      var again = !outcome.refusals.isEmpty
       for plan in children {
         let name = plan.resource.name
         let compared = try await compareLists(name)
@@ -91,7 +107,7 @@ extension Sync {
     let pull = Pull(
       lists: [], cache: cache, fetcher: fetcher, clock: clock,
       progress: PullProgress(context: .init(sync: record.id, tally: tally), host: host), startedAt: startedAt)
-    let supply = ListSupply(children, cache, baseURL: baseURL, at: startedAt)
+    let supply = try ListSupply(children, cache, baseURL: baseURL, at: startedAt)
     return try await host.onTransport { try await pull.run(supply) }
   }
 
@@ -104,27 +120,39 @@ extension Sync {
     }
   }
 
-  /// Requests drifted lists again. A list that has drifted too often has failed (E7.1). Returns true if a list is
-  /// requested again.
+  /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
+  private func pullWhole(_ refusals: [String: [ListRefusal]]) async throws {
+    for (resource, lists) in refusals.sorted(by: { $0.key < $1.key }) {
+      for list in lists {
+        noteReset(resource, of: list.place.path, isTokenForgotten: list.isTokenForgotten, status: list.status)
+      }
+      try await cache.pullAgain(resource, lists.map(\.place), asksWhole: true)
+    }
+  }
+
+  /// Requests drifted lists again. A list that has drifted too often has failed (E7.1), or is published with a weak
+  /// proof if it was pulled incrementally (I6.3). Returns true if a list is requested again.
   private func repeatLists(
     _ resource: String, _ drifts: [ListDrift], _ repeats: inout [Int64: Int]
   ) async throws -> Bool {
     var again: [ListPlace] = []
-    var failed: [ListEnd] = []
+    var ended: [ListEnd] = []
     for drift in drifts {
       let number = drift.place.number
       repeats[number, default: 0] += 1
       if repeats[number, default: 0] <= SyncMachine.mostRepeats {
         again.append(drift.place)
+      } else if drift.isIncremental {
+        ended.append(ListEnd(resource, drift.place, .pulled, isWeak: true))
       } else {
-        failed.append(
+        ended.append(
           ListEnd(
             resource, drift.place,
             .failed("its pages changed while they were pulled, \(SyncMachine.mostRepeats + 1) times: \(drift.reason)")))
       }
     }
-    for end in failed { try await cache.discard(resource, end.place) }
-    try await cache.endLists(failed)
+    for end in ended where !end.isWeak { try await cache.discard(resource, end.place) }
+    try await cache.endLists(ended)
     try await cache.pullAgain(resource, again)
     return !again.isEmpty
   }
@@ -135,7 +163,7 @@ extension Sync {
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
       host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
       try await cache.distrust(resource)
-      try await cache.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver)
+      try await planLists(resource)
     }
   }
 
@@ -159,6 +187,7 @@ extension Sync {
         ?? Failure(
           .badAnswer, step: "pull the lists of \(resource)", subject: resource,
           cause: examples.first?.reason ?? "they failed")
+      failure.concerned += examples.map(\.concern)
       failure.cause += "; \(counts.failed) of \(counts.requested.counted(as: "list")) of \(resource) failed"
       throw failure
     }

@@ -137,13 +137,11 @@ package struct SyncMachine: Sendable {
     state = .pulling
   }
 
-  /// Call this if lists of a child failed or vanished, and the others are published (E7.6).
-  mutating func listsFailed(_ resource: String, _ counts: ListCounts, _ examples: [(parent: String, reason: String)]) {
+  /// Call this if lists of a child failed, and the others are published (E7.6). Vanished lists are no shortcoming.
+  mutating func listsFailed(_ resource: String, _ counts: ListCounts, _ examples: [FailedList]) {
     let failed = counts.failed - counts.vanished
-    if failed > 0 { problems.append(.failedLists(resource, failed, of: counts.requested, examples)) }
-    if counts.vanished > 0 {
-      problems.append(.vanishedLists(resource, counts.vanished, of: counts.requested, examples))
-    }
+    guard failed > 0 else { return }
+    problems.append(.failedLists(resource, failed, of: counts.requested, examples.filter { !$0.hasVanished }))
   }
 
   /// The reason why the pages of one list of a child do not fit together (P7); nil if they fit.
@@ -169,6 +167,9 @@ package struct SyncMachine: Sendable {
       problems.append(.unasked(resource, failure))
     }
   }
+
+  /// True if `by_key` is asked for the keys of incremental pulls (I9.1).
+  func asksForChanges(of resource: String) -> Bool { askedChanges[resource] != nil }
 
   /// The next pull asks for the same changes again (I9.2).
   private mutating func keepMark(of resource: String) {
@@ -220,12 +221,11 @@ extension SyncMachine {
     for found in found {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
       decisions[resource.name] = end(of: resource, found, marks[resource.name] ?? .stays)
-      if found.isIncremental {
-        guard found.asked > 0 else { continue }
+      if found.asked > 0 {
         asking.insert(resource.name)
         askedChanges[resource.name] = found
-        continue
       }
+      if found.isIncremental { continue }
       if found.areAllKeysKnown, found.missing > 0, !found.listChanged, resource.removal == .ask {
         asking.insert(resource.name)
       }
@@ -285,13 +285,16 @@ extension SyncMachine {
   private mutating func guarded(
     _ found: ResourceComparison, _ maxRemoval: Int, _ allowRemoval: Bool
   ) -> Failure? {
-    guard !allowRemoval, !found.listChanged, let resource = resource(found),
-      found.isIncremental || resource.removal != .never
-    else {
-      return nil
+    guard !allowRemoval, !found.listChanged, let resource = resource(found) else { return nil }
+    let leaving: Int
+    switch resource.removal {
+    case _ where found.isIncremental: leaving = found.missing
+    case .ask: leaving = found.missing
+    case .twice: leaving = found.leavingNow
+    case .never: leaving = 0
     }
-    let leaving = resource.removal == .twice && !found.isIncremental ? found.leavingNow : found.missing
-    return guarded(found, leaving: leaving + found.removedWithParents, resource.maxRemoval ?? maxRemoval)
+    return guarded(
+      found, leaving: leaving + found.skippedNow + found.removedWithParents, resource.maxRemoval ?? maxRemoval)
   }
 
   private mutating func guarded(_ found: ResourceComparison, leaving: Int, _ limit: Int) -> Failure? {
@@ -396,28 +399,13 @@ private struct Shortcoming: Sendable {
   }
 
   static func failedLists(
-    _ resource: String, _ failed: Int, of requested: Int, _ examples: [(parent: String, reason: String)]
+    _ resource: String, _ failed: Int, of requested: Int, _ examples: [FailedList]
   ) -> Shortcoming {
-    lists(.failedLists, resource, "\(failed) of \(requested.counted(as: "list")) of \(resource) failed", examples)
-  }
-
-  static func vanishedLists(
-    _ resource: String, _ vanished: Int, of requested: Int, _ examples: [(parent: String, reason: String)]
-  ) -> Shortcoming {
-    lists(
-      .vanishedLists, resource,
-      "the parents of \(vanished) of \(requested.counted(as: "list")) of \(resource) disappeared", examples)
-  }
-
-  private static func lists(
-    _ kind: Diagnosis.Kind, _ resource: String, _ what: String, _ examples: [(parent: String, reason: String)]
-  ) -> Shortcoming {
+    let what = "\(failed) of \(requested.counted(as: "list")) of \(resource) failed"
     let first = examples.first.map { ": \($0.reason)" } ?? ""
     return Shortcoming(
       sentence: what + first,
-      trouble: Diagnosis(
-        kind, what,
-        [.resource(resource)] + examples.map { .record($0.parent, of: resource, reason: $0.reason) }))
+      trouble: Diagnosis(.failedLists, what, [.resource(resource)] + examples.map(\.concern)))
   }
 
   static func postponed(_ resource: String) -> Shortcoming {

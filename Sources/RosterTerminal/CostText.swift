@@ -11,19 +11,23 @@ package struct CostText: Sendable {
   ///   - pages: Number of pages of the last successful sync; nil if unknown.
   ///   - why: A clause that says why the number is unknown.
   ///   - resources: The requests of each resource, as far as they are known.
+  ///   - children: The resources with `each`.
   package init(
-    pages: Int?, unknown why: String, interval: Duration, budget: RequestBudget?, resources: [ResourceCost] = []
+    pages: Int?, unknown why: String, interval: Duration, budget: RequestBudget?, resources: [ResourceCost] = [],
+    children: [Resource] = []
   ) {
     guard let pages, pages > 0 else {
-      text = "# requests a day: not known, \(why)\n"
+      let words = children.flatMap(Self.words).map { "# \($0)\n" }.joined()
+      text = "# requests a day: not known, \(why)\n\(words)"
       warning = nil
       return
     }
-    let isIncremental = resources.contains { $0.isIncremental }
-    let requests = isIncremental ? resources.reduce(0) { $0 + $1.eachSync } : pages
-    let day = isIncremental ? resources.reduce(0) { $0 + $1.perDay(interval) } : interval.perDay(pages)
+    // Without since and each, every sync costs as much as the last one.
+    let isForecast = resources.contains { !$0.isWholeInEachSync }
+    let requests = isForecast ? resources.reduce(0) { $0 + $1.eachSync(interval) } : pages
+    let day = isForecast ? resources.reduce(0) { $0 + $1.perDay(interval) } : interval.perDay(pages)
     let seen =
-      isIncremental
+      isForecast
       ? requests.counted(as: "request") + " in each sync" : pages.counted(as: "page") + " in the last sync"
     let cost = "# \(seen): about \(HumanFormat.grouped(day)) requests a day with sync.interval = \"\(interval.text)\"\n"
     let fit = budget.map { BudgetFit($0, pages: requests) }
@@ -40,6 +44,23 @@ package struct CostText: Sendable {
     let requests = resources.reduce(0) { $0 + $1.fullestHour(interval) }
     return "# the fullest hour: about \(HumanFormat.grouped(requests)) requests\(fit.map { "; \($0.name)" } ?? "")\n"
   }
+
+  /// The cost of a child before its first sync.
+  private static func words(_ resource: Resource) -> [String] {
+    guard let each = resource.each else { return [] }
+    let request = "\(resource.name): a request for each \(each.parent) in"
+    let page = resource.isDetail ? "" : ", more for lists of several pages"
+    if each.wholeEvery == .inEachSync { return ["\(request) every sync\(page)"] }
+    let change = each.changed.isEmpty ? nil : "a request for each changed \(each.parent)"
+    let period = each.period.map { "each list again once in \($0.text)" }
+    let later = [change, period].compactMap(\.self).joined(separator: ", and ")
+    return ["\(request) the first sync\(page)", "\(resource.name): then \(later)"]
+  }
+}
+
+extension Each {
+  /// nil if a list is pulled in each sync, or never again.
+  fileprivate var period: Duration? { if case .every(let period) = wholeEvery { period } else { nil } }
 }
 
 /// The requests of one resource (L6.2).
@@ -47,35 +68,68 @@ package struct ResourceCost: Sendable {
   private let name: String
   private let cost: PullCost
   private let since: Since?
+  private let each: Each?
 
   /// - Parameter cost: As the last pulls were.
   package init(_ resource: Resource, cost: PullCost) {
     name = resource.name
     since = resource.since
+    each = resource.each
     self.cost = cost
   }
 
   /// True if most pulls ask for changed records only.
-  fileprivate var isIncremental: Bool { since != nil }
-  /// Number of requests of an ordinary sync.
-  fileprivate var eachSync: Int { since == nil ? cost.whole : cost.incremental ?? 1 }
-  fileprivate var whole: Int { cost.whole }
+  private var isIncremental: Bool { each == nil && since != nil }
+  /// True if each sync pulls all of it.
+  fileprivate var isWholeInEachSync: Bool { each.map { $0.wholeEvery == .inEachSync } ?? (since == nil) }
+  /// Number of requests that no sync can do without; nil if a sync may leave some of them to later ones.
+  fileprivate var inseparable: Int? { isIncremental ? cost.whole : nil }
 
-  fileprivate func perDay(_ interval: Duration) -> Int {
-    interval.perDay(eachSync) + (since?.wholeEvery?.perDay(cost.whole) ?? 0)
+  /// The period in which all of it is pulled once, besides what changed.
+  private var period: Duration? { each.map(\.period) ?? since?.wholeEvery }
+
+  /// Number of requests of an ordinary sync.
+  fileprivate func eachSync(_ interval: Duration) -> Int {
+    if isWholeInEachSync { return cost.whole }
+    guard let each else { return cost.incremental ?? 1 }
+    return each.changed.isEmpty ? min(cost.whole, due(in: interval)) : cost.incremental ?? 0
   }
 
-  /// Number of requests of an hour that has a whole pull.
+  /// Number of requests for the lists of a child that are due in a time, rounded up.
+  private func due(in time: Duration) -> Int {
+    guard let period else { return 0 }
+    return Int((Double(cost.whole) * time.seconds / period.seconds).rounded(.up))
+  }
+
+  fileprivate func perDay(_ interval: Duration) -> Int {
+    let isDueOnly = each?.changed.isEmpty == true && !isWholeInEachSync
+    return (isDueOnly ? 0 : interval.perDay(eachSync(interval)))
+      + (isWholeInEachSync ? 0 : period?.perDay(cost.whole) ?? 0)
+  }
+
+  /// Number of requests of an hour that has a whole pull; of a child, of an hour in which most lists are due.
   fileprivate func fullestHour(_ interval: Duration) -> Int {
     let syncs = max(1, Int((3600 / interval.seconds).rounded(.up)))
-    return since == nil ? syncs * cost.whole : (syncs - 1) * eachSync + cost.whole
+    if isWholeInEachSync { return syncs * cost.whole }
+    guard let each else { return (syncs - 1) * eachSync(interval) + cost.whole }
+    // A list is due at half of its period or later, and all may have been pulled at the same time (E3.4).
+    let due = min(syncs * cost.whole, due(in: max(interval, .seconds(3600)) * 2))
+    return (each.changed.isEmpty ? 0 : syncs * eachSync(interval)) + due
   }
 
   fileprivate func text(_ interval: Duration) -> String {
     let day = "about \(HumanFormat.grouped(perDay(interval))) a day"
-    let every = since.map { since in " (every \(since.wholeEvery?.text ?? "first sync only"))" } ?? ""
-    return
-      "\(name): \(eachSync.counted(as: "request")) for each sync, \(HumanFormat.grouped(cost.whole)) for each whole pull\(every), \(day)"
+    let sync = "\(name): \(eachSync(interval).counted(as: "request")) for each sync"
+    guard let each else {
+      let every = since.map { since in " (every \(since.wholeEvery?.text ?? "first sync only"))" } ?? ""
+      return "\(sync), \(HumanFormat.grouped(cost.whole)) for each whole pull\(every), \(day)"
+    }
+    let lists = cost.lists.map { "\(HumanFormat.grouped($0)) list\($0 == 1 ? "" : "s")" } ?? "lists"
+    if isWholeInEachSync { return "\(sync), which pulls all \(lists), \(day)" }
+    let every = period.map { "each once in \($0.text)" } ?? "in the first sync only"
+    let all = "\(HumanFormat.grouped(cost.whole)) for all \(lists) (\(every)), \(day)"
+    if each.changed.isEmpty || cost.incremental != nil { return "\(sync), \(all)" }
+    return "\(name): a request for each changed \(each.parent), \(all) without changes"
   }
 }
 
@@ -93,6 +147,7 @@ private struct BudgetFit {
   var name: String { "limit.budget = \"\(budget.text)\"" }
 
   func warning(_ interval: Duration) -> String? {
+    if requests == 0 { return nil }
     let syncs = budget.limit / requests
     guard syncs > 0 else { return "\(name) does not hold one sync of \(requests.counted(as: "request"))" }
     // The number of syncs that can start in one window.
@@ -103,8 +158,8 @@ private struct BudgetFit {
 
   /// A whole pull that is larger than the budget is postponed for ever (I1.2).
   func warning(ofWholePulls resources: [ResourceCost]) -> String? {
-    let large = resources.filter { $0.isIncremental && $0.whole > budget.limit }.max { $0.whole < $1.whole }
-    return large.map { "\(name) does not hold a whole pull of \($0.whole.counted(as: "request"))" }
+    let large = resources.compactMap(\.inseparable).max() ?? 0
+    return large > budget.limit ? "\(name) does not hold a whole pull of \(large.counted(as: "request"))" : nil
   }
 
   /// Rounds up to a value that a person would write.

@@ -3,10 +3,26 @@ internal import RosterModel
 
 /// An event of the stream in words, without characters that control a terminal.
 package enum EventText {
+  /// A key of an ancestor, or the parts of a composite one.
+  private struct Key: Decodable {
+    var text: String
+
+    init(from decoder: any Decoder) throws {
+      if let parts = try? [Key](from: decoder) {
+        text = parts.map(\.text).joined(separator: " ")
+      } else if let number = try? Int64(from: decoder) {
+        text = "\(number)"
+      } else {
+        text = try String(from: decoder)
+      }
+    }
+  }
+
   private struct Fields: Decodable {
     var at: String
     var sync: Int64?
     var resource: String?
+    var of: [Key]?
     var page: Int?
     var fresh: Bool?
     var pagesDone: Int?
@@ -17,7 +33,7 @@ package enum EventText {
     var error: String?
 
     enum CodingKeys: String, CodingKey {
-      case at, sync, resource, page, fresh, attempt, reason, error
+      case at, sync, resource, of, page, fresh, attempt, reason, error
       case pagesDone = "pages_done"
       case pagesTotal = "pages_total"
       case delaySeconds = "delay_seconds"
@@ -59,7 +75,10 @@ package enum EventText {
     if let page = fields.page {
       parts.append("page \(page)" + (fields.resource.map { " of \($0)" } ?? "") + progress(fields))
     }
-    if fields.page == nil, let resource = fields.resource { parts.append(resource) }
+    if fields.page == nil, let resource = fields.resource {
+      let keys = fields.of.map { " of " + $0.map(\.text).joined(separator: " ") } ?? ""
+      parts.append(resource + keys)
+    }
     if fields.fresh == true { parts.append("fresh") }
     if let attempt = fields.attempt { parts.append("attempt \(attempt)") }
     if let reason = fields.reason { parts.append(reason) }

@@ -86,7 +86,7 @@ package struct PendingText: Sendable {
 
   /// `~ character 1  Rick Sanchez`, and one line for each field with its old and new value; each line with its end.
   package func text(of record: PendingRecord, _ resource: PendingResource) -> String {
-    let who = name(record.key, record: record.after ?? record.before ?? "", resource: resource)
+    let who = name(record.key, of: record.of, record: record.after ?? record.before ?? "", resource: resource)
     let head =
       record.kind.sign.toned(record.kind.tone, colour: colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who)
     return ([head] + rows(record)).map { $0 + "\n" }.joined()
@@ -94,13 +94,16 @@ package struct PendingText: Sendable {
 
   /// `? character 1  Rick Sanchez` with a line end, for a record that is missing from the pull for the first time.
   package func text(of record: AbsentRecord, _ resource: PendingResource) -> String {
-    let who = name(record.key, record: record.record, resource: resource)
+    let who = name(record.key, of: record.of, record: record.record, resource: resource)
     return "?".toned(.faint, colour: colour) + " " + (width.map { who.cut(to: $0 - 2) } ?? who) + "\n"
   }
 
-  private func name(_ key: String, record: String, resource: PendingResource) -> String {
+  /// - Parameter ancestors: JSON list of their keys; nil without a parent.
+  private func name(_ key: String, of ancestors: String?, record: String, resource: PendingResource) -> String {
     let title = resource.telling.title(JSONMembers.texts(record))
-    let name = "\(resource.name) \(JSONMembers.shown(key))"
+    let keys = ancestors.map { JSONMembers.list($0).map(JSONMembers.shown).joined(separator: ", ") }
+    let owner = keys.flatMap { keys in resource.parent.map { " of \($0) \(keys)" } } ?? ""
+    let name = "\(resource.name) \(JSONMembers.shown(key))\(owner)"
     return (title.isEmpty ? name : "\(name)  \(title)").oneLine
   }
 

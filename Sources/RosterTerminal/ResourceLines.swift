@@ -5,6 +5,8 @@ internal import RosterModel
 /// the other lines describe completely.
 struct ResourceLines {
   private let table: Table
+  /// The children of the snapshot, whose facts are a sentence each, below the table.
+  private let children: [(name: String, facts: String, tone: Tone)]
   private let hidden: Int
 
   /// - Parameters:
@@ -20,21 +22,44 @@ struct ResourceLines {
     if let current, current.phase != .discovering, current.resources.count > 1 {
       let shown = Self.underWay(current.resources, maxLines: most ?? .max)
       table = Self.table(shown)
+      children = []
       hidden = current.resources.count - shown.count
     } else {
-      let all = cached.count > 1 ? cached : []
+      let all = cached.count > 1 ? cached.filter { $0.parent == nil } + cached.filter { $0.parent != nil } : []
+      let shown = all.prefix(most ?? .max)
+      let plain = shown.filter { $0.parent == nil }
+      let verified = verifiedAt.flatMap { Self.age($0, now: now) }
       table = Self.table(
-        Array(all.prefix(most ?? .max)), hasAbsent: all.contains { $0.absent > 0 },
-        hasDistrusted: all.contains { $0.validators != DaemonStatus.CachedResource.trusted },
-        verified: verifiedAt.flatMap { Self.age($0, now: now) }, now: now)
-      hidden = all.count - table.rows.count
+        plain, hasAbsent: plain.contains { $0.absent > 0 },
+        hasDistrusted: plain.contains { $0.validators != DaemonStatus.CachedResource.trusted }, verified: verified,
+        now: now)
+      children = shown.filter { $0.parent != nil }.map { child in
+        let isFailing = child.lists?.failed ?? 0 > 0 || child.validators != DaemonStatus.CachedResource.trusted
+        let whole = child.wholeAt.flatMap { Self.age($0, now: now) }
+        return (child.name.printable, child.factsOfChild(verified: verified, whole: whole), isFailing ? .busy : .plain)
+      }
+      hidden = all.count - shown.count
     }
   }
 
   /// Lines of at most `width` cells, without line ends.
   func lines(width: Int, colour: Bool) -> [String] {
-    if table.rows.isEmpty { return [] }
-    return table.lines(width: width, colour: colour) + (hidden > 0 ? ["… and \(hidden) more"] : [])
+    let rows = table.rows.isEmpty ? [] : table.lines(width: width, colour: colour)
+    return rows + linesOfChildren(width: width, colour: colour) + (hidden > 0 ? ["… and \(hidden) more"] : [])
+  }
+
+  /// One line for each child (S9.2), broken where the terminal is too narrow.
+  private func linesOfChildren(width: Int, colour: Bool) -> [String] {
+    let names = min(
+      max(table.rows.map { $0[0].text.cells }.max() ?? 0, children.map(\.name.cells).max() ?? 0, Self.heading.cells),
+      width / 3)
+    let indent = String(repeating: " ", count: names + Table.gap.count)
+    return children.flatMap { child in
+      child.facts.wrapped(width - indent.count).enumerated().map { index, line in
+        (index == 0 ? child.name.cut(to: names).padded(right: names) + Table.gap : indent)
+          + line.toned(child.tone, colour: colour)
+      }
+    }
   }
 
   /// The state in the snapshot. Resources that were pulled for the first time and not published have no facts yet.
@@ -43,7 +68,7 @@ struct ResourceLines {
   ) -> Table {
     Table(
       columns: [
-        Table.Column(name: "RESOURCE", shrinks: true), Table.Column(name: "RECORDS", isNumber: true),
+        Table.Column(name: heading, shrinks: true), Table.Column(name: "RECORDS", isNumber: true),
         Table.Column(name: "PAGES", isNumber: true), Table.Column(name: "PROOF"),
       ] + (hasAbsent ? [Table.Column(name: "ABSENT", isNumber: true)] : [])
         + (hasDistrusted ? [Table.Column(name: "VALIDATORS")] : []),
@@ -61,21 +86,29 @@ struct ResourceLines {
       })
   }
 
-  /// The progress of the pull.
+  /// The progress of the pull. The bar of a child is that of its lists.
   private static func table(_ resources: [DaemonStatus.PulledResource]) -> Table {
-    Table(
+    let hasLists = resources.contains { $0.listsTotal != nil }
+    return Table(
       columns: [
-        Table.Column(name: "RESOURCE", shrinks: true), Table.Column(name: "PAGES", isNumber: true),
-        Table.Column(name: "RECORDS", isNumber: true), Table.Column(name: "PROGRESS"),
-      ],
+        Table.Column(name: heading, shrinks: true), Table.Column(name: "PAGES", isNumber: true),
+        Table.Column(name: "RECORDS", isNumber: true),
+      ] + (hasLists ? [Table.Column(name: "LISTS", isNumber: true)] : []) + [Table.Column(name: "PROGRESS")],
       rows: resources.map { resource in
         let pages = "\(resource.pagesDone)" + (resource.pagesTotal.map { "/\($0)" } ?? "")
-        let bar = ProgressBar(done: resource.pagesDone, total: resource.pagesTotal ?? 0).bar(barWidth)
+        let lists = resource.listsTotal.map { "\(resource.listsDone ?? 0)/\($0)" } ?? ""
         return [
           Table.Cell(text: resource.name.printable), Table.Cell(text: pages), Table.Cell(text: "\(resource.records)"),
-          Table.Cell(text: bar, tone: .good),
-        ]
+        ] + (hasLists ? [Table.Cell(text: lists)] : [])
+          + [Table.Cell(text: bar(of: resource).bar(barWidth), tone: .good)]
       })
+  }
+
+  private static func bar(of resource: DaemonStatus.PulledResource) -> ProgressBar {
+    guard let lists = resource.listsTotal else {
+      return ProgressBar(done: resource.pagesDone, total: resource.pagesTotal ?? 0)
+    }
+    return lists == 0 ? ProgressBar(done: 1, total: 1) : ProgressBar(done: resource.listsDone ?? 0, total: lists)
   }
 
   /// `4 min ago`; nil without a reference.
@@ -84,6 +117,7 @@ struct ResourceLines {
     return HumanFormat.span(max(0, now.timeIntervalSince(date))) + " ago"
   }
 
+  private static let heading = "RESOURCE"
   private static let barWidth = 20
 
   /// If there is no room for all resources: those being pulled come first, then those that have not begun. The shown
@@ -91,7 +125,9 @@ struct ResourceLines {
   private static func underWay(_ all: [DaemonStatus.PulledResource], maxLines: Int) -> [DaemonStatus.PulledResource] {
     guard all.count > maxLines else { return all }
     func rank(_ resource: DaemonStatus.PulledResource) -> Int {
-      if resource.pagesDone == resource.pagesTotal { return 2 }
+      if resource.pagesDone == resource.pagesTotal || resource.listsDone.map({ $0 == resource.listsTotal }) == true {
+        return 2
+      }
       return resource.pagesDone > 0 ? 0 : 1
     }
     let chosen = all.indices.sorted { (rank(all[$0]), $0) < (rank(all[$1]), $1) }.prefix(maxLines)
@@ -102,6 +138,42 @@ struct ResourceLines {
 extension DaemonStatus.CachedResource {
   /// `, none missed`; empty if no whole pull has counted them yet.
   var missedText: String { missed.map { $0 == 0 ? ", none missed" : ", \($0) missed" } ?? "" }
+
+  /// The meaning of `resources.proof` in plain words; nil before the first pull.
+  var completeness: String? {
+    switch proof {
+    case "count": "complete by upstream's count"
+    case "end": "complete to the end of the list"
+    case "since": "complete by upstream's changes"
+    case "weak": "not proved complete"
+    default: proof.map { "proof: \($0)" }
+    }
+  }
+
+  /// `18,234 records, since 4 min ago (whole 6 h ago, none missed); 132 of 4,512 issues requested` (S9.2).
+  fileprivate func factsOfChild(verified: String?, whole: String?) -> String {
+    var facts = [(records == 1 ? "1 record" : "\(HumanFormat.grouped(records)) records")]
+    if proof == "since" {
+      facts.append(proofText(verified: verified, whole: whole))
+    } else if let completeness {
+      facts.append(completeness + (whole.map { " (whole \($0))" } ?? ""))
+    }
+    if absent > 0 { facts.append("\(HumanFormat.grouped(absent)) absent") }
+    if validators != Self.trusted { facts.append("validators distrusted") }
+    return facts.joined(separator: ", ") + (listsText.map { "; \($0)" } ?? "")
+  }
+
+  /// `132 of 4,512 issues requested, 1 failed`; nil without lists.
+  package var listsText: String? {
+    guard let lists, lists.total > 0 else { return nil }
+    var asked = [
+      "\(HumanFormat.grouped(lists.requested)) of \(HumanFormat.grouped(lists.total)) "
+        + "\(lists.total.nouns(parent ?? "list")) requested"
+    ]
+    if lists.failed > 0 { asked.append("\(HumanFormat.grouped(lists.failed)) failed") }
+    if lists.vanished > 0 { asked.append("\(HumanFormat.grouped(lists.vanished)) vanished") }
+    return asked.joined(separator: ", ")
+  }
 
   /// The proof, and with `since` how old it is: `since 4 min ago (whole 6 h ago, none missed)` (S9.2).
   fileprivate func proofText(verified: String?, whole: String?) -> String {

@@ -85,7 +85,7 @@ package struct StatusText: Sendable {
     var facts = [cache.records.counted(as: "record"), cache.pages.counted(as: "page")]
     if cache.resources.count > 1 { facts.insert(cache.resources.count.counted(as: "resource"), at: 0) }
     if let only = cache.resources.first, cache.resources.count == 1 {
-      if let proof = only.proof { facts.append(Self.completeness(proof)) }
+      if let completeness = only.completeness { facts.append(completeness) }
       if only.absent > 0 { facts.append("\(only.absent) absent") }
       if let whole = ago(only.wholeAt) { facts.append("whole \(whole)\(only.missedText)") }
       if only.validators != DaemonStatus.CachedResource.trusted { facts.append("validators distrusted") }
@@ -97,28 +97,12 @@ package struct StatusText: Sendable {
     return facts
   }
 
-  /// The meaning of `resources.proof` in plain words.
-  private static func completeness(_ proof: String) -> String {
-    switch proof {
-    case "count": "complete by upstream's count"
-    case "end": "complete to the end of the list"
-    case "since": "complete by upstream's changes"
-    case "weak": "not proved complete"
-    default: "proof: \(proof)"
-    }
-  }
-
   private var progress: String? {
     guard let current = sync.current, current.phase != .discovering else { return nil }
     var bar = ProgressBar(current)
-    bar.showsPages = !isTold(pagesTold(current))
+    bar.showsTotals = !isTold(current.progressText)
     bar.counts.removeAll { rawMessage.contains($0) }
     return bar.text(width: min(width, Self.widestProgress) - Rows.indent, colour: colour)
-  }
-
-  private func pagesTold(_ current: DaemonStatus.Current) -> String {
-    current.pagesTotal.map { "\(current.pagesDone) of \($0.counted(as: "page"))" }
-      ?? current.pagesDone.counted(as: "page")
   }
 
   private var token: String? {

@@ -43,6 +43,10 @@ extension String {
     String(repeating: " ", count: Swift.max(0, width - cells)) + self
   }
 
+  func padded(right width: Int) -> String {
+    self + String(repeating: " ", count: Swift.max(0, width - cells))
+  }
+
   /// Lines of at most `width` cells, broken at spaces, but not between a number and its unit. A longer word gets a line
   /// of its own and is not broken, so that it can be copied.
   func wrapped(_ width: Int) -> [String] {

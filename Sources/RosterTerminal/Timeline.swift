@@ -6,6 +6,8 @@ package struct Timeline: Sendable {
   /// The kinds of lines.
   private enum Kind: Hashable {
     case started, first, fetched, refused, refreshing, joined, refreshed, failed, late, again, retried, ended
+    /// Lists of a child resource with this name.
+    case children(String)
   }
 
   /// A page of one of the lists that the sync pulls.
@@ -32,14 +34,18 @@ package struct Timeline: Sendable {
   private static let most = 16
 
   private let entries: [Entry]
+  private let parents: [String: String]
   /// The resources of the pages, in the order in which they occurred.
   private let resources: [String]
 
-  /// - Parameter events: each with its seconds since the start, in chronological order.
-  package init(_ events: [(Double, Event)]) {
-    var story = Story()
+  /// - Parameters:
+  ///   - events: each with its seconds since the start, in chronological order.
+  ///   - parents: the parents of child resources, by the names of these.
+  package init(_ events: [(Double, Event)], parents: [String: String] = [:]) {
+    var story = Story(children: Set(parents.keys))
     for (at, event) in events { story.tell(at, event: event) }
     entries = story.entries
+    self.parents = parents
     resources = events.compactMap(\.1.resource).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 
@@ -49,7 +55,7 @@ package struct Timeline: Sendable {
   }
 
   private var lines: [Line] {
-    let lines = entries.map { Line($0, pages: pages(of: $0)) }
+    let lines = entries.map { Line($0, pages: pages(of: $0), parents: parents) }
     guard lines.count > Self.most else { return lines }
     let kept = Self.most - 1
     let (head, tail) = (kept * 2 / 3, kept - kept * 2 / 3)
@@ -62,11 +68,14 @@ package struct Timeline: Sendable {
 extension Timeline {
   /// Groups events of one kind. A refresh and its end close all groups before them.
   private struct Story {
+    private let children: Set<String>
     var entries: [Entry] = []
     /// Entries before this index are closed.
     private var chapter = 0
     /// Pages that were refused or waited since the last refresh, and were not fetched yet.
     private var resent: Set<Page> = []
+
+    init(children: Set<String>) { self.children = children }
 
     mutating func tell(_ at: Double, event: Event) {
       switch event.name {
@@ -90,6 +99,7 @@ extension Timeline {
     private mutating func fetched(_ at: Double, event: Event) {
       guard let page = Page(event) else { return }
       if entries.allSatisfy({ $0.kind == .started }) { return begin(.first, at: at, event: event) }
+      if let name = page.resource, children.contains(name) { return gather(.children(name), at: at, event: event) }
       gather(resent.remove(page) == nil ? .fetched : .again, at: at, event: event)
     }
 
@@ -121,10 +131,12 @@ extension Timeline {
       (time, mark, tone, words) = ("", "⋮", .faint, "\(count.counted(as: "line")) like these left out")
     }
 
-    /// - Parameter pages: the entry's pages in words.
-    init(_ entry: Entry, pages: String) {
+    /// - Parameters:
+    ///   - pages: the entry's pages in words.
+    ///   - parents: the parents of child resources.
+    init(_ entry: Entry, pages: String, parents: [String: String]) {
       time = Self.time(entry.at)
-      (mark, tone, words) = Self.telling(entry, pages: pages)
+      (mark, tone, words) = Self.telling(entry, pages: pages, parents: parents)
       words = words.printable
     }
 
@@ -141,12 +153,17 @@ extension Timeline {
       return "\(tenths / 10).\(tenths % 10) ms"
     }
 
-    private static func telling(_ entry: Entry, pages: String) -> (String, Tone, String) {
+    private static func telling(
+      _ entry: Entry, pages: String, parents: [String: String]
+    ) -> (String, Tone, String) {
       let several = Set(entry.pages).count > 1
       switch entry.kind {
       case .started: return ("┬", .faint, "sync \(entry.event.sync ?? 0) starts")
       case .first: return ("│", .faint, "\(pages) arrives" + (entry.event.pagesTotal.map { ": \($0) in all" } ?? ""))
       case .fetched: return ("│", .faint, "\(pages) \(several ? "arrive" : "arrives")")
+      case .children(let name):
+        let lists = "\(entry.pages.count.counted(as: "page")) of \(name), a list for each \(parents[name] ?? "")"
+        return ("│", .faint, "\(lists), \(entry.pages.count > 1 ? "arrive" : "arrives")")
       case .refused: return ("✗", .bad, "\(pages) refused (401): the token is no longer good")
       case .refreshing: return ("◆", .busy, refreshing(entry, pages: pages))
       case .joined: return ("┊", .busy, "\(pages) \(several ? "wait" : "waits") for that same refresh")

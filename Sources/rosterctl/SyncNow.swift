@@ -97,6 +97,7 @@ struct SyncNow: AsyncParsableCommand {
   /// nil: the daemon ended the stream before the sync, or another sync has ended since.
   private func end(of sync: Int64, _ client: StatusClient) async throws -> SyncRecord? {
     var report: SyncRecord?
+    var drawn = ContinuousClock.now
     try await client.follow(
       opened: {
         // It may have ended before the stream began.
@@ -107,7 +108,14 @@ struct SyncNow: AsyncParsableCommand {
       each: { event in
         let data = Data(event.data.utf8)
         if let ended = try? JSONDecoder().decode(SyncRecord.self, from: data), ended.id == sync { report = ended }
-        if report == nil, let progress = try? JSONDecoder().decode(Progress.self, from: data) { draw(progress) }
+        if report == nil, let progress = try? JSONDecoder().decode(Progress.self, from: data) {
+          if progress.total != nil { draw(ProgressBar(done: progress.done, total: progress.total ?? 0)) }
+          // An event has no number of lists.
+          if progress.total == nil, drawn.duration(to: .now) > Self.pause, Output.error.terminal.isInteractive {
+            if let current = try? await client.status().sync.current { draw(ProgressBar(current)) }
+            drawn = .now
+          }
+        }
         return report == nil
       })
     if Output.error.terminal.isInteractive { Output.error.redraw("") }
@@ -115,10 +123,9 @@ struct SyncNow: AsyncParsableCommand {
   }
 
   /// Draws the progress in the current width of the terminal.
-  private func draw(_ progress: Progress) {
+  private func draw(_ bar: ProgressBar) {
     let terminal = Output.error.terminal
     guard terminal.isInteractive else { return }
-    let bar = ProgressBar(done: progress.done, total: progress.total ?? 0)
     // One less: what clears the rest of a line would clear its last cell.
     Output.error.redraw(bar.text(width: terminal.columns - 1, colour: terminal.colour))
   }

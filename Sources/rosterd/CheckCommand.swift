@@ -26,11 +26,12 @@ struct CheckCommand: ParsableCommand {
       // A TOML comment is a single line.
       why = "\(error)".replacing("\n", with: " ")
     }
-    let costs = configuration.resources.compactMap { resource in
+    // Inline records are no requests.
+    let costs = configuration.resources.filter { $0.inline == nil }.compactMap { resource in
       last?.costs[resource.name].map { ResourceCost(resource, cost: $0) }
     }
     return CostText(
       pages: last?.pages, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget,
-      resources: costs)
+      resources: costs, children: configuration.resources.filter { $0.each != nil })
   }
 }

@@ -26,7 +26,7 @@ struct DemoFolder: Sendable {
   }
 
   /// The configuration as a user would write it in the environment, with the definitions of
-  /// `config/sources/rickandmorty.toml`.
+  /// `config/sources/rickandmorty.toml` and a list of characters for each episode.
   func configuration(of upstream: Simulator) throws -> Configuration {
     var configuration = try Configuration.load(
       file: nil,
@@ -37,7 +37,7 @@ struct DemoFolder: Sendable {
         "ROSTERD_STATUS_SOCKET": socket,
       ], isRoot: false
     ).configuration
-    configuration.resources = [.character, .location, .episode]
+    configuration.resources = [.character, .location, .episode, .appearance]
     return configuration
   }
 
@@ -47,4 +47,14 @@ struct DemoFolder: Sendable {
       chmod("\(path)/\(name)", 0o600)
     }
   }
+}
+
+extension Resource {
+  /// The characters that speak in each episode. Only the embedded upstream has such lists.
+  fileprivate static let appearance = Resource(
+    name: "appearance", path: "/episode/{episode.id}/character", table: "appearances", pages: Pages(.one),
+    columns: [
+      Column("id", at: JSONPointer(segments: ["id"]), .integer), Column("name", at: JSONPointer(segments: ["name"])),
+      Column("lines", at: JSONPointer(segments: ["lines"]), .integer),
+    ], each: Each(of: "episode"))
 }

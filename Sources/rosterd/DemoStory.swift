@@ -6,7 +6,7 @@ extension Demo {
 
   func story(_ terminal: Terminal) -> String {
     [
-      "\nThe token's story\n", Timeline(events).text(colour: terminal.colour),
+      "\nThe token's story\n", Timeline(events, parents: ["appearance": "episode"]).text(colour: terminal.colour),
       "\nrefreshes: \(refreshes)\n",
       "\nThe daemon's status, as `rosterctl status` shows it\n",
       StatusText(status, width: terminal.columns, colour: terminal.colour).text,
@@ -19,8 +19,8 @@ extension Demo {
       "SELECT name, records, pages, proof FROM resources",
       "SELECT name, species, location_name FROM characters ORDER BY id LIMIT 5",
       """
-      SELECT episode, name, count(*) AS characters FROM episodes JOIN episode_characters ON episode_id = id \
-      GROUP BY id ORDER BY 3 DESC LIMIT 5
+      SELECT e.episode, e.name AS title, a.name, a.lines FROM episodes e JOIN appearances a ON a.episode_id = e.id \
+      ORDER BY a.lines DESC, e.id LIMIT 5
       """,
       "SELECT outcome, pages, records, requests, refreshes FROM syncs",
     ].map { "  sqlite3 -readonly -box \(cachePath) \"\($0)\"\n" }.joined()

@@ -36,6 +36,12 @@ struct ExtendedFile {
         .configuration, step: "add the definition", subject: path, cause: "it has a [resource.\(twice)] already",
         hint: "rename or remove that one first")
     }
+    let known = names.union(findings.map(\.resource.name))
+    if let parent = findings.compactMap(\.resource.each?.parent).first(where: { !known.contains($0) }) {
+      throw Failure(
+        .configuration, step: "add the definition", subject: path, cause: "it has no [resource.\(parent)]",
+        hint: "add that one first")
+    }
     var text = text
     let gap = text.last == UInt8(ascii: "\n") ? "\n" : "\n\n"
     text += (text.isEmpty ? Inference.toml(of: findings) : gap + Inference.addition(of: findings)).utf8

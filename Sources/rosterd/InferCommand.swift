@@ -11,7 +11,10 @@ struct InferCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "infer",
     abstract: "Looks at one answer of each list of an API and prints definitions that fit them.",
-    usage: "rosterd infer URL … [--header \"NAME: VALUE\"] … [--add FILE]")
+    usage: """
+      rosterd infer URL … [--header "NAME: VALUE"] … [--add FILE]
+      rosterd infer URL --of RESOURCE.COLUMN=VALUE … [--header "NAME: VALUE"] … [--add FILE]
+      """)
 
   @Argument(
     help: ArgumentHelp(
@@ -30,6 +33,13 @@ struct InferCommand: AsyncParsableCommand {
     completion: .file(extensions: ["toml"]))
   var file: String?
 
+  @Option(
+    name: .customLong("of"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "The address is that of a child: VALUE in it becomes {RESOURCE.COLUMN}. The last one names the parent.",
+      valueName: "RESOURCE.COLUMN=VALUE"))
+  var parents: [String] = []
+
   func validate() throws {
     guard !addresses.isEmpty else { throw ValidationError("There is no URL") }
     guard !addresses.contains(Self.standardInput) || addresses.count == 1 else {
@@ -39,12 +49,32 @@ struct InferCommand: AsyncParsableCommand {
       throw ValidationError("A header goes with a URL, not with \(Self.standardInput)")
     }
     for text in headers { _ = try header(text) }
+    guard parents.isEmpty || addresses.count == 1 && addresses != [Self.standardInput] else {
+      throw ValidationError("--of goes with one URL: the address of a child's list")
+    }
+    let columns = try givenParents().map(\.column)
+    if let twice = columns.first(where: { column in columns.filter { $0 == column }.count > 1 }) {
+      throw ValidationError("--of \(twice.name) is given twice")
+    }
+  }
+
+  private func givenParents() throws -> [GivenParent] {
+    try parents.map { text in
+      guard let parent = GivenParent(text) else {
+        throw ValidationError("--of is RESOURCE.COLUMN=VALUE, as in --of issue.number=5")
+      }
+      return parent
+    }
   }
 
   func run() async throws {
     try await exiting {
       do {
-        guard let file else { return try answer(Inference.toml(of: try await findings(below: nil))) }
+        guard let file else {
+          let findings = try await findings(below: nil)
+          let child = parents.isEmpty ? nil : findings.first.map(Inference.child)
+          return try answer(child ?? Inference.toml(of: findings))
+        }
         let extended = try ExtendedFile(file)
         let findings = try await findings(below: extended)
         try extended.add(findings)
@@ -58,7 +88,9 @@ struct InferCommand: AsyncParsableCommand {
     if addresses == [Self.standardInput] { return [try Inference.finding(try given())] }
     let addresses = try addresses.map(address)
     // Checked before anything is sent, because a header may be the secret of one origin.
-    _ = try base(of: addresses, below: file)
+    let given = try base(of: addresses, below: file)
+    let parents = try givenParents()
+    for address in addresses { _ = try (given.flatMap(address.below) ?? address).filled(with: parents) }
     var answers: [ListAnswer] = []
     for address in addresses { answers.append(try await asked(address)) }
     let base = try base(of: answers.compactMap(\.asked?.address), below: file)
@@ -68,9 +100,8 @@ struct InferCommand: AsyncParsableCommand {
   /// The sentence does not repeat the address: if the quotes of a header were forgotten, a word of the header arrives
   /// as an address (T9).
   private func address(_ text: String) throws -> ListAddress {
-    do { return try ListAddress(text) } catch {
+    do { return try ListAddress(text, of: givenParents()) } catch var error as Failure {
       guard addresses.count > 1, !headers.isEmpty else { throw error }
-      var error = error
       error.hint = "give addresses of lists, and each header as one argument, in quotes"
       throw error
     }
@@ -103,8 +134,10 @@ struct InferCommand: AsyncParsableCommand {
     let response = try await OneRequest.answer(
       from: address.url, headers: headers, proxies: try proxies(address.url),
       systemRoots: RootPlaces(environment: ProcessInfo.processInfo.environment))
-    let last = response.redirectedTo.flatMap { try? ListAddress($0) }
-    let asked = ListAnswer.Asked(last ?? address, redirected: last.map { _ in address }, headers: headers)
+    let parents = try givenParents()
+    let last = response.redirectedTo.flatMap { try? ListAddress($0, of: parents) }
+    let asked = ListAnswer.Asked(
+      last ?? address, redirected: last.map { _ in address }, headers: headers, parents: parents)
     return try ListAnswer(response.body, headers: response.headers, asked: asked)
   }
 

@@ -1,3 +1,4 @@
+import Glibc
 import RosterModel
 import RosterTestSupport
 import Testing
@@ -46,9 +47,16 @@ struct ConfigurationFileTests {
   func thousands(head: String, before: String, after: String) throws {
     let count = 240 * 1024 / "\n\(before)99999\(after)".count
     let text = head + (0..<count).map { "\n\(before)\($0)\(after)" }.joined()
-    let start = ContinuousClock.now
+    let start = Self.cpuTime()
     #expect(try workspace.faults(text).count >= count)
-    #expect(ContinuousClock.now - start < .seconds(10) || Sanitizer.isPresent)
+    #expect(Self.cpuTime() - start < .seconds(10) || Sanitizer.isPresent)
+  }
+
+  /// CPU time of this thread. Other tests run at the same time, and do not count.
+  private static func cpuTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
   @Test("A syntax error hides no fault of the environment")

@@ -73,6 +73,39 @@ import Testing
     #expect(explanation.todo.contains("overlap or a shorter whole_every in [resource.pilot.since]"))
   }
 
+  @Test("S9.1: failed and vanished lists are explained with the keys of the parents, also after successful syncs")
+  func lists() {
+    var resource = DaemonStatus.CachedResource(
+      name: "comment", table: "comments", records: 8, pages: 4, proof: "end", absent: 0)
+    var lists = DaemonStatus.CachedLists()
+    (lists.total, lists.failed, lists.vanished) = (40, 1, 2)
+    (resource.parent, resource.lists) = ("issue", lists)
+    var cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 8, resources: [resource])
+    cache.failedLists = [
+      FailedList(of: "comment", parent: "issue", keys: "x/y 5", hasVanished: false, reason: "upstream answered 403"),
+      FailedList(of: "comment", parent: "issue", keys: "x/y 7", hasVanished: true, reason: "upstream answered 404"),
+    ]
+    let situation = Situation(.idle, cache: cache, path: "/cache/roster.db")
+    let explanation = Explanation(situation)
+    expectNextStep(explanation)
+    #expect(explanation.what.contains("Lists have failed: 1 of 40 lists of comment."))
+    #expect(explanation.what.contains("The parents of lists have disappeared: 2 of 40 lists of comment."))
+    #expect(explanation.todo.contains("none = [404] in [resource.comment.each]"))
+    #expect(
+      explanation.concerned == [
+        .resource("comment"), .record("x/y 5", of: "issue", reason: "upstream answered 403"),
+        .record("x/y 7", of: "issue", reason: "upstream answered 404"),
+      ])
+    #expect(Explanation(situation.withoutKeys).concerned == [.resource("comment")])
+    // The text of the last sync's own trouble is not repeated.
+    var last = SyncRecord(id: 18, startedAt: "", outcome: .published)
+    (last.error, last.exit) = ("1 of 3 lists of comment failed", 0)
+    last.trouble = Diagnosis(.failedLists, "1 of 3 lists of comment failed", [.resource("comment")])
+    cache.last = last
+    let what = Explanation(Situation(.degraded, cache: cache, path: "/cache/roster.db")).what
+    #expect(what.contains("1 of 3 lists of comment failed") && !what.contains("Lists have failed"))
+  }
+
   @Test("Each exit code with each reason is explained, with its time and a next step")
   func everyFailure() {
     for kind in Failure.Kind.allCases {

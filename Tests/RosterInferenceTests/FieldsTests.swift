@@ -16,13 +16,14 @@ import Testing
 
   // MARK: Numbers
 
-  @Test("A number is real if fewer than 20 records had it and its name says neither id nor count")
+  @Test("A number is real if fewer than 20 records had it and its name says neither id, number nor count")
   func numbers() throws {
-    let fields = #""price":5,"user_id":7,"userId":7,"comment_count":3,"viewCount":3,"num_pages":1,"discount":2"#
+    let ids = #""user_id":7,"userId":7,"comment_count":3,"viewCount":3,"num_pages":1,"number":4"#
+    let fields = #""price":5,"discount":2,\#(ids)"#
     let found = try finding((1...19).map { "{\"id\":\($0),\(fields)}" })
     let expected: [String: Resource.ColumnType] = [
       "id": .integer, "price": .real, "user_id": .integer, "comment_count": .integer, "view_count": .integer,
-      "num_pages": .integer, "discount": .real,
+      "num_pages": .integer, "number": .integer, "discount": .real,
     ]
     #expect(types(found).filter { $0.key != "user_id_2" } == expected)
     #expect(found.notes.contains { $0.place == .columns && $0.text.hasSuffix("fractions: /price, /discount") })

@@ -171,11 +171,11 @@ struct MarkTests {
     let twelve = try #require(since.mark("12"))
     let resource = Self.resource(since)
     #expect(resource.askedWhole.query == [.init("since", .text("0"))])
-    let asked = try #require(resource.asked(since: .mark(twelve)))
+    let asked = try #require(resource.readIncrementally.starting(from: .mark(twelve)))
     #expect(asked.query == [.init("sort", .text("id")), .init("since", .text("7"))])
     since.param = .body(JSONPointer(segments: ["filters", "0", "value"]))
     since.listing.body = .object([.init("filters", .list([.object([.init("name", .text("id"))])]))])
-    let posted = try #require(Self.resource(since).asked(since: .mark(twelve)))
+    let posted = try #require(Self.resource(since).readIncrementally.starting(from: .mark(twelve)))
     #expect(posted.body["filters"] == .list([.object([.init("name", .text("id")), .init("value", .number("7"))])]))
   }
 }

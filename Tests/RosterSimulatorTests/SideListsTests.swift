@@ -43,6 +43,22 @@ import Testing
     }
   }
 
+  @Test("An episode's list has its characters that speak, each with its lines")
+  func appearances() async throws {
+    struct Appearance: Decodable {
+      var id: Int
+      var name: String
+      var lines: Int
+    }
+    try await withLists { simulator in
+      let list = try await simulator.get("/episode/51/character").json([Appearance].self)
+      let characters = simulator.characters.filter { $0.episodes.contains { $0.hasSuffix("/episode/51") } }
+      let names = Dictionary(uniqueKeysWithValues: characters.map { (Int($0.id), $0.name) })
+      #expect(!list.isEmpty && list.allSatisfy { $0.lines > 0 && names[$0.id] == $0.name })
+      for missing in ["0", "52"] { #expect(try await simulator.get("/episode/\(missing)/character").status == 404) }
+    }
+  }
+
   @Test("Locations and episodes name the characters that name them")
   func fit() async throws {
     try await withLists { simulator in

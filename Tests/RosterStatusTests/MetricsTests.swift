@@ -102,7 +102,8 @@ import Testing
     #expect(
       families.sorted() == [
         "process_cpu_seconds_total", "process_open_fds", "process_resident_memory_bytes",
-        "process_start_time_seconds", "rosterd_build_info", "rosterd_missed_total", "rosterd_received_bytes_total",
+        "process_start_time_seconds", "rosterd_build_info", "rosterd_lists", "rosterd_missed_total",
+        "rosterd_received_bytes_total",
         "rosterd_records",
         "rosterd_request_duration_seconds", "rosterd_requests_total", "rosterd_retries_total",
         "rosterd_snapshot_timestamp_seconds", "rosterd_state", "rosterd_sync_duration_seconds", "rosterd_sync_pages",

@@ -91,6 +91,43 @@ import Testing
     #expect(board.metricsText().contains("rosterd_whole_timestamp_seconds{resource=\"pilot\"} 1795240800\n"))
   }
 
+  @Test("S6.3, S6.4, S8.1: the lists of a child are in the status, the metrics and the message")
+  func lists() throws {
+    let board = makeBoard()
+    let tally = Tally(resources: ["issue", "comment"])
+    tally.update { counts in
+      counts.done("issue", records: 30, pages: 1)
+      counts.restart("comment", .each)
+      counts.setLists(of: "comment", done: 0, total: 30)
+      for _ in 1...12 { counts.endList(of: "comment") }
+    }
+    board.syncBegan(SyncRecord(id: 18, startedAt: ""), tally: tally)
+    board.phase(.pulling)
+    #expect(board.message == "syncing: 12 of 30 lists, 1 page")
+    let progress = board.status().sync.current?.lists
+    #expect(progress?.done == 12 && progress?.total == 30)
+    #expect(!board.metricsText().contains("rosterd_lists{"))
+    var resource = DaemonStatus.CachedResource(
+      name: "comment", table: "comments", records: 8, pages: 4, proof: "end", absent: 0)
+    resource.parent = "issue"
+    var lists = DaemonStatus.CachedLists()
+    (lists.total, lists.kept, lists.failed, lists.vanished) = (4512, 4380, 1, 2)
+    resource.lists = lists
+    board.syncEnded(ended(.published), cache: CacheFacts(resources: [resource]))
+    let text = board.metricsText()
+    for (state, number) in [("current", 4509), ("vanished", 2), ("failed", 1)] {
+      #expect(text.contains("rosterd_lists{resource=\"comment\",state=\"\(state)\"} \(number)\n"))
+    }
+    let member = String(decoding: try JSONEncoder().encode(board.status().cache.resources[0]), as: UTF8.self)
+    #expect(member.contains(#""parent":"issue""#))
+    for part in [#""total":4512"#, #""kept":4380"#, #""failed":1"#, #""vanished":2"#] {
+      #expect(member.contains(part))
+    }
+    resource = DaemonStatus.CachedResource(name: "a", table: "a", records: 0, pages: 0, proof: nil, absent: 0)
+    let plain = String(decoding: try JSONEncoder().encode(resource), as: UTF8.self)
+    #expect(plain.contains(#""parent":null"#) && plain.contains(#""lists":null"#))
+  }
+
   @Test("A token expires by time alone in the status")
   func expired() {
     let board = makeBoard(clock: clock)

@@ -73,7 +73,8 @@ final class Forest: Sendable {
     if parts.count == 2 { return json(id, document) }
     if parts[2] == "detail" { return #"{"text":"detail \#(id) \#(document.revision)"}"# }
     guard parts[2] == "items" else { return nil }
-    if parts.count == 3 { return items(document, &state) }
+    let since = target.split(separator: "=").last.flatMap { Int($0) }
+    if parts.count == 3 { return items(document, since: since, &state) }
     guard let key = Int(parts[3]), let item = document.items[key] else { return nil }
     if parts.count == 4 { return json(key, item) }
     let found = item.parts.sorted { $0.key < $1.key }.map { #"{"name":"\#($0.key)","value":\#($0.value)}"# }
@@ -89,8 +90,10 @@ final class Forest: Sendable {
     return #"{"count":\#(all.count),"pages":\#(pages),"list":[\#(shown)]}"#
   }
 
-  private static func items(_ document: Document, _ state: inout State) -> String {
-    let shown = document.items.sorted { $0.key < $1.key }.map { json($0.key, $0.value) }
+  private static func items(_ document: Document, since: Int?, _ state: inout State) -> String {
+    let shown = document.items.filter { $0.value.revision >= since ?? 0 }.sorted { $0.key < $1.key }.map {
+      json($0.key, $0.value)
+    }
     let isWrong = state.wrongCounts > 0
     if isWrong { state.wrongCounts -= 1 }
     return #"{"count":\#(shown.count + (isWrong ? 1 : 0)),"list":[\#(shown.joined(separator: ","))]}"#
@@ -124,6 +127,14 @@ final class Forest: Sendable {
       each: each)
   }
 
+  /// The same, by revision.
+  static let changedItem: Resource = {
+    var item = Forest.item()
+    item.since = Since(
+      at: at("rev"), param: .query("since"), form: .number, wholeEvery: .seconds(5000), listing: item.listing)
+    return item
+  }()
+
   /// The parts of each item.
   static let part = Resource(
     name: "part", path: "/docs/{doc.id}/items/{item.id}/parts", records: at("list"), key: at("name"), table: "parts",
@@ -137,6 +148,7 @@ final class Forest: Sendable {
     columns: [.init("text", at: at("text"))], each: Each(of: "doc", changed: ["rev"]))
 
   static let all = [part, item(), detail, document()]
+  static let incremental = [part, changedItem, detail, document()]
 
   // MARK: Tables
 
@@ -148,6 +160,15 @@ final class Forest: Sendable {
           ["item \(id) \(key) \(item.revision)"] + item.parts.map { "part \(id) \(key) \($0.key) \($0.value)" }
         }
     }.sorted()
+  }
+
+  /// True if the line is that of an item that upstream does not have any more, or of a part of it.
+  func isOfGoneItem(_ line: String) -> Bool {
+    let words = line.split(separator: " ")
+    guard words[0] == "item" || words[0] == "part", let id = Int(words[1]), let key = Int(words[2]) else {
+      return false
+    }
+    return documents[id].map { $0.items[key] == nil } ?? false
   }
 
   /// The records of all tables, one line for each.

@@ -34,10 +34,14 @@ struct SyncBench {
   /// The events that syncs reported since the last look.
   func reported() -> [Event] { events.take() }
 
+  /// Progress of the last sync.
+  var progress: [DaemonStatus.PulledResource] { events.tally.now.resources }
+
   /// A start of rosterd, one sync, and its end.
   /// - Parameter seconds: When it starts, after the first one.
   func sync(
-    _ resources: [Resource], allowRemoval: Bool = false, isFresh: Bool = false, after seconds: Double = 0
+    _ resources: [Resource], allowRemoval: Bool = false, isFresh: Bool = false, isDryRun: Bool = false,
+    after seconds: Double = 0
   ) async throws -> SyncRecord {
     let date = clock.now() + seconds
     let clock = WallClock(now: { date }, sleep: { _ in })
@@ -50,9 +54,11 @@ struct SyncBench {
     try await tokens.open()
     let plans = try resources.map { try RecordPlan($0) }
     let tally = Tally(resources: resources.map(\.name))
+    events.tally = tally
     let gate = RetryAfterGate(clock: clock)
     let sync = Sync(
-      SyncRequest(allowRemoval: allowRemoval, isFresh: isFresh), of: plans, from: Shelf.baseURL, into: cache,
+      SyncRequest(allowRemoval: allowRemoval, isDryRun: isDryRun, isFresh: isFresh), of: plans, from: Shelf.baseURL,
+      into: cache,
       tokens: tokens, gate: gate,
       send: { [shelf] request in
         tally.update { $0.requested(RequestContext.resource) }
@@ -91,6 +97,13 @@ struct SyncBench {
 
   private final class Events: Sendable {
     private let all = Mutex<[Event]>([])
+    private let latest = Mutex(Tally())
+
+    /// The counts of the last sync.
+    var tally: Tally {
+      get { latest.withLock { $0 } }
+      set { latest.withLock { $0 = newValue } }
+    }
 
     func add(_ event: Event) { all.withLock { $0.append(event) } }
 

@@ -56,6 +56,85 @@ import Testing
     #expect(cost("40/1h").warning == "limit.budget = \"40/1h\" does not hold a whole pull of 46 requests")
   }
 
+  private func child(_ each: Each, _ cost: PullCost) -> ResourceCost {
+    ResourceCost(Resource(name: "comment", path: "/issues/{issue.id}/comments", columns: [], each: each), cost: cost)
+  }
+
+  @Test("L6.5: the cost of a child is that of the lists that changed, and each list once in whole_every")
+  func children() {
+    let issue = ResourceCost(Resource(name: "issue", path: "/issues", columns: []), cost: PullCost(whole: 1))
+    func lines(_ each: Each, _ cost: PullCost) -> [String] {
+      let text = CostText(
+        pages: 31, unknown: "", interval: .seconds(900), budget: RequestBudget(text: "100/1h"),
+        resources: [issue, child(each, cost)]
+      ).text
+      return text.split(separator: "\n").map(String.init)
+    }
+    let all = PullCost(whole: 34, incremental: 2, lists: 30)
+    #expect(
+      lines(Each(of: "issue", changed: ["updated_at"]), all) == [
+        "# 3 requests in each sync: about 293 requests a day with sync.interval = \"15m\"",
+        "# issue: 1 request for each sync, 1 for each whole pull, about 96 a day",
+        "# comment: 2 requests for each sync, 34 for all 30 lists (each once in 7d), about 197 a day",
+        "# the fullest hour: about 13 requests; limit.budget = \"100/1h\"", "# limit.budget = \"100/1h\" holds them",
+      ])
+    #expect(
+      lines(Each(of: "issue", changed: ["updated_at"], wholeEvery: .never), all)[2]
+        == "# comment: 2 requests for each sync, 34 for all 30 lists (in the first sync only), about 192 a day"
+    )
+    #expect(
+      lines(Each(of: "issue", wholeEvery: .every(.seconds(86_400))), all)[1...3] == [
+        "# issue: 1 request for each sync, 1 for each whole pull, about 96 a day",
+        "# comment: 1 request for each sync, 34 for all 30 lists (each once in 1d), about 34 a day",
+        "# the fullest hour: about 7 requests; limit.budget = \"100/1h\"",
+      ])
+    let every = lines(Each(of: "issue"), PullCost(whole: 30, lists: 30))
+    #expect(every[0] == "# 31 pages in the last sync: about 2,976 requests a day with sync.interval = \"15m\"")
+    #expect(every[2] == "# comment: 30 requests for each sync, which pulls all 30 lists, about 2,880 a day")
+    #expect(every[3] == "# the fullest hour: about 124 requests; limit.budget = \"100/1h\"")
+  }
+
+  @Test("L6.5: before the first usual sync, no change is expected; a first pull larger than the budget is no warning")
+  func firstChildren() {
+    let comment = child(Each(of: "issue", changed: ["updated_at"]), PullCost(whole: 5000, lists: 5000))
+    let cost = CostText(
+      pages: 5000, unknown: "", interval: .seconds(3600), budget: RequestBudget(text: "4000/1h"), resources: [comment])
+    #expect(
+      cost.text.contains("# comment: a request for each changed issue, 5,000 for all 5,000 lists (each once in 7d)"))
+    #expect(cost.warning == nil)
+  }
+
+  @Test(
+    "L6.5: before the first sync, a comment says what the cost of a child depends on",
+    arguments: [
+      (
+        Each(of: "issue"), Resource.Pages(.link),
+        ["a request for each issue in every sync, more for lists of several pages"]
+      ),
+      (
+        Each(of: "issue", changed: ["a"]), Resource.Pages(.link),
+        [
+          "a request for each issue in the first sync, more for lists of several pages",
+          "then a request for each changed issue, and each list again once in 7d",
+        ]
+      ),
+      (
+        Each(of: "issue", wholeEvery: .every(.seconds(86_400))), Resource.Pages(.record),
+        ["a request for each issue in the first sync", "then each list again once in 1d"]
+      ),
+      (
+        Each(of: "issue", changed: ["a"], wholeEvery: .never), Resource.Pages(.record),
+        ["a request for each issue in the first sync", "then a request for each changed issue"]
+      ),
+    ])
+  func words(each: Each, pages: Resource.Pages, words: [String]) {
+    let child = Resource(name: "comment", path: "/{issue.id}", pages: pages, columns: [], each: each)
+    let cost = CostText(
+      pages: nil, unknown: "there was no sync yet", interval: .seconds(900), budget: nil, children: [child])
+    let lines = cost.text.split(separator: "\n").map(String.init)
+    #expect(lines == ["# requests a day: not known, there was no sync yet"] + words.map { "# comment: \($0)" })
+  }
+
   @Test("A budget that is smaller than a sync has no interval; before the first sync nothing is known")
   func neither() {
     #expect(

@@ -17,6 +17,10 @@ import Testing
       EventText.line(
         name: "page.retried", data: #"{"at":"\#(at)","page":3,"attempt":2,"reason":"timeout","delay_seconds":1.5}"#)
         == "\(at)  page.retried      page 3, attempt 2, timeout, again in 1.5 s")
+    let failed = #"{"at":"\#(at)","sync":18,"resource":"part","of":[["node",9100],"a b"],"error":"answered 403"}"#
+    #expect(
+      EventText.line(name: "list.failed", data: failed)
+        == "\(at)  list.failed       sync 18, part of node 9100 a b, answered 403")
     #expect(EventText.line(name: "events.lost", data: #"{"at":"\#(at)"}"#) == "\(at)  events.lost")
     #expect(EventText.line(name: "other", data: "x") == "other  x")
   }

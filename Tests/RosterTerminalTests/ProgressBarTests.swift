@@ -22,6 +22,19 @@ import Testing
     #expect(bar.text(width: 20) == "17/42 pages")
   }
 
+  @Test("S9.2: once there are lists of children, the bar shows their progress")
+  func lists() {
+    var lists = DaemonStatus.PulledResource(name: "comment", .each)
+    (lists.listsDone, lists.listsTotal) = (0, 30)
+    var current = current
+    (current.resources, current.pagesTotal) = ([lists], nil)
+    #expect(
+      ProgressBar(current).text(width: 80)
+        == "─────────────────  0/30 lists  17 pages  340 records  token 1 refresh  2 retries")
+    current.resources[0].listsDone = 15
+    #expect(ProgressBar(current).text(width: 40) == "━━━━━━━━╸────────  15/30 lists  17 pages")
+  }
+
   @Test("A bar is never wider than the terminal", arguments: 1...200)
   func fits(width: Int) {
     for done in [0, 1, 41, 42] {

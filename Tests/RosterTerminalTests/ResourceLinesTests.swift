@@ -91,6 +91,82 @@ import Testing
     #expect(StatusText(status, width: 120).text.contains("(whole 6 h ago, 7 missed)"))
   }
 
+  private var withChild: DaemonStatus {
+    var comment = DaemonStatus.CachedResource(
+      name: "comment", table: "comments", records: 18_234, pages: 4611, proof: "since", absent: 0)
+    comment.parent = "issue"
+    (comment.wholeAt, comment.missed) = ("2026-01-01T06:00:00.000Z", 0)
+    var lists = DaemonStatus.CachedLists()
+    (lists.total, lists.kept) = (4512, 4380)
+    comment.lists = lists
+    let issue = DaemonStatus.CachedResource(
+      name: "issue", table: "issues", records: 4512, pages: 46, proof: "end", absent: 0)
+    var status = status([comment, issue])
+    status.cache.verifiedAt = "2026-01-01T11:56:01.000Z"
+    return status
+  }
+
+  @Test("S9.2: each child has one line, with how many lists of its parents were requested")
+  func child() {
+    var status = withChild
+    #expect(
+      StatusText(status, width: 120).text.contains(
+        """
+          resources  RESOURCE  RECORDS  PAGES  PROOF
+                     issue        4512     46  end
+                     comment   18,234 records, since 4 min ago (whole 6 h ago, none missed); 132 of 4,512 issues requested
+
+        """))
+    status.cache.resources[0].proof = "end"
+    status.cache.resources[0].missed = nil
+    status.cache.resources[0].absent = 3
+    status.cache.resources[0].lists?.failed = 1
+    status.cache.resources[0].lists?.vanished = 2
+    #expect(
+      StatusText(status, width: 72).text.contains(
+        """
+                     comment   18,234 records, complete to the end of the list
+                               (whole 6 h ago), 3 absent; 132 of 4,512 issues
+                               requested, 1 failed, 2 vanished
+
+        """), "\(StatusText(status, width: 72).text)")
+    status.cache.resources[0].lists = DaemonStatus.CachedLists()
+    (status.cache.resources[0].proof, status.cache.resources[0].absent) = (nil, 0)
+    #expect(StatusText(status, width: 120).text.contains("             comment   18,234 records\n"))
+  }
+
+  @Test("A child's lines are as wide as the screen, also with a long name")
+  func narrowChild() {
+    var status = withChild
+    status.cache.resources[0].name = String(repeating: "long_name_", count: 6)
+    for width in [20, 40, 60, 100] {
+      let lines = ResourceLines(nil, cached: status.cache.resources, most: nil).lines(width: width, colour: false)
+      #expect(lines.allSatisfy { $0.cells <= width }, "\(lines)")
+    }
+  }
+
+  @Test("S9.2: while lists are pulled, the bars are those of lists")
+  func listBars() {
+    var status = pulling([("issue", 5, 5, 30), ("comment", 14, nil, 402), ("label", 0, nil, 0)])
+    for (index, done, total) in [(1, 12, 30), (2, 0, 0)] {
+      status.sync.current?.resources[index].kind = .each
+      status.sync.current?.resources[index].listsDone = done
+      status.sync.current?.resources[index].listsTotal = total
+    }
+    status.message = "syncing: 12 of 30 lists, 19 pages"
+    let text = StatusText(status, width: 80).text
+    #expect(
+      text.contains(
+        """
+          resources  RESOURCE  PAGES  RECORDS  LISTS  PROGRESS
+                     issue       5/5       30         ━━━━━━━━━━━━━━━━━━━━
+                     comment      14      402  12/30  ━━━━━━━━────────────
+                     label         0        0    0/0  ━━━━━━━━━━━━━━━━━━━━
+
+        """), "\(text)")
+    #expect(text.contains("   progress  ━━━━━━━━━━━━━━━━────────────────────────  0 records\n"), "\(text)")
+  }
+
   @Test("Of a hundred resources as many lines as fit are shown, with the number of the others; none is too wide")
   func many() {
     let all = (1...100).map {

@@ -49,6 +49,19 @@ import Testing
         """)
   }
 
+  @Test("The lists of a child are one line")
+  func children() {
+    var events = [1, 2].map { (Double($0) / 100, Event(.pageFetched, resource: "episode", page: $0)) }
+    events += (1...51).map { (0.03 + Double($0) / 100, Event(.pageFetched, resource: "appearance", page: 1)) }
+    #expect(
+      Timeline(events, parents: ["appearance": "episode"]).text() == """
+           10.0 ms  │  page 1 of episode arrives
+           20.0 ms  │  page 2 of episode arrives
+           40.0 ms  │  51 pages of appearance, a list for each episode, arrive
+
+        """)
+  }
+
   @Test("If several lists are pulled, a page has the name of its list")
   func lists() {
     func page(_ name: Event.Name, page: Int, resource: String) -> Event {

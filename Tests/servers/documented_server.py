@@ -1,5 +1,4 @@
-"""MediaWiki's list of all pages, Hacker News' top stories and a Docker registry's catalogue, as their documentation
-describes them, from lists in FOLDER/lists.json.
+"""MediaWiki's list of all pages, as its documentation describes it, from FOLDER/lists.json.
 
 documented_server.py FOLDER
 """
@@ -31,27 +30,13 @@ def wiki(query, titles):
     return answer | {"query": {"pages": pages or []}}, []
 
 
-def catalog(query, names):
-    """distribution.github.io/distribution/spec/api/#catalog."""
-    limit, last = int(query["n"]), query.get("last", "")
-    rest = sorted(name for name in names if name > last)
-    link = f'</v2/_catalog?last={rest[limit - 1]}&n={limit}>; rel="next"' if len(rest) > limit else None
-    return {"repositories": rest[:limit]}, [("Link", link)] if link else []
-
-
 def app(environment, start_response):
     lists = json.loads((FOLDER / "lists.json").read_text())
     query = {name: values[0] for name, values in parse_qs(environment["QUERY_STRING"], True).items()}
-    path = environment["PATH_INFO"]
-    if path == "/w/api.php":
-        answer, headers = wiki(query, lists["wiki"])
-    elif path == "/v2/_catalog":
-        answer, headers = catalog(query, lists["catalog"])
-    elif path == "/v0/topstories.json":
-        answer, headers = lists["top"], []
-    else:
+    if environment["PATH_INFO"] != "/w/api.php":
         start_response("404 Not Found", [("Content-Type", "text/plain")])
         return [b"no such list"]
+    answer, headers = wiki(query, lists["wiki"])
     start_response("200 OK", [("Content-Type", "application/json"), *headers])
     return [json.dumps(answer).encode()]
 

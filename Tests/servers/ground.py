@@ -102,14 +102,16 @@ class Datasette(Stored):
         self.edit(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
             " INSERT INTO entry SELECT i, 'Entry ' || i, i / 4.0, 'kind ' || (i % 3) FROM n", RECORDS)
-        # The setting reduces the default page size to that of the other servers.
         self.port = free_port()
         self.origin = f"http://127.0.0.1:{self.port}"
-        # uvicorn's access log is its output.
-        with open(self.folder / "access.log", "wb") as access:
+        self.listen("entries.db")
+
+    def listen(self, *files):
+        # uvicorn's access log is its output. The setting reduces the default page size to that of the other servers.
+        with open(self.folder / "access.log", "ab") as access:
             self.serve(
-                self.venv / "bin/datasette", "serve", self.folder / "entries.db", "--port", str(self.port),
-                "--setting", "default_page_size", str(PAGE_SIZE), output=access)
+                self.venv / "bin/datasette", "serve", *(self.folder / file for file in files), "--port",
+                str(self.port), "--setting", "default_page_size", str(PAGE_SIZE), output=access)
         wait_until(lambda: answers(self.port), "Datasette answers")
 
     def insert(self):

@@ -55,6 +55,35 @@ package struct CacheReader {
 
   /// Requests of the last pulls of each resource, by name. A resource without such a row has its pages.
   package func pullCosts() throws -> [String: PullCost] {
+    try plainCosts().merging(childCosts()) { _, child in child }
+  }
+
+  /// The first sync, and any other that requests all lists, is not a usual one.
+  private func childCosts() throws -> [String: PullCost] {
+    let rows = try read {
+      try database.rows(
+        """
+        SELECT name, pages, lists,
+          (SELECT avg(requests) FROM (SELECT requests FROM sync_resources s
+            WHERE s.resource = name AND s.lists < a.lists
+              AND sync_id > (SELECT min(sync_id) FROM sync_resources f WHERE f.resource = name)
+            ORDER BY sync_id DESC LIMIT \(Self.usualSyncs)))
+        FROM (SELECT r.name AS name, r.pages AS pages, sum(l.pages > 0) AS lists
+          FROM resources r JOIN cache_resources c ON c.name = r.name JOIN cache_lists l ON l.resource_id = c.id
+          WHERE r.parent IS NOT NULL AND r.proof IS NOT NULL GROUP BY r.name, r.pages) a
+        """
+      ) { row in
+        let usual = row.isNull(3) ? nil : Int(row.real(3).rounded(.up))
+        return (row.text(0), PullCost(whole: row.int(1), incremental: usual, lists: row.int(2)))
+      }
+    }
+    return Dictionary(uniqueKeysWithValues: rows)
+  }
+
+  /// Number of syncs whose average is that of a usual sync.
+  private static let usualSyncs = 20
+
+  private func plainCosts() throws -> [String: PullCost] {
     func last(_ isWhole: Bool) -> String {
       """
       (SELECT requests FROM sync_resources s WHERE s.resource = r.name AND whole \(isWhole ? "> 0" : "= 0")

@@ -7,10 +7,19 @@ internal import RosterModel
 struct DifferenceTable {
   static let create = """
     CREATE TEMP TABLE differences(id INTEGER PRIMARY KEY, resource INTEGER NOT NULL, kind TEXT NOT NULL,
-      key TEXT NOT NULL, fields TEXT NOT NULL, before TEXT, after TEXT);
+      key TEXT NOT NULL, fields TEXT NOT NULL, before TEXT, after TEXT, "of" TEXT, with_parent INTEGER NOT NULL);
     CREATE INDEX temp.differences_by_resource ON differences(resource);
     CREATE INDEX temp.differences_by_kind ON differences(resource, kind);
     """
+
+  /// The list of a child: JSON list of the keys of the ancestors, and the record id of the parent.
+  struct Owner {
+    var path: String
+    var parent: Int64
+  }
+
+  /// The list that the next differences are in; nil for the only list of a resource.
+  var owner: Owner?
 
   private let tables: ResourceTables
   private let index: Int
@@ -23,17 +32,18 @@ struct DifferenceTable {
     self.tables = tables
     self.index = index
     insert = try database.statement(
-      "INSERT INTO temp.differences(resource, kind, key, fields, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+      "INSERT INTO temp.differences(resource, kind, key, fields, before, after, \"of\", with_parent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+    )
     preview = try RecordPreview(tables)
     json = isInSnapshot ? try database.statement(tables.json) : nil
   }
 
   func added(_ decoder: inout RecordDecoder) throws {
-    try write(.init(kind: .added, key: key(decoder), after: try preview.json(&decoder)))
+    try write(.init(kind: .added, key: key(decoder), after: try preview.json(&decoder, parent: owner?.parent ?? 0)))
   }
 
   func changed(_ decoder: inout RecordDecoder, _ difference: RecordDifference) throws {
-    let (before, after) = (try stored(difference.id), try preview.json(&decoder))
+    let (before, after) = (try stored(difference.id), try preview.json(&decoder, parent: owner?.parent ?? 0))
     let columns = difference.columns.map { tables.resource.columns[$0].name }
     let extra = difference.extra ? ExtraDifference.paths(before, after: after) : []
     let lists = difference.lists.map { tables.listName(tables.resource.lists[$0]) }
@@ -42,20 +52,37 @@ struct DifferenceTable {
         kind: .changed, key: key(decoder), fields: columns + extra + lists, before: before, after: after))
   }
 
-  func removed(_ id: Int64) throws {
+  /// - Parameter isWithParent: True if it goes because its parent does.
+  func removed(_ id: Int64, isWithParent: Bool = false) throws {
     let before = try stored(id)
-    try write(.init(kind: .removed, key: try key(of: before), before: before))
+    var record = PendingRecord(kind: .removed, key: try key(of: before), before: before)
+    record.isWithParent = isWithParent
+    try write(record)
   }
 
   /// Notes a record that this pull misses for the first time, which is not a change yet.
   func absent(_ id: Int64) throws {
     let before = try stored(id)
-    try insert.run([Value(index), .text(Self.absent), .text(try key(of: before)), .text(""), .text(before), .null])
+    try insert.run([
+      Value(index), .text(Self.absent), .text(try key(of: before)), .text(""), .text(before), .null,
+      Value(owner?.path), .integer(0),
+    ])
   }
 
   private static let absent = "absent"
 
+  /// The key of a detail is that of its parent (L2.3).
+  private var keyOfDetail: String? {
+    guard tables.resource.isDetail, let owner, case .list(let keys)? = try? JSONValue(json: owner.path.utf8) else {
+      return nil
+    }
+    var json = JSONWriter()
+    json.value(keys.last ?? .null)
+    return json.text
+  }
+
   private func key(of record: String) throws -> String {
+    if let keyOfDetail { return keyOfDetail }
     let record = try JSONValue(json: record.utf8)
     let parts = tables.keyParts.map { record[tables.resource.columns[$0].name] ?? .null }
     var json = JSONWriter()
@@ -65,6 +92,7 @@ struct DifferenceTable {
 
   /// A composite key is already JSON.
   private func key(_ decoder: borrowing RecordDecoder) -> String {
+    if let keyOfDetail { return keyOfDetail }
     guard tables.resource.hasCompositeKey, case .text(let key) = decoder.key else { return decoder.key.json }
     return String(decoding: key, as: UTF8.self)
   }
@@ -79,7 +107,7 @@ struct DifferenceTable {
   private func write(_ record: PendingRecord) throws {
     try insert.run([
       Value(index), .text(record.kind.rawValue), .text(record.key), .text(record.fields.joined(separator: "\n")),
-      Value(record.before), Value(record.after),
+      Value(record.before), Value(record.after), Value(owner?.path), Value(record.isWithParent ? 1 : 0),
     ])
   }
 
@@ -90,27 +118,32 @@ struct DifferenceTable {
     let isOfKind = kind == nil ? "" : "AND kind = ?2"
     let rows = try database.once(
       """
-      SELECT kind, key, fields, before, after FROM temp.differences WHERE resource = ?1 \(isOfKind) ORDER BY id
+      SELECT kind, key, fields, before, after, "of", with_parent FROM temp.differences
+      WHERE resource = ?1 \(isOfKind) ORDER BY id
       """)
     rows.bind(1, Int64(index))
     if let kind { rows.bind(2, .text(kind.rawValue)) }
     while try rows.step() {
       let row = rows.row
       guard let kind = ChangeKind(rawValue: row.text(0)) else { continue }
-      try body(
-        PendingRecord(
-          kind: kind, key: row.text(1), fields: row.text(2).split(separator: "\n").map(String.init),
-          before: row.optionalText(3), after: row.optionalText(4)))
+      var record = PendingRecord(
+        kind: kind, key: row.text(1), of: row.optionalText(5),
+        fields: row.text(2).split(separator: "\n").map(String.init), before: row.optionalText(3),
+        after: row.optionalText(4))
+      record.isWithParent = row.int(6) != 0
+      try body(record)
     }
   }
 
   /// Goes over the absent records in the order of record ids.
   static func forEachAbsent(_ database: Database, index: Int, body: (AbsentRecord) throws -> Void) throws {
     let rows = try database.once(
-      "SELECT key, before FROM temp.differences WHERE resource = ?1 AND kind = ?2 ORDER BY id")
+      "SELECT key, \"of\", before FROM temp.differences WHERE resource = ?1 AND kind = ?2 ORDER BY id")
     rows.bind(1, Int64(index))
     rows.bind(2, Value(Self.absent))
-    while try rows.step() { try body(AbsentRecord(key: rows.row.text(0), record: rows.row.text(1))) }
+    while try rows.step() {
+      try body(AbsentRecord(key: rows.row.text(0), of: rows.row.optionalText(1), record: rows.row.text(2)))
+    }
   }
 }
 
@@ -130,10 +163,11 @@ private struct RecordPreview {
     json = try database.statement("SELECT \(tables.jsonText()) FROM main.\(tables.table) r")
   }
 
-  func json(_ decoder: inout RecordDecoder) throws -> String {
+  /// - Parameter parent: record id of the parent; 0 without a parent.
+  func json(_ decoder: inout RecordDecoder, parent: Int64) throws -> String {
     try database.execute("BEGIN")
     defer { try? database.execute("ROLLBACK") }
-    try writer.restore(&decoder, id: nil, firstSync: 0, changedSync: 0)
+    try writer.restore(&decoder, id: nil, parent: parent, firstSync: 0, changedSync: 0)
     return try json.rows([], limit: 1) { $0.text(0) }.first ?? "null"
   }
 }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import RosterDecode
 internal import RosterJSON
 package import RosterModel
@@ -73,7 +74,7 @@ package struct PendingChanges {
     var separator = ""
     try write(",\"absent\":[")
     try forEachAbsent(resource) { record in
-      try write(separator + record.key)
+      try write(separator + (record.of.map { "{\"key\":\(record.key),\"of\":\($0)}" } ?? record.key))
       separator = ","
     }
     try write("]")
@@ -94,7 +95,10 @@ extension PendingRecord {
   fileprivate func json(of resource: PendingResource) -> String {
     guard kind == .changed else {
       let record = after ?? before ?? "{}"
-      return resource.members.contains("key") ? record : "{\"key\":\(key),\(record.dropFirst())"
+      let own = [
+        ("key", key), ("of", of), ("with", isWithParent ? resource.parent.map { "\"\($0)\"" } : nil),
+      ].filter { $0.1 != nil && !resource.members.contains($0.0) }
+      return "{" + own.map { "\"\($0)\":\($1 ?? "null")," }.joined() + record.dropFirst()
     }
     var json = JSONWriter()
     json.object { json in
@@ -102,8 +106,9 @@ extension PendingRecord {
         json.name(name)
         json.raw((value ?? "null").utf8)
       }
-      let own = ["key", "fields", "before", "after"]
+      let own = ["key", "of", "fields", "before", "after"]
       member("key", key)
+      if of != nil { member("of", of) }
       // A composite key has no column of its own.
       if let column = resource.telling.first?.name, !own.contains(column), !key.hasPrefix("[") { member(column, key) }
       json.name("fields")
@@ -150,6 +155,8 @@ private struct PendingReading {
   private let file: PageSpool
   private let owner: PageSpool.Owner
   private var pull = PendingPull()
+  /// The upstream and the definitions of the pull.
+  private var upstream = ""
   private var resources: [Resource] = []
   private var conclusion: PullManifest?
 
@@ -184,20 +191,20 @@ private struct PendingReading {
 
   /// Indexes the pages of the file as its writer would.
   private mutating func index() throws {
-    var (resources, conclusion) = ([Resource](), PullManifest?.none)
+    var (source, conclusion) = (PullKey("", []), PullManifest?.none)
     var pages = 0
     let end = try file.walk { facts, place, body in
       switch facts.kind {
-      case .source: if facts.digest == owner.source { resources = PullKey(body)?.resources ?? [] }
+      case .source: if facts.digest == owner.source, let key = PullKey(body) { source = key }
       case .conclusion: conclusion = PullManifest(body)
-      case .lie, .list: break
-      case .page, .again, .dropped, .answer:
-        guard let index = resources.firstIndex(where: { $0.name == facts.resource }) else { return }
+      case .lie: break
+      case .page, .again, .dropped, .answer, .list:
+        guard let index = source.resources.firstIndex(where: { $0.name == facts.resource }) else { return }
         pages += 1
         try PulledTables.take(facts, index, facts.number, place, database)
       }
     }
-    (self.resources, self.conclusion) = (resources, conclusion)
+    (upstream, resources, self.conclusion) = (source.upstream, source.resources, conclusion)
     if file.size > end { pull.leftOut = "\(file.path) is incomplete after byte \(end)" }
     guard !resources.isEmpty, pages > 0 || conclusion != nil else { return }
     pull.isWhole = conclusion != nil
@@ -209,10 +216,15 @@ private struct PendingReading {
 
   private mutating func compare() throws {
     let snapshot = try ResourceDifferences.snapshot(database)
-    // The lists of children are not compared: their rows in the file do not say yet which parents will be there.
-    for (index, resource) in resources.enumerated() where resource.each == nil {
-      pull.resources.append(try compare(resource, index, isInSnapshot: snapshot[resource.name] != nil))
+    let descent = ListDescent(
+      database: database, file: file, tables: try resources.map { try ResourceTables($0) },
+      plans: try resources.map { try RecordPlan($0) }, interruption: Interruption())
+    var compared: [Int: PendingResource] = [:]
+    for index in descent.family.descending {
+      let isInSnapshot = snapshot[resources[index].name] != nil
+      compared[index] = try compare(index, descent, isInSnapshot: isInSnapshot)
     }
+    pull.resources += resources.indices.compactMap { compared[$0] }
     guard pull.isWhole else { return }
     let pulled = Set(resources.map(\.name))
     for tables in try Schema(of: database).tables where !pulled.contains(tables.resource.name) {
@@ -220,28 +232,115 @@ private struct PendingReading {
     }
   }
 
-  private func compare(_ resource: Resource, _ index: Int, isInSnapshot: Bool) throws -> PendingResource {
-    let (tables, plan) = (try ResourceTables(resource), try RecordPlan(resource))
-    let scope = try ListScope(resource.name, at: index, database)
-    let found =
-      conclusion?.parts[index].isIncremental == true
-      ? try IncrementalComparison(database, file, tables, plan, scope).run()
-      : try KeyComparison(database, file, tables, plan, scope).run()
+  private func compare(_ index: Int, _ descent: ListDescent, isInSnapshot: Bool) throws -> PendingResource {
+    let (tables, plan) = (descent.tables[index], descent.plans[index])
+    let removal = conclusion.map { $0.parts[index].removal }
+    let only = try compareLists(index, descent)
     try answer(index, plan: plan)
-    let table = try DifferenceTable(database, tables: tables, index: index, isInSnapshot: isInSnapshot)
-    var differences = try ResourceDifferences(database, file, tables, plan, scope, found, Interruption())
-    try differences.find(conclusion.map { $0.parts[index].removal }, table)
+    var table = try DifferenceTable(database, tables: tables, index: index, isInSnapshot: isInSnapshot)
     var pending = PendingResource(tables)
-    pending.before = differences.before
-    (pending.added, pending.changed, pending.removed) = (differences.added, differences.changed, differences.removed)
-    pending.absent = differences.absent
+    pending.before = try ResourceDifferences.snapshot(database)[plan.resource.name] ?? 0
+    var last: Int64 = -1
+    while case let lists = try descent.lists(at: index, only, after: last), let end = lists.last {
+      for (scope, found) in lists {
+        table.owner = try owner(of: scope)
+        var differences = try ResourceDifferences(database, file, tables, plan, scope, found, Interruption())
+        try differences.find(removal, table)
+        pending.add(differences)
+      }
+      last = end.0.number
+    }
+    if isInSnapshot { pending.removed += try removeWithParents(index, descent, &table) }
+    guard descent.family.hasChildren(index) else { return pending }
+    // The missing records are not known yet.
+    if removal == nil { try database.run("DELETE FROM \(tables.keys.missing) WHERE resource = ?1", Value(index)) }
+    try descent.stageParents(index, only, RemovalDecision(removal ?? .nobody))
     return pending
+  }
+
+  /// Compares the lists of a resource that the pull has read completely. Returns the only list of a resource, with its
+  /// comparison; nil for a child.
+  private func compareLists(_ index: Int, _ descent: ListDescent) throws -> (ListScope, ResourceComparison)? {
+    let resource = resources[index]
+    func compared(_ scope: ListScope) throws -> ResourceComparison {
+      let (tables, plan) = (descent.tables[index], descent.plans[index])
+      return scope.isIncremental
+        ? try IncrementalComparison(database, file, tables, plan, scope).run()
+        : try KeyComparison(database, file, tables, plan, scope).run()
+    }
+    guard resource.each != nil else {
+      let isIncremental = conclusion?.parts[index].isIncremental == true
+      let scope = try ListScope(resource.name, at: index, isIncremental: isIncremental, database)
+      return (scope, try compared(scope))
+    }
+    let now = pull.report?.finishedAt.flatMap { Date(rfc3339: $0) } ?? Date()
+    try ListPlanning(descent, index, upstream: upstream, now: now, isFresh: false).run()
+    try settleLists(index)
+    var last: Int64 = -1
+    while case let lists = try descent.completeLists(at: index, after: last), let end = lists.last {
+      for (scope, _) in lists { try descent.note(compared(scope), of: scope) }
+      last = end.0.number
+    }
+    return nil
+  }
+
+  /// Restores the pages of lists that were pulled to their end. Lists without a request are empty or were not pulled.
+  private func settleLists(_ index: Int) throws {
+    let isWanted = "resource = ?1 AND state = \(ParentTables.State.wanted.rawValue)"
+    try database.run(
+      """
+      UPDATE temp.lists SET start = substr(kept_asked, length(asked) + 2)
+      WHERE \(isWanted) AND kept_asked > asked AND substr(kept_asked, 1, length(asked) + 1) = asked || char(10)
+      """, Value(index))
+    let lists = try database.rows(
+      "SELECT list, facts, CASE WHEN kept_asked IS \(ParentTables.question) THEN kept END FROM temp.lists WHERE \(isWanted)",
+      Value(index)
+    ) { (list: $0.integer(0), facts: $0.text(1), kept: $0.optionalInteger(2)) }
+    for list in lists {
+      if let kept = list.kept {
+        let (_, body) = try file.page(at: kept)
+        try ListManifest(UnsafeRawBufferPointer(body))?.restore(index, list: list.list, database)
+      } else if pull.isWhole, resources[index].isListEmpty(by: ParentValues(json: list.facts.utf8) ?? ParentValues([]))
+      {
+        try database.run(
+          "UPDATE temp.lists SET state = \(ParentTables.State.empty.rawValue) WHERE list = ?1", .integer(list.list))
+      }
+    }
+  }
+
+  private func owner(of scope: ListScope) throws -> DifferenceTable.Owner? {
+    try database.first("SELECT path FROM temp.lists WHERE list = ?1", .integer(scope.number)) {
+      DifferenceTable.Owner(path: $0.text(0), parent: scope.parent)
+    }
+  }
+
+  /// Notes the records that go because their parents do (E5.1). Returns their number.
+  private func removeWithParents(_ index: Int, _ descent: ListDescent, _ table: inout DifferenceTable) throws -> Int {
+    let tables = descent.tables[index]
+    guard let parent = descent.family.parent(of: index), let column = tables.parentColumn else { return 0 }
+    let above = descent.tables[parent]
+    let gone = try database.rows(
+      """
+      SELECT t.\(tables.id), r.record_id, \(descent.family.path(parent, "p")) FROM temp.removed_parents r
+      CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
+      CROSS JOIN main.\(above.table) p ON p.\(above.id) = r.record_id WHERE r.resource = ?1 ORDER BY 1
+      """, Value(parent)
+    ) { (id: $0.integer(0), owner: DifferenceTable.Owner(path: $0.text(2), parent: $0.integer(1))) }
+    for record in gone {
+      table.owner = record.owner
+      try table.removed(record.id, isWithParent: true)
+    }
+    return gone.count
   }
 
   private func answer(_ index: Int, plan: RecordPlan) throws {
     for place in conclusion?.parts[index].answers ?? [] {
       let facts = try file.facts(at: place)
-      _ = try PulledTables.answer(index, list: 0, [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, database)
+      let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, database)
+      try database.run(
+        "INSERT OR REPLACE INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(list))
+      _ = try PulledTables.answer(
+        index, list: list, [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, database)
     }
   }
 
@@ -260,5 +359,13 @@ extension PendingResource {
   fileprivate init(_ tables: ResourceTables) {
     let members = tables.resource.columns.map(\.name) + tables.resource.lists.map(tables.listName)
     self.init(name: tables.resource.name, telling: tables.telling, members: members)
+    parent = tables.parent
+  }
+
+  fileprivate mutating func add(_ differences: ResourceDifferences) {
+    added += differences.added
+    changed += differences.changed
+    removed += differences.removed
+    absent += differences.absent
   }
 }

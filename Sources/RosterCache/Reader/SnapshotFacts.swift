@@ -8,6 +8,7 @@ extension CacheFacts {
       "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
     let (resources, emptied) = (try Self.resources(database), try Self.emptied(database))
     let requests = try Self.expectedRequests(database)
+    let failedLists = try Self.failedLists(database, of: resources)
     let facts = try database.first(
       "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
     ) {
@@ -19,6 +20,7 @@ extension CacheFacts {
     // The row is created with the file.
     guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
     self = facts
+    self.failedLists = failedLists
   }
 
   /// Requests of the last good sync. A whole pull of a list with `since` counts as one request, because the next sync
@@ -35,25 +37,79 @@ extension CacheFacts {
   }
 
   private static func resources(_ database: Database) throws -> [DaemonStatus.CachedResource] {
-    try database.rows(
+    let absent = try Dictionary(uniqueKeysWithValues: database.absentRecords())
+    return try database.rows(
       """
-      SELECT r.name, r."table", r.records, r.pages, r.proof,
-        (SELECT count(*) FROM cache_lists l JOIN cache_unlisted u ON u.list_id = l.id AND u.absent > 0
-          WHERE l.resource_id = c.id), r.validators, r.distrusted_since,
-        (SELECT min(l.whole_at) FROM cache_lists l WHERE l.resource_id = c.id),
-        (SELECT sum(l.missed) FROM cache_lists l WHERE l.resource_id = c.id)
+      SELECT r.name, r."table", r.records, r.pages, r.proof, r.validators, r.distrusted_since, r.parent,
+        (SELECT min(l.whole_at) FROM cache_lists l WHERE l.resource_id = c.id AND l.whole_at IS NOT NULL),
+        (SELECT sum(l.missed) FROM cache_lists l WHERE l.resource_id = c.id AND l.missed IS NOT NULL)
       FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
       """
     ) { row in
       var resource = DaemonStatus.CachedResource(
         name: row.text(0), table: row.text(1), records: row.int(2), pages: row.int(3), proof: row.optionalText(4),
-        absent: row.int(5))
-      resource.validators = row.text(6)
-      resource.distrustedSince = row.optionalText(7)
+        absent: absent[row.text(0)] ?? 0)
+      resource.validators = row.text(5)
+      resource.distrustedSince = row.optionalText(6)
+      resource.parent = row.optionalText(7)
       resource.wholeAt = row.optionalText(8)
       resource.missed = row.optionalInteger(9).map { Int($0) }
+      if resource.parent != nil { resource.lists = try lists(of: resource.name, database) }
       return resource
     }
+  }
+
+  /// Counts the lists of a child by indexes alone (S6.1).
+  private static func lists(of resource: String, _ database: Database) throws -> DaemonStatus.CachedLists {
+    var lists = DaemonStatus.CachedLists()
+    let counts = try database.first(
+      """
+      SELECT (SELECT count(*) FROM cache_lists l WHERE l.resource_id = c.id),
+        (SELECT s.lists FROM sync_resources s WHERE s.resource = c.name AND s.sync_id = \(FixedTables.verified))
+      FROM cache_resources c WHERE c.name = ?1
+      """, .text(resource)
+    ) { (total: $0.int(0), requested: $0.int(1)) }
+    lists.total = counts?.total ?? 0
+    lists.kept = max(0, lists.total - (counts?.requested ?? 0))
+    let states = try database.rows(
+      """
+      SELECT l.state, count(*) FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
+      WHERE c.name = ?1 AND l.state <> 'current' GROUP BY l.state
+      """, .text(resource)
+    ) { ($0.text(0), $0.int(1)) }
+    for (state, count) in states {
+      if state == "vanished" { lists.vanished = count } else { lists.failed += count }
+    }
+    return lists
+  }
+
+  /// The first failed lists of each child, and the first vanished ones.
+  private static func failedLists(
+    _ database: Database, of resources: [DaemonStatus.CachedResource]
+  ) throws -> [FailedList] {
+    let children = resources.filter { $0.lists.map { $0.failed + $0.vanished > 0 } ?? false }
+    if children.isEmpty { return [] }
+    let family = Family(tables: try Schema(of: database).tables)
+    var failed: [FailedList] = []
+    for child in children {
+      guard let parent = family.tables.firstIndex(where: { $0.resource.name == child.parent }) else { continue }
+      let table = family.tables[parent]
+      for state in ["failed", "vanished"] {
+        failed += try database.rows(
+          """
+          SELECT \(Family.keys(inPath: family.path(parent, "t"))), l.error
+          FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
+          CROSS JOIN \(table.table) t ON t.\(table.id) = l.parent_id
+          WHERE c.name = ?1 AND l.state <> 'current' AND l.state = ?2 ORDER BY l.id LIMIT ?3
+          """, .text(child.name), .text(state), Value(Diagnosis.mostConcerned)
+        ) {
+          FailedList(
+            of: child.name, parent: table.resource.name, keys: $0.text(0), hasVanished: state == "vanished",
+            reason: $0.optionalText(1) ?? "")
+        }
+      }
+    }
+    return failed
   }
 
   private static func emptied(_ database: Database) throws -> [EmptiedResource] {

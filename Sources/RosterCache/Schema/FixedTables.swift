@@ -2,50 +2,52 @@ internal import RosterModel
 
 /// The tables that every cache has, whatever its resources (version 3).
 enum FixedTables {
-  static let create = [
-    """
-    CREATE TABLE resources(
-      name TEXT PRIMARY KEY, "table" TEXT NOT NULL, key TEXT NOT NULL, records INTEGER NOT NULL, pages INTEGER NOT NULL,
-      proof TEXT, definition TEXT NOT NULL, \(resourceColumns.joined(separator: ", ")))
-    """, syncs, "CREATE INDEX syncs_by_outcome ON syncs(outcome)",
-    """
-    CREATE TABLE sync_resources(
-      sync_id INTEGER NOT NULL, resource TEXT NOT NULL, pages INTEGER NOT NULL, records INTEGER NOT NULL,
-      added INTEGER NOT NULL, changed INTEGER NOT NULL, removed INTEGER NOT NULL, rejected INTEGER NOT NULL,
-      skipped INTEGER NOT NULL, \(syncResourceColumns.joined(separator: ", ")), PRIMARY KEY (sync_id, resource))
-      WITHOUT ROWID
-    """, changes, "CREATE INDEX changes_by_record ON changes(resource, record_id)", rejects,
-    // feed: the feed in cache_info. upstream: the upstream of the snapshot. pulled: the file of pulled pages that
-    // rosterd made, by FileIdentity. held_until: the time before which the upstream held_by wants no page request, as
-    // it said at held_at (P11).
-    """
-    CREATE TABLE cache_identity(
-      one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, upstream TEXT, digest_key BLOB NOT NULL,
-      pulled TEXT, held_by TEXT, held_at REAL, held_until REAL)
-    """,
-    "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
-    ownResources, lists, dueLists,
-    // Each published page: its validators for the next request, and the keys that it lists.
-    """
-    CREATE TABLE cache_pages(
-      id INTEGER PRIMARY KEY, list_id INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER NOT NULL,
-      etag TEXT, last_modified TEXT, next TEXT, count INTEGER, last INTEGER, records INTEGER NOT NULL,
-      storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
-      digest INTEGER NOT NULL, keys BLOB NOT NULL, rejected_keys BLOB NOT NULL, skipped_keys BLOB NOT NULL,
-      \(pageColumns.joined(separator: ", ")), UNIQUE (list_id, address))
-    """, "CREATE INDEX cache_pages_rejecting ON cache_pages(list_id) WHERE rejects > 0",
-    // Records of the snapshot that no page of the last whole pull lists. absent: the number of successive whole pulls
-    // in which upstream did not have the record (P8); 0 if upstream has it. These records and the keys of cache_pages
-    // together are all records.
-    """
-    CREATE TABLE cache_unlisted(
-      list_id INTEGER NOT NULL, record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
-      PRIMARY KEY (list_id, record_id)) WITHOUT ROWID
-    """,
-    // The highest record id that each resource has used in tables that were dropped. New ids start after it.
-    "CREATE TABLE cache_record_ids(resource TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID", overlaid, info,
-    resourceLists,
-  ]
+  static let create =
+    [
+      """
+      CREATE TABLE resources(
+        name TEXT PRIMARY KEY, "table" TEXT NOT NULL, key TEXT NOT NULL, records INTEGER NOT NULL, pages INTEGER NOT NULL,
+        proof TEXT, definition TEXT NOT NULL, \(resourceColumns.joined(separator: ", ")))
+      """, syncs, "CREATE INDEX syncs_by_outcome ON syncs(outcome)",
+      """
+      CREATE TABLE sync_resources(
+        sync_id INTEGER NOT NULL, resource TEXT NOT NULL, pages INTEGER NOT NULL, records INTEGER NOT NULL,
+        added INTEGER NOT NULL, changed INTEGER NOT NULL, removed INTEGER NOT NULL, rejected INTEGER NOT NULL,
+        skipped INTEGER NOT NULL, \(syncResourceColumns.joined(separator: ", ")), PRIMARY KEY (sync_id, resource))
+        WITHOUT ROWID
+      """, changes, "CREATE INDEX changes_by_record ON changes(resource, record_id)", rejects,
+      // feed: the feed in cache_info. upstream: the upstream of the snapshot. pulled: the file of pulled pages that
+      // rosterd made, by FileIdentity. held_until: the time before which the upstream held_by wants no page request, as
+      // it said at held_at (P11).
+      """
+      CREATE TABLE cache_identity(
+        one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, upstream TEXT, digest_key BLOB NOT NULL,
+        pulled TEXT, held_by TEXT, held_at REAL, held_until REAL)
+      """,
+      "INSERT INTO cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
+      ownResources, lists,
+      // Each published page: its validators for the next request, and the keys that it lists.
+      """
+      CREATE TABLE cache_pages(
+        id INTEGER PRIMARY KEY, list_id INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER NOT NULL,
+        etag TEXT, last_modified TEXT, next TEXT, count INTEGER, last INTEGER, records INTEGER NOT NULL,
+        storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
+        digest INTEGER NOT NULL, keys BLOB NOT NULL, rejected_keys BLOB NOT NULL, skipped_keys BLOB NOT NULL,
+        \(pageColumns.joined(separator: ", ")), UNIQUE (list_id, address))
+      """, "CREATE INDEX cache_pages_rejecting ON cache_pages(list_id) WHERE rejects > 0",
+      // Records of the snapshot that no page of the last whole pull lists. absent: the number of successive whole pulls
+      // in which upstream did not have the record (P8); 0 if upstream has it. These records and the keys of cache_pages
+      // together are all records.
+      """
+      CREATE TABLE cache_unlisted(
+        list_id INTEGER NOT NULL, record_id INTEGER NOT NULL, absent INTEGER NOT NULL,
+        PRIMARY KEY (list_id, record_id)) WITHOUT ROWID
+      """,
+      // The highest record id that each resource has used in tables that were dropped. New ids start after it.
+      "CREATE TABLE cache_record_ids(resource TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID", overlaid,
+      info,
+      resourceLists,
+    ] + listIndexes
 
   /// Columns of `resources` that version 3 adds. validators: trusted or distrusted (P15). distrusted_since: the time of
   /// the sync that found the lie. parent: `each.of`; NULL for a resource with one list.
@@ -81,7 +83,13 @@ enum FixedTables {
       UNIQUE (resource_id, parent_id))
     """
 
-  static let dueLists = "CREATE INDEX cache_lists_due ON cache_lists(resource_id, due_at) WHERE due_at IS NOT NULL"
+  /// Indexes for the choice of lists, and for the facts of children. A sync of three lists must not read 10,000.
+  static let listIndexes = [
+    "CREATE INDEX cache_lists_due ON cache_lists(resource_id, due_at) WHERE due_at IS NOT NULL",
+    "CREATE INDEX cache_lists_failed ON cache_lists(resource_id, state) WHERE state <> 'current'",
+    "CREATE INDEX cache_lists_whole ON cache_lists(resource_id, whole_at) WHERE whole_at IS NOT NULL",
+    "CREATE INDEX cache_lists_missed ON cache_lists(resource_id, missed) WHERE missed IS NOT NULL",
+  ]
 
   /// Columns of `cache_pages` that version 3 adds. kind: 0 for a page of the last whole pull, 1 for a page of the last
   /// incremental pull. highest: the highest value at `since.at`, as its record has it, or the delta token of the page.

@@ -5,9 +5,9 @@ extension Resource {
   /// `resources.definition`: the JSON of `[resource.NAME]` in the contract's form, with defaults filled in.
   var definition: String { definitionValue.written }
 
-  /// `definition` without the keys that may change without a new feed (C3.2). Pages that were pulled by an equal
-  /// definition are read in the same way.
-  var feedDefinition: String { definitionValue.feedPart.written }
+  /// `definition` without keys that neither the choice nor the reading of pages depends on. Pages that were pulled by
+  /// an equal definition are of use.
+  var pulledDefinition: String { definitionValue.without([FeedFree.audit, FeedFree.byKeyRecords]).written }
 
   /// True if a stored definition differs at most in keys that may change without a new feed.
   func hasFeed(of definition: String) -> Bool {
@@ -96,16 +96,23 @@ extension JSONValue {
   /// A definition without the keys that may change without a new feed. A definition that an earlier version stored
   /// lacks keys of later versions.
   fileprivate var feedPart: JSONValue {
-    let free: Set = [FeedFree.audit, FeedFree.byKeyRecords, FeedFree.since]
+    guard case .object(let members) = without([FeedFree.audit, FeedFree.byKeyRecords, FeedFree.since]) else {
+      return self
+    }
+    return .object(
+      members.map { member in
+        guard member.name == EachKey.table, case .object(let inner) = member.value else { return member }
+        return Member(member.name, .object(inner.filter { $0.name == EachKey.parent }))
+      })
+  }
+
+  /// Without these keys, `pages.value`, and the defaults of later versions.
+  fileprivate func without(_ keys: Set<String>) -> JSONValue {
     guard case .object(let members) = self else { return self }
     return .object(
-      members.filter { !free.contains($0.name) && !Later.isDefault($0) }.map { member in
-        guard case .object(let inner) = member.value else { return member }
-        switch member.name {
-        case "pages": return Member(member.name, .object(inner.filter { $0.name != FeedFree.value }))
-        case EachKey.table: return Member(member.name, .object(inner.filter { $0.name == EachKey.parent }))
-        default: return member
-        }
+      members.filter { !keys.contains($0.name) && !Later.isDefault($0) }.map { member in
+        guard member.name == "pages", case .object(let inner) = member.value else { return member }
+        return Member(member.name, .object(inner.filter { $0.name != FeedFree.value }))
       })
   }
 
@@ -166,6 +173,12 @@ extension Resource {
     self.removal = removal
     self.conditions = conditions.compactMap(Condition.init)
     guard self.conditions.count == conditions.count, isDetail || keyColumns != nil else { return nil }
+    // Their placeholders say whether the list of a parent is empty (R5.5).
+    if case .object(let query)? = json["query"] {
+      self.query = query.compactMap { member in Scalar(json: member.value).map { Parameter(member.name, $0) } }
+    }
+    body = json["body"] ?? body
+    byKey = json["by_key"]?.text
     if let since = json[FeedFree.since] { self.since = Since(pulledBy: since, listing) }
   }
 }

@@ -26,7 +26,6 @@ enum SecondVersion {
   private static let lists =
     [
       "ALTER TABLE cache_resources RENAME TO cache_resources_2", FixedTables.ownResources, FixedTables.lists,
-      FixedTables.dueLists,
       "INSERT INTO cache_resources SELECT id, name, snapshot, list FROM cache_resources_2",
       """
       INSERT INTO cache_lists(id, resource_id, parent_id, pages, storable, rejects, unknown, skipped, repeats)
@@ -34,5 +33,5 @@ enum SecondVersion {
       """, "DROP TABLE cache_resources_2", "ALTER TABLE cache_pages RENAME COLUMN resource_id TO list_id",
       "ALTER TABLE cache_unlisted RENAME COLUMN resource_id TO list_id",
     ] + FixedTables.pageColumns.map { "ALTER TABLE cache_pages ADD COLUMN \($0)" }
-    + [FixedTables.overlaid, FixedTables.resourceLists]
+    + [FixedTables.overlaid, FixedTables.resourceLists] + FixedTables.listIndexes
 }

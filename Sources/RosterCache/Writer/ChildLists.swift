@@ -1,86 +1,57 @@
 package import FoundationEssentials
 internal import RosterDecode
-internal import RosterModel
+package import RosterModel
 
 extension Cache {
-  var family: Family { Family(tables: schema.tables) }
+  func descent(_ database: Database, _ file: PageSpool) -> ListDescent {
+    ListDescent(
+      database: database, file: file, tables: schema.tables, plans: plans, interruption: interruption)
+  }
 
   /// Notes the parents that this pull adds, or changes so that lists of their children depend on it, and those that the
   /// publication will remove. Call it when the resource was compared, and its missing records were asked for.
   package func stageParents(_ resource: String, _ decision: RemovalDecision) throws {
     try performPull("find the parents of lists") { database, file in
       let index = try self.index(of: resource)
-      guard family.hasChildren(index) else { return }
+      let descent = descent(database, file)
+      guard descent.family.hasChildren(index) else { return }
       try database.transaction("BEGIN") {
-        for table in ["temp.parents", "temp.removed_parents"] {
-          try database.run("DELETE FROM \(table) WHERE resource = ?1", Value(index))
-        }
-        var staging = try ParentStaging(self, index, database, file)
-        for (scope, found) in try scopes(at: index, database) {
-          tick()
-          try staging.stage(scope, found)
-          if scope.list != nil, let query = decision.removalQuery(for: plans[index], comparison: found) {
-            try database.run(
-              "INSERT OR IGNORE INTO temp.removed_parents SELECT ?1, record_id FROM (\(query))", in: scope)
-          }
-        }
-        try stageRemovedBelow(index, database)
+        try descent.stageParents(index, try only(at: index, database), decision, tick: tick)
       }
     }
   }
 
-  /// Records whose own parent is removed go with it (E5.1).
-  private func stageRemovedBelow(_ index: Int, _ database: Database) throws {
-    guard let parent = family.parent(of: index), let column = schema.tables[index].parentColumn,
-      try isPublished(index, database)
-    else { return }
-    let tables = schema.tables[index]
-    try database.run(
-      """
-      INSERT OR IGNORE INTO temp.removed_parents SELECT ?1, t.\(tables.id) FROM temp.removed_parents r
-      CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id WHERE r.resource = ?2
-      """, Value(index), Value(parent))
+  /// The only list of a resource, with its comparison; nil for a child, and before the comparison.
+  func only(at index: Int, _ database: Database) throws -> (ListScope, ResourceComparison)? {
+    guard plans[index].resource.each == nil, let found = pull.compared[plans[index].resource.name] else { return nil }
+    return (try onlyList(at: index, database), found)
   }
 
-  /// True if the cache has the tables of the resource.
-  private func isPublished(_ index: Int, _ database: Database) throws -> Bool {
-    try database.first("SELECT 1 FROM main.resources WHERE name = ?1", .text(plans[index].resource.name)) { _ in true }
-      ?? false
-  }
-
-  /// The lists of a resource that this pull has read completely, with their comparisons.
-  func scopes(at index: Int, _ database: Database) throws -> [(ListScope, ResourceComparison)] {
-    let name = plans[index].resource.name
-    guard plans[index].resource.each != nil else {
-      guard let found = pull.compared[name] else { return [] }
-      return [(try ListScope(name, at: index, database), found)]
-    }
-    return try completeLists(at: index, database).map { scope in
-      (scope, pull.comparedLists[scope.number] ?? ResourceComparison(resource: name))
-    }
-  }
-
-  func completeLists(at index: Int, _ database: Database) throws -> [ListScope] {
-    let name = plans[index].resource.name
-    return try database.rows(
-      "SELECT list, parent FROM temp.lists WHERE resource = ?1 AND state IN \(ParentTables.State.complete) ORDER BY list",
-      Value(index)
-    ) { ($0.integer(0), $0.integer(1)) }.map { number, parent in
-      ListScope(index: index, number: number, parent: parent, list: try ListID(name, parent: parent, database))
-    }
-  }
-
-  /// Decides which lists of a child this sync requests (E3). Lists that an interrupted sync has pulled to their end
-  /// become part of the pull (E8.1).
-  /// - Parameter maxAge: Largest age of such a list that is used although the definition has no `changed`.
-  package func planLists(of resource: String, at now: Date, maxAge: Duration) throws {
+  /// Decides which lists of a child this sync requests (E3), and which of them it pulls whole (I1). Lists that an
+  /// interrupted sync has pulled to their end become part of the pull (E8.1).
+  /// - Parameters:
+  ///   - maxAge: Largest age of such a list that is used although the definition has no `changed`.
+  ///   - permits: True if the budget has room for that number of requests.
+  /// - Returns: The whole pulls for which it has none.
+  @discardableResult
+  package func planLists(
+    of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool = { _ in true }
+  ) throws -> PostponedLists {
     try performPull("choose the lists to request") { database, file in
       let index = try self.index(of: resource)
-      try database.transaction("BEGIN") {
+      return try database.transaction("BEGIN") {
         try database.run(
-          "UPDATE temp.lists SET state = 0, parent = NULL, error = NULL WHERE resource = ?1", Value(index))
-        try ListPlanning(self, index, database, now: now).run()
+          """
+          UPDATE temp.lists SET (state, parent, error, start, mark_before, mark, token, is_weak)
+            = (0, NULL, NULL, NULL, NULL, NULL, NULL, 0)
+          WHERE resource = ?1
+          """, Value(index))
+        try ListPlanning(
+          descent(database, file), index, upstream: upstream, now: now, isFresh: pull.isFresh
+        ).run()
+        let postponed = try chooseStarts(index, at: now, permits, database)
         try useKept(index, at: now, maxAge, database, file)
+        return postponed
       }
     }
   }
@@ -93,7 +64,8 @@ extension Cache {
     let kept = try database.rows(
       """
       SELECT list, kept, kept_at FROM temp.lists
-      WHERE resource = ?1 AND state = \(ParentTables.State.wanted.rawValue) AND kept >= ?2 AND kept_asked IS asked
+      WHERE resource = ?1 AND state = \(ParentTables.State.wanted.rawValue) AND kept >= ?2
+        AND kept_asked IS \(ParentTables.question)
       """, Value(index), .integer(pull.guardedBelow)
     ) { (list: $0.integer(0), place: $0.integer(1), at: $0.real(2)) }
     for entry in kept where isDated || (0..<maxAge.seconds).contains(now.timeIntervalSince1970 - entry.at) {
@@ -108,16 +80,14 @@ extension Cache {
   /// Lists to request, in the order of their numbers.
   package func wantedLists(of resource: String, after number: Int64, limit: Int) throws -> [WantedList] {
     try performPull("read the lists to request") { database, _ in
-      try database.rows(
+      let index = try self.index(of: resource)
+      return try database.rows(
         """
-        SELECT list, path, parent, facts FROM temp.lists
-        WHERE resource = ?1 AND state = \(ParentTables.State.wanted.rawValue) AND list > ?2 ORDER BY list LIMIT ?3
-        """, Value(try index(of: resource)), .integer(number), Value(limit)
-      ) {
-        WantedList(
-          place: ListPlace(number: $0.integer(0), path: $0.text(1), parent: $0.integer(2)),
-          values: ParentValues(json: $0.text(3).utf8) ?? ParentValues([]))
-      }
+        SELECT \(WantedList.columns) FROM temp.lists l
+        WHERE l.resource = ?1 AND l.state = \(ParentTables.State.wanted.rawValue) AND l.list > ?2
+        ORDER BY l.list LIMIT ?3
+        """, Value(index), .integer(number), Value(limit)
+      ) { WantedList($0, plans[index].resource.since) }
     }
   }
 
@@ -129,11 +99,15 @@ extension Cache {
       for end in ends {
         let index = try self.index(of: end.resource)
         let (state, error) = end.state.stored
+        let moved = end.mark.stored
         try database.run(
-          "UPDATE temp.lists SET state = ?2, error = ?3, answered = ?4, count = ?5 WHERE list = ?1",
-          .integer(end.place.number), Value(state.rawValue), Value(error),
-          end.answered.map { .real($0.timeIntervalSince1970) } ?? .null, Value(end.count.map(Int64.init)))
-        if case .pulled = end.state { entries.append(try entry(of: end, index, database)) }
+          """
+          UPDATE temp.lists SET state = ?2, error = ?3, answered = ?4, count = ?5, mark = ?6, token = ?7, is_weak = ?8
+          WHERE list = ?1
+          """, .integer(end.place.number), Value(state.rawValue), Value(error),
+          end.answered.map { .real($0.timeIntervalSince1970) } ?? .null, Value(end.count.map(Int64.init)),
+          Value(moved.mark), Value(moved.token), Value(end.isWeak ? 1 : 0))
+        if case .pulled = end.state, !end.isWeak { entries.append(try entry(of: end, index, database)) }
       }
       guard !entries.isEmpty else { return }
       let places = try store(entries, database, file)
@@ -146,22 +120,26 @@ extension Cache {
 
   private func entry(of end: ListEnd, _ index: Int, _ database: Database) throws -> (PageMetadata, [UInt8]) {
     let body = try ListManifest(index, list: end.place.number, end, database).bytes
-    let asked = try database.first("SELECT asked FROM temp.lists WHERE list = ?1", .integer(end.place.number)) {
-      $0.optionalText(0)
-    }
+    let asked = try database.first(
+      "SELECT \(ParentTables.question) FROM temp.lists WHERE list = ?1", .integer(end.place.number)
+    ) { $0.optionalText(0) }
     let facts = PageMetadata(
       .list, number: begun, digest: try Self.digest(database)(body), resource: end.resource, list: end.place.path,
       address: (asked ?? nil) ?? "", receivedAt: end.answered ?? Date(timeIntervalSince1970: 0))
     return (facts, body)
   }
 
-  /// Requests a list again, because its pages did not fit together (P7).
-  package func pullAgain(_ resource: String, _ places: [ListPlace]) throws {
-    for place in places { try discard(resource, place) }
+  /// Requests lists again, because their pages did not fit together (P7).
+  /// - Parameter asksWhole: True if upstream refused to continue their incremental pulls instead (I7.2, I8.1).
+  package func pullAgain(_ resource: String, _ places: [ListPlace], asksWhole: Bool = false) throws {
+    for place in places { try discard(resource, place, keepsPublished: asksWhole) }
     try performPull("request lists again") { database, _ in
       for place in places {
         try database.run(
-          "UPDATE temp.lists SET state = \(ParentTables.State.wanted.rawValue) WHERE list = ?1", .integer(place.number))
+          """
+          UPDATE temp.lists SET state = \(ParentTables.State.wanted.rawValue), start = CASE WHEN ?2 THEN NULL ELSE start END
+          WHERE list = ?1
+          """, .integer(place.number), Value(asksWhole ? 1 : 0))
       }
     }
   }
@@ -176,17 +154,18 @@ extension Cache {
       ) { (ParentTables.State(rawValue: $0.int(0)), $0.int(1)) }
       for (state, number) in states {
         switch state {
-        case .wanted: counts.requested += number
+        case .wanted: (counts.requested, counts.waiting) = (counts.requested + number, counts.waiting + number)
         case .pulled: (counts.requested, counts.obtained) = (counts.requested + number, counts.obtained + number)
         case .empty: counts.obtained += number
         case .failed: (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
-        case .vanished:
-          counts.requested += number
-          counts.failed += number
-          counts.vanished += number
+        case .vanished: (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
         case .known, nil: break
         }
       }
+      counts.vanished =
+        try database.first(
+          "SELECT count(*) FROM (\(Self.failed)) WHERE has_vanished", Value(index), .text(resource)
+        ) { $0.int(0) } ?? 0
       counts.wasEverPulled =
         try database.first(
           "SELECT snapshot IS NOT NULL FROM main.cache_resources WHERE name = ?1", .text(resource)
@@ -195,15 +174,42 @@ extension Cache {
     }
   }
 
-  /// Parents of the first failed lists, with the reasons.
-  package func failedLists(of resource: String, limit: Int) throws -> [(parent: String, reason: String)] {
+  /// The first failed lists of this pull, and the first vanished ones.
+  package func failedLists(of resource: String, limit: Int) throws -> [FailedList] {
     try performPull("list failed lists") { database, _ in
-      try database.rows(
-        """
-        SELECT path, error FROM temp.lists WHERE resource = ?1 AND state IN (4, 5) ORDER BY list LIMIT ?2
-        """, Value(try index(of: resource)), Value(limit)
-      ) { ($0.text(0), $0.text(1)) }
+      let index = try index(of: resource)
+      let parent = plans[index].resource.each?.parent ?? ""
+      return try [false, true].flatMap { hasVanished in
+        try database.rows(
+          """
+          SELECT \(Family.keys(inPath: "f.path")), f.error FROM (\(Self.failed)) f WHERE f.has_vanished = ?3 LIMIT ?4
+          """, Value(index), .text(resource), Value(hasVanished ? 1 : 0), Value(limit)
+        ) {
+          FailedList(
+            of: resource, parent: parent, keys: $0.text(0), hasVanished: hasVanished, reason: $0.optionalText(1) ?? "")
+        }
+      }
     }
+  }
+
+  /// Parameters: ?1 the resource, ?2 its name. A list that vanishes again has failed (E7.5).
+  private static let failed = """
+    SELECT l.path AS path, l.error AS error, l.state = 5 AND coalesce((SELECT k.state FROM main.cache_resources c
+      CROSS JOIN main.cache_lists k ON k.resource_id = c.id AND k.parent_id = l.parent WHERE c.name = ?2),
+      'current') = 'current' AS has_vanished
+    FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
+    """
+}
+
+extension WantedList {
+  /// The columns of `lists`, which the statement calls `l`, that `init` reads.
+  static let columns = "l.list, l.path, l.parent, l.facts, l.start, l.mark_before"
+
+  init(_ row: Row, _ since: Since?) {
+    place = ListPlace(number: row.integer(0), path: row.text(1), parent: row.integer(2))
+    values = ParentValues(json: row.text(3).utf8) ?? ParentValues([])
+    start = since?.start(row.optionalText(4))
+    mark = row.optionalText(5).flatMap { since?.mark($0) }
   }
 }
 

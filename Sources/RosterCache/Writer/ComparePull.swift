@@ -11,7 +11,7 @@ extension Cache {
       try interruptible(database) {
         try indices.map { index in
           try beginComparison(index, database)
-          return try compare(try ListScope(plans[index].resource.name, at: index, database), database, file)
+          return try compare(try onlyList(at: index, database), database, file)
         }
       }
     }
@@ -32,11 +32,16 @@ extension Cache {
         try beginComparison(index, database)
         var total = ResourceComparison(resource: resource)
         var drifts: [ListDrift] = []
-        for scope in try completeLists(at: index, database) {
-          let found = try compare(scope, database, file)
-          pull.comparedLists[scope.number] = found
-          total.add(found)
-          if let drift = try self.drift(of: scope, found, drift, database) { drifts.append(drift) }
+        let descent = descent(database, file)
+        var last: Int64 = -1
+        while case let lists = try descent.completeLists(at: index, after: last), let end = lists.last {
+          for (scope, _) in lists {
+            let found = try compare(scope, database, file)
+            try descent.note(found, of: scope)
+            total.add(found)
+            if let drift = try self.drift(of: scope, found, drift, database) { drifts.append(drift) }
+          }
+          last = end.0.number
         }
         try countRemovedWithParents(index, &total, database)
         return (total, drifts)
@@ -44,6 +49,12 @@ extension Cache {
     }
     pull.compared[resource] = result.0
     return result
+  }
+
+  /// The only list of a resource.
+  func onlyList(at index: Int, _ database: Database) throws -> ListScope {
+    let name = plans[index].resource.name
+    return try ListScope(name, at: index, isIncremental: pull.incremental.contains(name), database)
   }
 
   private func drift(
@@ -55,7 +66,8 @@ extension Cache {
     ) { (path: $0.text(0), count: $0.optionalInteger(1)) }
     guard let facts, let reason = drift(found, facts.count.map { Int($0) }) else { return nil }
     return ListDrift(
-      place: ListPlace(number: scope.number, path: facts.path, parent: scope.parent), reason: reason)
+      place: ListPlace(number: scope.number, path: facts.path, parent: scope.parent), reason: reason,
+      isIncremental: scope.isIncremental)
   }
 
   /// Counts the records whose parent the publication removes, and the records of the snapshot (E5.1).
@@ -67,7 +79,9 @@ extension Cache {
       try database.first("SELECT records FROM main.resources WHERE name = ?1", .text(tables.resource.name)) {
         $0.int(0)
       } ?? 0
-    guard total.snapshot > 0, let parent = family.parent(of: index), let column = tables.parentColumn else { return }
+    guard total.snapshot > 0, let parent = Family(tables: schema.tables).parent(of: index),
+      let column = tables.parentColumn
+    else { return }
     total.removedWithParents =
       try database.first(
         """
@@ -89,7 +103,7 @@ extension Cache {
       tick()
       if interruption.isWanted { throw CancellationError() }
     }
-    if pull.incremental.contains(plan.resource.name) {
+    if scope.isIncremental {
       return try IncrementalComparison(database, file, tables, plan, scope).run(onPage)
     }
     return try KeyComparison(database, file, tables, plan, scope).run(onPage: onPage)
@@ -183,30 +197,32 @@ extension Cache {
     }
   }
 
-  /// Keys of the records that changed last and that were not asked for, for a control question (I9.2).
-  package func latestKeys(_ resource: String, limit: Int) throws -> [MissingRecord.Key] {
+  /// Keys of the records of a list that changed last and that were not asked for, for a control question (I9.2).
+  package func latestKeys(_ resource: String, _ place: ListPlace, limit: Int) throws -> [MissingRecord.Key] {
     try performPull("read the latest records") { database, _ in
       let index = try self.index(of: resource)
       let tables = try tables(at: index)
+      let isBelow = tables.parentColumn.map { "t.\($0) = ?4" } ?? "?4 = 0"
       return try database.rows(
         """
         SELECT \(tables.key(of: "t")) FROM main.\(tables.table) t
-        WHERE NOT EXISTS (SELECT 1 FROM \(tables.keys.missing) m
-          WHERE m.resource = ?1 AND m.list = 0 AND m.record_id = t.\(tables.id))
+        WHERE \(isBelow) AND NOT EXISTS (SELECT 1 FROM \(tables.keys.missing) m
+          WHERE m.resource = ?1 AND m.list = ?3 AND m.record_id = t.\(tables.id))
         ORDER BY t.changed_sync DESC, t.\(tables.id) DESC LIMIT ?2
-        """, Value(index), Value(limit)
+        """, Value(index), Value(limit), .integer(place.number), .integer(place.parent)
       ) { tables.keys.isText ? .text($0.text(0)) : .integer($0.integer(0)) }
     }
   }
 
-  /// Number of records of the snapshot that `by_key` was asked for and did not find.
+  /// Number of records of the snapshot that incremental pulls asked `by_key` for and that it did not find.
   package func unanswered(_ resource: String) throws -> Int {
     try performPull("count missing records") { database, _ in
       let index = try self.index(of: resource)
+      let isAsked = "(list = 0 OR list IN (SELECT l.list FROM temp.lists l WHERE l.start IS NOT NULL))"
       return try database.first(
         """
         SELECT count(*) FROM \(try tables(at: index).keys.missing)
-        WHERE resource = ?1 AND list = 0 AND record_id > 0 AND NOT answered
+        WHERE resource = ?1 AND \(isAsked) AND record_id > 0 AND NOT answered
         """, Value(index)
       ) { $0.int(0) } ?? 0
     }
@@ -248,33 +264,24 @@ extension Cache {
 
   /// Number of records that the last whole pull has missed, by resource (P8, `twice`).
   package func absent() throws -> [String: Int] {
-    try perform("read the cache") { database in
-      let counts = try database.rows(
-        """
-        SELECT r.name, count(*) FROM cache_unlisted u JOIN cache_lists l ON l.id = u.list_id
-        JOIN cache_resources r ON r.id = l.resource_id WHERE u.absent > 0 GROUP BY r.name
-        """
-      ) { ($0.text(0), $0.int(1)) }
-      return Dictionary(uniqueKeysWithValues: counts)
-    }
+    try perform("read the cache") { try Dictionary(uniqueKeysWithValues: $0.absentRecords()) }
   }
 
-  /// The lists of a child with missing records, with the values of their parents.
-  package func listsWithMissing(_ resource: String) throws -> [WantedList] {
+  /// The lists of a child with records that `by_key` is asked for, with the values of their parents.
+  package func listsToAskFor(_ resource: String) throws -> [WantedList] {
     try performPull("list missing records") { database, _ in
       let index = try self.index(of: resource)
+      let definition = plans[index].resource
+      let isAsked =
+        "CASE WHEN l.start IS NULL THEN \(definition.removal == .ask) ELSE \(definition.since?.asks == true) END"
       return try database.rows(
         """
-        SELECT l.list, l.path, l.parent, l.facts FROM temp.lists l
-        WHERE l.resource = ?1 AND l.state IN \(ParentTables.State.complete) AND EXISTS (
+        SELECT \(WantedList.columns) FROM temp.lists l
+        WHERE l.resource = ?1 AND l.state IN \(ParentTables.State.complete) AND \(isAsked) AND EXISTS (
           SELECT 1 FROM \(try tables(at: index).keys.missing) m WHERE m.resource = ?1 AND m.list = l.list)
         ORDER BY l.list
         """, Value(index)
-      ) {
-        WantedList(
-          place: ListPlace(number: $0.integer(0), path: $0.text(1), parent: $0.integer(2)),
-          values: ParentValues(json: $0.text(3).utf8) ?? ParentValues([]))
-      }
+      ) { WantedList($0, definition.since) }
     }
   }
 
@@ -297,5 +304,17 @@ extension [UInt8] {
       }
     }
     return keys.suffix(limit)
+  }
+}
+
+extension Database {
+  /// Number of records that the last whole pull has missed, by resource.
+  func absentRecords() throws -> [(String, Int)] {
+    try rows(
+      """
+      SELECT r.name, count(*) FROM cache_unlisted u JOIN cache_lists l ON l.id = u.list_id
+      JOIN cache_resources r ON r.id = l.resource_id WHERE u.absent > 0 GROUP BY r.name
+      """
+    ) { ($0.text(0), $0.int(1)) }
   }
 }

@@ -75,11 +75,16 @@ extension Cache {
           let removal = decisions[plans[index].resource.name]?.removal ?? .missing
           let before = try ResourceDifferences.snapshot(database)[plans[index].resource.name] ?? 0
           report.records += before
-          for (scope, found) in try scopes(at: index, database) {
-            var differences = try ResourceDifferences(
-              database, file, schema.tables[index], plans[index], scope, found, interruption)
-            try differences.find(removal, nil)
-            differences.sum(into: &report)
+          let (descent, only) = (descent(database, file), try only(at: index, database))
+          var last: Int64 = -1
+          while case let lists = try descent.lists(at: index, only, after: last), let end = lists.last {
+            for (scope, found) in lists {
+              var differences = try ResourceDifferences(
+                database, file, schema.tables[index], plans[index], scope, found, interruption)
+              try differences.find(removal, nil)
+              differences.sum(into: &report)
+            }
+            last = end.0.number
           }
           let removed = pull.compared[plans[index].resource.name]?.removedWithParents ?? 0
           report.removed += removed

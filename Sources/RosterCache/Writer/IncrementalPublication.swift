@@ -7,7 +7,7 @@ extension ResourcePublication {
   mutating func note(_ outcome: RecordWriter.Outcome, _ decoder: borrowing RecordDecoder) throws {
     if case .same = outcome { return }
     guard found.isIncremental else {
-      if let since = plan.resource.since, let mark, !since.asks(for: decoder.mark, from: mark) { missed += 1 }
+      if isMissed(decoder.mark) { missed += 1 }
       return
     }
     switch outcome {
@@ -22,6 +22,13 @@ extension ResourcePublication {
       overlay.bind(2, decoder.key)
       try overlay.run()
     }
+  }
+
+  /// True if no incremental pull would have asked for a record with that value at `since.at` (I10.1).
+  private func isMissed(_ value: Int64?) -> Bool {
+    if isUntold { return true }
+    guard let since = plan.resource.since, let mark else { return false }
+    return !since.asks(for: value, from: mark)
   }
 
   /// Call this before the records are removed.
@@ -54,16 +61,11 @@ extension ResourcePublication {
   }
 
   /// The number of missed records after a whole pull (I10.1); nil after any other pull, and without an earlier mark.
-  var missedNow: Int64? { found.isIncremental ? nil : mark.map { _ in Int64(missed) } }
+  var missedNow: Int64? { !found.isIncremental && (isUntold || mark != nil) ? Int64(missed) : nil }
 
   /// The mark moves in the transaction that publishes the records (I4.1).
   func writeMark() throws {
-    var (moved, token): (String?, String?)
-    switch end.mark {
-    case .moves(let mark): moved = mark.text
-    case .token(let text): token = text
-    case .stays, .unreadable: break
-    }
+    let (moved, token) = move.stored
     if found.isIncremental {
       try database.run(
         """

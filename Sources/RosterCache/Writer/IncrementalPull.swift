@@ -77,9 +77,10 @@ extension Cache {
   /// Published pages whose stored records differ from the page, because an incremental pull has written or removed some
   /// of them (I11.2). They are searched for once in a pull.
   func expiredPages(of resource: String, list: Int64, _ database: Database) throws -> Set<Int64> {
-    if let expired = pull.expired[resource] { return expired }
-    let expired = try findExpired(plans[try index(of: resource)], list, database)
-    pull.expired[resource] = expired
+    if let expired = pull.expired[list] { return expired }
+    let plan = plans[try index(of: resource)]
+    let expired = try findExpired(plan, list, database)
+    if plan.resource.each == nil || !expired.isEmpty { pull.expired[list] = expired }
     return expired
   }
 

@@ -7,6 +7,10 @@ package struct WantedList: Sendable, Equatable {
   package var place: ListPlace
   /// The values of its ancestors.
   package var values: ParentValues
+  /// The mark or delta token that an incremental pull starts from; nil if the list is pulled whole.
+  package var start: SinceStart?
+  /// The mark at the beginning of the sync; nil without one.
+  package var mark: Mark?
 }
 
 /// The outcome of one child list in a pull.
@@ -33,11 +37,18 @@ package struct ListEnd: Sendable, Equatable {
   package var answered: Date?
   /// The number of records that upstream reports; nil without `count`.
   package var count: Int?
+  /// The change of the mark.
+  package var mark: Since.MarkMove
+  /// True if its incremental pull drifted too often, and its records are published all the same (I6.3).
+  package var isWeak: Bool
 
   /// The end of that list.
-  package init(_ resource: String, _ place: ListPlace, _ state: State, answered: Date? = nil, count: Int? = nil) {
+  package init(
+    _ resource: String, _ place: ListPlace, _ state: State, answered: Date? = nil, count: Int? = nil,
+    mark: Since.MarkMove = .stays, isWeak: Bool = false
+  ) {
     (self.resource, self.place, self.state) = (resource, place, state)
-    (self.answered, self.count) = (answered, count)
+    (self.answered, self.count, self.mark, self.isWeak) = (answered, count, mark, isWeak)
   }
 }
 
@@ -45,14 +56,16 @@ package struct ListEnd: Sendable, Equatable {
 package struct ListCounts: Sendable, Equatable {
   /// Lists that this sync requests or has requested.
   package var requested = 0
-  /// Requested lists that an interrupted sync had already pulled completely (E8.1).
-  package var kept = 0
+  /// Lists that were not requested yet.
+  package var waiting = 0
   /// Lists that failed or vanished.
   package var failed = 0
-  /// Failed lists whose parent disappeared.
+  /// Failed lists whose parent disappeared, for the first time (E7.5).
   package var vanished = 0
-  /// Lists that were obtained.
+  /// Lists that were pulled, by this sync or by an interrupted one (E8.1), or need no request.
   package var obtained = 0
+  /// Obtained lists that were pulled whole.
+  package var whole = 0
   /// True if a list of the resource was ever pulled by this definition.
   package var wasEverPulled = false
 

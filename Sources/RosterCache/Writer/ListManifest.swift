@@ -1,10 +1,14 @@
 internal import FoundationEssentials
+internal import RosterModel
 
 /// The pages of a complete child list, which an interrupted sync leaves for the next one (E8.1).
 struct ListManifest {
   /// `Date` of its last answer, in seconds since 1970; nil if unknown.
   var answered: Double?
   var count: Int64?
+  /// The mark or the delta token after the pull; nil if the old one stays.
+  var mark: String?
+  var token: String?
   /// Pages of the file.
   var pages: [(number: Int64, place: Int64)]
   /// Published pages that are unchanged.
@@ -13,6 +17,7 @@ struct ListManifest {
   init(_ index: Int, list: Int64, _ end: ListEnd, _ database: Database) throws {
     answered = end.answered?.timeIntervalSince1970
     count = end.count.map(Int64.init)
+    (mark, token) = end.mark.stored
     func pairs(_ sql: String) throws -> [(Int64, Int64)] {
       try database.rows(sql, Value(index), .integer(list)) { ($0.integer(0), $0.integer(1)) }
     }
@@ -30,8 +35,8 @@ struct ListManifest {
     let keep = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, NULL, NULL)")
     for page in same { try keep.run([.integer(page.page), Value(index), .integer(list), .integer(page.number)]) }
     try database.run(
-      "UPDATE temp.lists SET state = 2, answered = ?2, count = ?3 WHERE list = ?1", .integer(list),
-      answered.map(Value.real) ?? .null, Value(count))
+      "UPDATE temp.lists SET state = 2, answered = ?2, count = ?3, mark = ?4, token = ?5 WHERE list = ?1",
+      .integer(list), answered.map(Value.real) ?? .null, Value(count), Value(mark), Value(token))
   }
 
   private static let absent = Int64.min
@@ -40,7 +45,14 @@ struct ListManifest {
     let numbers =
       [Int64(bitPattern: (answered ?? -1).bitPattern), count ?? Self.absent, Int64(pages.count), Int64(same.count)]
       + pages.flatMap { [$0.number, $0.place] } + same.flatMap { [$0.number, $0.page] }
-    return numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
+    return numbers.flatMap { Self.bytes(of: $0) } + Self.bytes(of: mark) + Self.bytes(of: token)
+  }
+
+  private static func bytes(of number: Int64) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
+
+  private static func bytes(of text: String?) -> [UInt8] {
+    guard let text else { return bytes(of: Int64(PageMetadata.none)) }
+    return bytes(of: Int64(text.utf8.count)) + text.utf8
   }
 
   /// nil if the bytes are not a list's end.
@@ -55,5 +67,18 @@ struct ListManifest {
     guard let pages = reader.pairs(pages), let same = reader.pairs(same) else { return nil }
     self.pages = pages.map { ($0, $1) }
     self.same = same.map { ($0, $1) }
+    guard let mark = reader.text(), let token = reader.text() else { return nil }
+    (self.mark, self.token) = (mark, token)
+  }
+}
+
+extension Since.MarkMove {
+  /// The mark and the delta token that replace the stored ones; nil if they stay.
+  var stored: (mark: String?, token: String?) {
+    switch self {
+    case .moves(let mark): (mark.text, nil)
+    case .token(let token): (nil, token)
+    case .stays, .unreadable: (nil, nil)
+    }
   }
 }

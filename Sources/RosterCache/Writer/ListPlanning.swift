@@ -15,19 +15,19 @@ struct ListPlanning {
   /// True if the last published lists belong to another upstream.
   private let isForeign: Bool
 
-  init(_ cache: isolated Cache, _ index: Int, _ database: Database, now: Date) throws {
-    self.database = database
+  init(_ descent: ListDescent, _ index: Int, upstream: String, now: Date, isFresh: Bool) throws {
+    database = descent.database
     self.index = index
     self.now = now
-    family = cache.family
-    child = cache.plans[index].resource
-    isFresh = cache.pull.isFresh
+    family = descent.family
+    child = descent.plans[index].resource
+    self.isFresh = isFresh
     guard let each = child.each, let parent = family.parent(of: index) else {
       throw Failure(.defect, step: "choose lists", subject: child.name, cause: "it has no parent")
     }
     (self.each, self.parent) = (each, parent)
     isForeign =
-      try database.first("SELECT upstream IS NOT ?1 FROM main.cache_identity", .text(cache.upstream)) {
+      try database.first("SELECT upstream IS NOT ?1 FROM main.cache_identity", .text(upstream)) {
         $0.int(0) != 0
       } ?? true
   }

@@ -2,6 +2,34 @@ internal import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
+/// A list of a child that is published.
+struct CompleteList {
+  /// Number of the list in this process.
+  var number: Int64
+  /// Record id of the parent.
+  var parent: Int64
+  /// JSON of the parent's `changed` columns.
+  var asked: String
+  /// `Date` of its last answer, in seconds since 1970; nil if no answer was needed.
+  var answered: Double?
+  /// JSON list of the keys of its ancestors.
+  var path: String
+  /// True if only its changed records were pulled.
+  var isIncremental: Bool
+  /// The mark or the delta token after the pull; nil if the old one stays.
+  var mark: String?
+  var token: String?
+  /// True if its incremental pull drifted too often (I6.3).
+  var isWeak: Bool
+  /// Its comparison (`ResourceComparison.bytes`).
+  var found: [UInt8]
+
+  func move(_ since: Since?) -> Since.MarkMove {
+    if let token { return .token(token) }
+    return mark.flatMap { since?.mark($0) }.map { .moves($0) } ?? .stays
+  }
+}
+
 /// Publishes what belongs to the lists of a child besides their pages.
 extension ResourcePublication {
   /// Removes the records whose parents are removed, with their lists (E5.1).
@@ -31,40 +59,79 @@ extension ResourcePublication {
     }
   }
 
+  /// The next lists of a child that are published.
+  /// - Parameter last: The list before them; less than 0 to begin.
+  func completeLists(after last: Int64) throws -> [CompleteList] {
+    try database.rows(
+      """
+      SELECT list, parent, asked, answered, path, start IS NOT NULL, mark, token, is_weak, found FROM temp.lists
+      WHERE \(ParentTables.State.isNextComplete) ORDER BY list LIMIT \(ListDescent.portion)
+      """, Value(index), .integer(last)
+    ) {
+      CompleteList(
+        number: $0.integer(0), parent: $0.integer(1), asked: $0.text(2), answered: $0.isNull(3) ? nil : $0.real(3),
+        path: $0.text(4), isIncremental: $0.int(5) != 0, mark: $0.optionalText(6), token: $0.optionalText(7),
+        isWeak: $0.int(8) != 0, found: $0.bytes(9))
+    }
+  }
+
+  /// True if the list would not have been requested for a change of its parent (I10.1).
+  func isUntold(_ list: CompleteList) throws -> Bool {
+    guard plan.resource.each?.changed.isEmpty == false, !list.isIncremental else { return false }
+    return try database.first(
+      """
+      SELECT asked IS ?3 AND due_at IS NOT 0 AND state = 'current' FROM main.cache_lists
+      WHERE resource_id = ?1 AND parent_id = ?2 AND asked IS NOT NULL
+      """, .integer(self.list.resource), .integer(list.parent), .text(list.asked)
+    ) { $0.int(0) != 0 } ?? false
+  }
+
   /// Notes when a complete list is requested again (E3).
   /// - Parameter change: the change of the number of its records.
-  func settleList(_ change: Int) throws {
+  func settle(_ complete: CompleteList, _ change: Int) throws {
     guard let each = plan.resource.each else { return }
-    let facts = try database.first(
-      "SELECT asked, answered, path FROM temp.lists WHERE list = ?1", .integer(scope.number)
-    ) { (asked: $0.text(0), answered: $0.isNull(1) ? nil : $0.real(1), path: $0.text(2)) }
-    guard let facts else { return }
-    let due = try dueTime(each, facts.asked, facts.answered, facts.path)
-    let wholeAt: String? = each.wholeEvery == .inEachSync ? nil : whole.at
+    let proof = complete.isIncremental ? (complete.isWeak ? .weak : .since) : end.proof
+    let wholeAt = try wholeTime(each, complete)
+    let due = try dueTime(each, complete, wholeAt: wholeAt)
     try database.run(
       """
       UPDATE main.cache_lists SET records = coalesce(records, 0) + ?2, proof = ?3, asked = ?4, due_at = ?5,
-        whole_at = ?6, state = 'current', error = NULL
+        whole_at = ?6, missed = ?7, state = 'current', error = NULL
       WHERE id = ?1 AND (records IS NULL OR ?2 <> 0 OR proof IS NOT ?3 OR asked IS NOT ?4 OR due_at IS NOT ?5
-        OR whole_at IS NOT ?6 OR state <> 'current')
-      """, .integer(list.id), Value(change), .text(end.proof.rawValue), .text(facts.asked),
-      due.map(Value.real) ?? .null, Value(wholeAt))
+        OR whole_at IS NOT ?6 OR missed IS NOT ?7 OR state <> 'current')
+      """, .integer(list.id), Value(change), .text(proof.rawValue), .text(complete.asked),
+      due.map(Value.real) ?? .null, Value(wholeAt), Value(try missedOfList()))
+  }
+
+  /// The last whole pull of the list; nil if every sync pulls it whole.
+  private func wholeTime(_ each: Each, _ complete: CompleteList) throws -> String? {
+    if plan.resource.since == nil { return each.wholeEvery == .inEachSync ? nil : whole.at }
+    return try database.first("SELECT whole_at FROM main.cache_lists WHERE id = ?1", .integer(list.id)) {
+      $0.optionalText(0)
+    } ?? nil
+  }
+
+  /// The missed records of the last whole pull of the list.
+  private func missedOfList() throws -> Int64? {
+    if !found.isIncremental { return missedNow }
+    return try database.first("SELECT missed FROM main.cache_lists WHERE id = ?1", .integer(list.id)) {
+      $0.optionalInteger(0)
+    } ?? nil
   }
 
   /// Seconds since 1970; 0 if the next sync requests the list again, nil if only a change of its parent does.
-  private func dueTime(_ each: Each, _ asked: String, _ answered: Double?, _ path: String) throws -> Double? {
+  private func dueTime(_ each: Each, _ complete: CompleteList, wholeAt: String?) throws -> Double? {
     if each.wholeEvery == .inEachSync { return nil }
     let hasAbsent = try database.first(
       "SELECT 1 FROM main.cache_unlisted WHERE list_id = ?1 AND absent > 0 LIMIT 1", .integer(list.id)
     ) { _ in true }
-    let isYoung = Each.isYoung(asked, answered: answered ?? whole.time.timeIntervalSince1970)
+    let isYoung = Each.isYoung(complete.asked, answered: complete.answered ?? whole.time.timeIntervalSince1970)
     let isAbsenceOpen = hasAbsent == true && plan.resource.removal != .never
     // A missing record that could not be asked for is asked for by the next sync.
-    let isUnasked = end.removal == .nobody && found.missing > 0
-    if isAbsenceOpen || isUnasked || isYoung { return 0 }
-    guard case .every(let period) = each.wholeEvery else { return nil }
-    let digest = try Cache.digest(database)(Array(path.utf8))
-    return whole.time.timeIntervalSince1970 + each.dueAge(period, spread: UInt64(bitPattern: digest))
+    let isUnasked = end.removal == .nobody && found.missing + found.asked > 0
+    if isAbsenceOpen || isUnasked || isYoung || complete.isWeak { return 0 }
+    let last = wholeAt.flatMap { Date(rfc3339: $0) } ?? whole.time
+    return each.dueTime(after: last, path: complete.path, try Cache.digest(database))
   }
 
   /// Failed and vanished lists keep their records, and are requested again by the next sync (E7). A list that vanishes
@@ -88,11 +155,14 @@ extension ResourcePublication {
 
   mutating func countLists() throws {
     let states = try database.rows(
-      "SELECT state, count(*) FROM temp.lists WHERE resource = ?1 AND state IN (2, 4, 5) GROUP BY state", Value(index)
-    ) { (state: $0.int(0), count: $0.int(1)) }
-    for (state, count) in states {
+      """
+      SELECT state, count(*), sum(start IS NULL) FROM temp.lists
+      WHERE resource = ?1 AND state IN (2, 4, 5) GROUP BY state
+      """, Value(index)
+    ) { (state: $0.int(0), count: $0.int(1), whole: $0.int(2)) }
+    for (state, count, whole) in states {
       counts.requested += count
-      if state != 2 { counts.failed += count }
+      if state != 2 { counts.failed += count } else { counts.whole = whole }
     }
     // The first publication of a child may have no list at all.
     try database.run(

@@ -8,14 +8,18 @@ struct ListScope {
   let parent: Int64
   /// nil if the snapshot does not have the list.
   var list: ListID?
+  /// True if only its changed records were pulled.
+  let isIncremental: Bool
 
   /// The only list of a resource.
-  init(_ resource: String, at index: Int, _ database: Database) throws {
-    self.init(index: index, number: 0, parent: 0, list: try ListID(resource, database))
+  init(_ resource: String, at index: Int, isIncremental: Bool, _ database: Database) throws {
+    self.init(
+      index: index, number: 0, parent: 0, list: try ListID(resource, database), isIncremental: isIncremental)
   }
 
-  init(index: Int, number: Int64, parent: Int64, list: ListID?) {
+  init(index: Int, number: Int64, parent: Int64, list: ListID?, isIncremental: Bool) {
     (self.index, self.number, self.parent, self.list) = (index, number, parent, list)
+    self.isIncremental = isIncremental
   }
 
   /// The parameters ?1 to ?4 of every statement about a list.

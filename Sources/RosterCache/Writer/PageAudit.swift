@@ -38,23 +38,29 @@ extension Cache {
   /// Limits the search for older syncs if many have failed.
   private static let failuresPerSuccess = 4
 
-  /// Number of published pages of a resource.
+  /// Number of published pages of a resource, over all its lists.
   package func publishedPages(of resource: String) throws -> Int {
     try perform("read the cache") { database in
-      guard let list = try ListID(resource, database) else { return 0 }
-      return try database.first("SELECT pages FROM cache_lists WHERE id = ?1", .integer(list.id)) { $0.int(0) } ?? 0
+      try database.first("SELECT pages FROM resources WHERE name = ?1", .text(resource)) { $0.int(0) } ?? 0
     }
   }
 
-  /// Addresses of published pages at these positions in the order of addresses.
-  package func addresses(of resource: String, at places: Range<Int>) throws -> [String] {
+  /// Published pages of whole pulls (`CachedPage.place`) at these positions in the order of lists and addresses.
+  package func pages(of resource: String, at places: Range<Int>) throws -> Set<Int64> {
     try perform("read the cache") { database in
-      try database.rows(
-        "SELECT address FROM cache_pages WHERE list_id = ?1 ORDER BY address LIMIT ?2 OFFSET ?3",
-        Value(try ListID(resource, database)?.id), Value(places.count), Value(places.lowerBound)
-      ) { $0.text(0) }
+      Set(
+        try database.rows(
+          Self.selectPages, .text(resource), Value(places.count), Value(places.lowerBound),
+          .text(Resource.incrementalPrefix)
+        ) { $0.integer(0) })
     }
   }
+
+  static let selectPages = """
+    SELECT p.id FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
+    CROSS JOIN cache_pages p ON p.list_id = l.id WHERE c.name = ?1 AND substr(p.address, 1, length(?4)) <> ?4
+    ORDER BY l.parent_id, p.address LIMIT ?2 OFFSET ?3
+    """
 
   /// True if the records of a transferred page differ from its stored records (P15.3). The rest of the body does not
   /// matter.

@@ -111,7 +111,7 @@ package struct CachedPage: Sendable, Equatable {
   /// The time at which an unpublished pull received the page, possibly this one; nil for a published page.
   package var receivedAt: Date?
   /// Its id in `cache_pages`, or its place in the file of pulled pages.
-  let place: Int64
+  package let place: Int64
 }
 
 /// A known page that is part of this pull. Upstream says that it is unchanged (304), its body is the same byte for byte

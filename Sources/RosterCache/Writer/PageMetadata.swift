@@ -151,7 +151,7 @@ struct PageMetadata {
   /// Precedes the path of a list. The digest of a question, which may be in its place, is almost never this number.
   private static let listMark = Int.min + 1
 
-  fileprivate static let none = Int.min
+  static let none = Int.min
 }
 
 /// Facts of a page of a resource with `since`.

@@ -13,13 +13,13 @@ struct ParentStaging {
   private let insert: Statement
   private var nextID: Int64
 
-  init(_ cache: isolated Cache, _ index: Int, _ database: Database, _ file: PageSpool) throws {
-    self.database = database
-    self.file = file
-    tables = cache.schema.tables[index]
-    plan = cache.plans[index]
-    interruption = cache.interruption
-    let family = cache.family
+  init(_ descent: ListDescent, _ index: Int) throws {
+    database = descent.database
+    file = descent.file
+    tables = descent.tables[index]
+    plan = descent.plans[index]
+    interruption = descent.interruption
+    let family = descent.family
     needed = family.neededColumns(index)
     let name = plan.resource.name
     let isKnown = try database.first(
@@ -52,7 +52,9 @@ struct ParentStaging {
 
   mutating func stage(_ scope: ListScope, _ found: ResourceComparison) throws {
     for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
-      var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption)
+      guard var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption) else {
+        continue
+      }
       while try pulled.nextPage() != nil {
         while let step = try pulled.next() {
           guard case .record = step else { continue }

@@ -18,18 +18,27 @@ enum ParentTables {
 
     /// True if the records of the list are known after this pull.
     static let complete = "(\(State.pulled.rawValue), \(State.empty.rawValue))"
+    /// A condition for `lists`: a complete list of resource ?1 after the list ?2. It follows the order of the lists.
+    static let isNextComplete = "list > ?2 AND +resource = ?1 AND +state IN \(complete)"
     static let requested = "(\(State.pulled.rawValue), \(State.failed.rawValue), \(State.vanished.rawValue))"
   }
 
+  /// The question for a list: the parent's columns, and the start of an incremental pull.
+  static let question = "asked || coalesce(char(10) || start, '')"
+
   /// - lists: lists of children. path: JSON list of the keys of the ancestors. facts: JSON of `ParentValues`. asked:
   ///   JSON of the parent's `changed` columns. kept: place in the file of the entry that ends the list, with the
-  ///   columns and the time then (E8.1). answered: `Date` of its last answer, in seconds since 1970.
+  ///   columns, the start and the time then (E8.1). answered: `Date` of its last answer, in seconds since 1970. start:
+  ///   the mark or delta token of an incremental pull; NULL for a whole one. mark_before: the mark before the pull.
+  ///   mark, token: those after the pull; NULL if the old ones stay. is_weak: the incremental pull drifted too often
+  ///   (I6.3). found: its comparison (`ResourceComparison.bytes`).
   /// - parents: records that this pull adds, or whose columns it changes. key: of the record in its list.
   /// - removed_parents: records that the publication removes.
   static let create = """
     CREATE TEMP TABLE lists(list INTEGER PRIMARY KEY, resource INTEGER NOT NULL, path TEXT NOT NULL, parent INTEGER,
       state INTEGER NOT NULL, facts TEXT, asked TEXT, kept INTEGER, kept_asked TEXT, kept_at REAL, answered REAL,
-      count INTEGER, error TEXT, UNIQUE (resource, path));
+      count INTEGER, error TEXT, start TEXT, mark_before TEXT, mark TEXT, token TEXT,
+      is_weak INTEGER NOT NULL DEFAULT 0, found BLOB, UNIQUE (resource, path));
     CREATE INDEX temp.lists_by_state ON lists(resource, state, list);
     CREATE INDEX temp.lists_by_parent ON lists(resource, parent);
     CREATE TEMP TABLE parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL, list INTEGER NOT NULL,
@@ -152,6 +161,11 @@ struct Family {
     let above =
       "SELECT \(path(parent, next)) FROM main.\(tables[parent].table) \(next) WHERE \(next).\(tables[parent].id) = \(row).\(column)"
     return table.resource.isDetail ? "(\(above))" : "json_insert((\(above)), '$[#]', \(key))"
+  }
+
+  /// The keys in such a JSON list, as people write them: one after another, also those of a composite key.
+  static func keys(inPath path: String) -> String {
+    "(SELECT group_concat(j.atom, ' ') FROM json_tree(\(path)) j WHERE j.atom IS NOT NULL)"
   }
 
   /// JSON of the columns whose change leads to another request, from the JSON of the parent's values.

@@ -9,7 +9,7 @@ struct PullKey {
   /// The first entry of the file of pulled pages; its digest is in the file's header. Each part is one line: neither an
   /// address nor the JSON of a definition contains a line end.
   var bytes: [UInt8] {
-    Array(([upstream] + resources.map { "\($0.name) \($0.feedDefinition)" }).joined(separator: "\n").utf8)
+    Array(([upstream] + resources.map { "\($0.name) \($0.pulledDefinition)" }).joined(separator: "\n").utf8)
   }
 
   init(_ upstream: String, _ resources: [Resource]) {

@@ -26,8 +26,8 @@ struct PullManifest {
   var sync: Int64
   /// True if the removal guard stopped the pull.
   var isGuarded: Bool
-  /// One part for each resource, in the order of the definitions. The part of a child is empty: its lists have entries
-  /// of their own.
+  /// One part for each resource, in the order of the definitions. The part of a child has no pages: its lists have
+  /// entries of their own.
   var parts: [Part]
 
   /// Reads the conclusion of the current pull from the temporary tables.
@@ -47,21 +47,20 @@ struct PullManifest {
         )
         .map { ($0, $1) },
         same: try pairs("SELECT number, page FROM temp.same WHERE resource = ? AND list = 0", index).map { ($0, $1) },
-        answers: try database.rows("SELECT place FROM temp.answers WHERE resource = ? AND list = 0", Value(index)) {
+        answers: try database.rows("SELECT place FROM temp.answers WHERE resource = ?", Value(index)) {
           $0.integer(0)
         })
     }
   }
 
-  /// Restores the contents of the temporary tables, apart from the pages of the file, which `pulled` already has.
+  /// Restores the contents of the temporary tables, apart from the answers, and from the pages of the file, which
+  /// `pulled` already has.
   func restore(_ database: Database) throws {
     let list = try database.statement("INSERT OR REPLACE INTO temp.listed VALUES (?1, ?2)")
     let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, 0, ?3, NULL, NULL)")
-    let answer = try database.statement("INSERT OR REPLACE INTO temp.answers VALUES (?1, ?2, 0)")
     for (index, part) in parts.enumerated() {
       for page in part.pages { try list.run([.integer(page.place), .integer(page.number)]) }
       for page in part.same { try same.run([.integer(page.page), Value(index), .integer(page.number)]) }
-      for place in part.answers { try answer.run([.integer(place), Value(index)]) }
     }
     try database.execute(
       """

@@ -18,15 +18,13 @@ struct PullSession {
   var incremental: Set<String> = []
   /// Digests of the questions of `since`, by resource. An entry is added when it is first needed.
   var questions: [String: Int64] = [:]
-  /// Published pages with a record that an incremental pull has written or removed since (I11.2), by resource. A
-  /// resource without an entry has not been searched yet.
-  var expired: [String: Set<Int64>] = [:]
+  /// Published pages with a record that an incremental pull has written or removed since (I11.2), by the id of the
+  /// list. A list without such a page, or one that was not searched yet, has no entry.
+  var expired: [Int64: Set<Int64>] = [:]
   /// Published pages that belong to this pull. The number may be too high, never too low.
   var confirmed = 0
   /// The results of `compare`, by resource. A resource has none as soon as another page of it is pulled.
   var compared: [String: ResourceComparison] = [:]
-  /// The same for each list of a child, by its number.
-  var comparedLists: [Int64: ResourceComparison] = [:]
   /// Child lists whose published pages are ignored, as in `forgotten`.
   var forgottenLists: Set<Int64> = []
 

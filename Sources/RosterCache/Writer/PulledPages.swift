@@ -27,7 +27,7 @@ extension Cache {
     return try performPull("read what is known of pages") { database, file in
       let index = try self.index(of: resource)
       let published = try publishedPages(of: resource, place, database)
-      let isWhole = !pull.incremental.contains(resource)
+      let isWhole = try !isIncremental(index, list: place.number, database)
       let expired = try isWhole ? published.map { try expiredPages(of: resource, list: $0, database) } ?? [] : []
       let question = try question(of: resource, database)
       // One transaction for all, because each single look-up would lock the file and release it again.
@@ -56,6 +56,16 @@ extension Cache {
         return found
       }
     }
+  }
+
+  /// True if only the changed records of the list are pulled.
+  private func isIncremental(_ index: Int, list: Int64, _ database: Database) throws -> Bool {
+    let resource = plans[index].resource
+    guard resource.each != nil else { return pull.incremental.contains(resource.name) }
+    guard resource.since != nil else { return false }
+    return try database.first("SELECT start IS NOT NULL FROM temp.lists WHERE list = ?1", .integer(list)) {
+      $0.int(0) != 0
+    } ?? false
   }
 
   /// The entries of the file for these addresses. Mostly the file is empty.

@@ -3,8 +3,10 @@ internal import RosterModel
 
 /// Goes over the winning records of a pull, in the order in which they are published.
 ///
-///     while let page = try pulled.nextPage() {
-///       while let step = try pulled.next() { … pulled.decoder … }
+///     if var pulled = try PulledRecords(…) {
+///       while let page = try pulled.nextPage() {
+///         while let step = try pulled.next() { … pulled.decoder … }
+///       }
 ///     }
 struct PulledRecords: ~Copyable {
   enum Part { case pages, answers }
@@ -23,7 +25,8 @@ struct PulledRecords: ~Copyable {
   private var places: ArraySlice<(place: Int64, number: Int)>
   private var place = KeyPlace(page: 0)
 
-  init(
+  /// nil if the list has no such page or answer.
+  init?(
     _ part: Part, of plan: RecordPlan, _ scope: ListScope, _ found: ResourceComparison, _ database: Database,
     _ file: PageSpool, _ interruption: Interruption
   ) throws {
@@ -38,11 +41,16 @@ struct PulledRecords: ~Copyable {
         "SELECT place, 0 FROM temp.answers WHERE resource = ?1 AND list = ?2 ORDER BY place",
         "SELECT 0 FROM \(keys.missing) WHERE resource = ?1 AND list = ?2 AND key = ?3"
       )
+    let places = try database.rows(pages, in: scope) { (place: $0.integer(0), number: $0.int(1)) }
+    if places.isEmpty { return nil }
     // The pages of an incremental pull may have another shape, or keys only.
     let isOwn = part == .answers || !found.isIncremental
-    let read = isOwn ? plan : try RecordPlan(plan.resource.readIncrementally, isIncremental: true)
+    let asked = try plan.resource.asked(by: scope, database)
+    let read =
+      isOwn
+      ? try asked.map { try RecordPlan($0) } ?? plan
+      : try RecordPlan((asked ?? plan.resource).readIncrementally, isIncremental: true)
     let look = try database.statement(looks)
-    let places = try database.rows(pages, in: scope) { (place: $0.integer(0), number: $0.int(1)) }
     self.file = file
     self.scope = scope
     self.part = part
@@ -83,5 +91,19 @@ struct PulledRecords: ~Copyable {
     defer { look.reset() }
     guard try look.step() else { return part == .pages }
     return part == .answers || look.row.integer(0) == own
+  }
+}
+
+extension Resource {
+  /// The resource with the `where` of this list; nil if all lists have the same one.
+  fileprivate func asked(by scope: ListScope, _ database: Database) throws -> Resource? {
+    guard hasParentConditions else { return nil }
+    let facts = try database.first("SELECT facts FROM temp.lists WHERE list = ?1", .integer(scope.number)) {
+      $0.optionalText(0)
+    }
+    guard let values = (facts ?? nil).flatMap({ ParentValues(json: $0.utf8) }) else { return nil }
+    var asked = self
+    asked.conditions = conditions(with: values)
+    return asked
   }
 }

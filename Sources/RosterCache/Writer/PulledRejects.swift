@@ -7,21 +7,35 @@ extension Cache {
     try performPull("list rejected records") { database, file in
       let index = try self.index(of: resource)
       var found: [RejectedRecord] = []
-      for (scope, compared) in try scopes(at: index, database) where found.count < limit {
-        var pulled = try PulledRecords(.pages, of: plans[index], scope, compared, database, file, interruption)
-        while found.count < limit, try pulled.nextPage() != nil {
-          while found.count < limit, let step = try pulled.next() {
-            guard case .rejected = step else { continue }
-            let reject = pulled.decoder.reject
-            found.append(
-              RejectedRecord(
-                sync: begun, resource: resource, page: pulled.number, position: reject.position,
-                key: reject.key?.shown, reason: reject.reason,
-                document: String(decoding: reject.document.prefix(Self.maxDocument), as: UTF8.self)))
-          }
+      let (descent, only) = (descent(database, file), try only(at: index, database))
+      var last: Int64 = -1
+      while found.count < limit, case let lists = try descent.lists(at: index, only, after: last), let end = lists.last
+      {
+        for (scope, compared) in lists where found.count < limit {
+          guard
+            var pulled = try PulledRecords(.pages, of: plans[index], scope, compared, database, file, interruption)
+          else { continue }
+          try collect(&pulled, resource, limit, &found)
         }
+        last = end.0.number
       }
       return found
+    }
+  }
+
+  private func collect(
+    _ pulled: inout PulledRecords, _ resource: String, _ limit: Int, _ found: inout [RejectedRecord]
+  ) throws {
+    while found.count < limit, try pulled.nextPage() != nil {
+      while found.count < limit, let step = try pulled.next() {
+        guard case .rejected = step else { continue }
+        let reject = pulled.decoder.reject
+        found.append(
+          RejectedRecord(
+            sync: begun, resource: resource, page: pulled.number, position: reject.position,
+            key: reject.key?.shown, reason: reject.reason,
+            document: String(decoding: reject.document.prefix(Self.maxDocument), as: UTF8.self)))
+      }
     }
   }
 

@@ -39,6 +39,8 @@ package struct ResourceComparison: Sendable, Equatable {
   /// Elements of all pages of an incremental pull.
   package var received = 0
 
+  /// Records of the snapshot that `where` skips now, in incremental pulls of a child's lists (I5.2).
+  package var skippedNow = 0
   /// Records of the snapshot that go with their removed parents (E5.1).
   package var removedWithParents = 0
 
@@ -75,20 +77,54 @@ package struct ListDrift: Sendable, Equatable {
   /// The reason, as a clause.
   package var reason: String
 
+  /// True if only the changed records of the list were pulled.
+  package var isIncremental: Bool
+
   /// The drift of that list.
-  package init(place: ListPlace, reason: String) { (self.place, self.reason) = (place, reason) }
+  package init(place: ListPlace, reason: String, isIncremental: Bool) {
+    (self.place, self.reason, self.isIncremental) = (place, reason, isIncremental)
+  }
 }
 
 extension ResourceComparison {
-  /// Adds the sums of one list.
+  private static var counts: [WritableKeyPath<ResourceComparison, Int>] {
+    [
+      \.pages, \.distinct, \.repeats, \.passedRepeats, \.rejected, \.rejectedUnknown, \.skipped, \.missing,
+      \.missingTwice, \.snapshot, \.asked, \.acrossPages, \.received, \.skippedNow, \.removedWithParents,
+    ]
+  }
+  private static var flags: [WritableKeyPath<ResourceComparison, Bool>] { [\.listChanged, \.isIncremental, \.isAsked] }
+
+  /// Everything but the name of the resource.
+  var bytes: [UInt8] {
+    let numbers = Self.counts.map { Int64(self[keyPath: $0]) } + Self.flags.map { self[keyPath: $0] ? 1 : 0 }
+    return numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
+  }
+
+  /// The comparison of a list. It is empty if the bytes are.
+  init(resource: String, _ bytes: [UInt8]) {
+    self.init(resource: resource)
+    bytes.withUnsafeBytes { bytes in
+      var reader = FactsReader(bytes)
+      for count in Self.counts { self[keyPath: count] = reader.number() ?? 0 }
+      for flag in Self.flags { self[keyPath: flag] = reader.number() == 1 }
+    }
+  }
+
+  /// Adds the sums of one list. In a list that was pulled incrementally, no record is missing because of its absence.
   mutating func add(_ list: ResourceComparison) {
     pages += list.pages
     distinct += list.distinct
     repeats += list.repeats
     passedRepeats += list.passedRepeats
     rejected += list.rejected
-    rejectedUnknown += list.rejectedUnknown
     skipped += list.skipped
+    if list.isIncremental {
+      skippedNow += list.missing
+      asked += list.asked
+      return
+    }
+    rejectedUnknown += list.rejectedUnknown
     missing += list.missing
     missingTwice += list.missingTwice
     listChanged = listChanged || list.listChanged

@@ -51,7 +51,9 @@ struct ResourceDifferences {
   ///   - table: The table for each difference; nil only counts them.
   mutating func find(_ removal: RemovalDecision.Removal?, _ table: DifferenceTable?) throws {
     for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
-      var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption)
+      guard var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption) else {
+        continue
+      }
       while try pulled.nextPage() != nil {
         while let step = try pulled.next() {
           switch step {
@@ -107,7 +109,7 @@ extension RemovalDecision {
     let removal = plan.resource.removal
     let missing = KeyTables(isText: plan.hasTextKeys).missing
     if found.isIncremental {
-      guard self.removal == .missing, found.missing + found.asked > 0 else { return nil }
+      guard found.isAsked ? self.removal == .missing && found.asked > 0 : found.missing > 0 else { return nil }
       return """
         SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0 AND NOT answered
         ORDER BY record_id

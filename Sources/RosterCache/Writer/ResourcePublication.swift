@@ -19,11 +19,17 @@ struct ResourcePublication {
   private let isFirst: Bool
   private let before: Int
   private let pagesBefore: Int
-  /// The mark of the previous pull, if the same question set it.
-  let mark: Mark?
+  /// The mark of the previous pull of the list at hand, if the same question set it.
+  private(set) var mark: Mark?
+  /// The change of that mark.
+  private(set) var move = Since.MarkMove.stays
   let question: Int64
+  /// True if a change of the list at hand counts as missed, because no column of `changed` shows it (I10.1).
+  private(set) var isUntold = false
   /// Records of a whole pull that no incremental pull would have requested (I10.1).
   var missed = 0
+  /// The same over all lists of a child; nil without a whole pull after an earlier one.
+  private var missedInLists: Int64?
   var records: RecordWriter
   private var rejected = 0
   /// The change of the number of pages of a child.
@@ -46,18 +52,22 @@ struct ResourcePublication {
       """, .text(name)
     ) { (isFirst: $0.int(0) != 0, records: $0.int(1), pages: $0.int(2), id: $0.integer(3)) }
     guard let state else { throw SQLiteError.damaged("cache_resources lacks \(name)") }
-    scope = try ListScope(name, at: index, database)
+    scope = try ListScope(name, at: index, isIncremental: found.isIncremental, database)
     guard let list = plan.resource.each == nil ? scope.list : ListID(id: 0, resource: state.id) else {
       throw SQLiteError.damaged("cache_lists lacks \(name)")
     }
     (self.list, isFirst, before, pagesBefore) = (list, state.isFirst, state.records, state.pages)
-    let question = try Cache.question(of: plan.resource, database)
-    self.question = question
-    let known = question == 0 ? nil : try Cache.history(of: list, question, database).mark
-    mark = known.flatMap { [since = plan.resource.since] in since?.mark($0) }
+    question = try Cache.question(of: plan.resource, database)
+    move = end.mark
     records = try RecordWriter(
       database, tables, sync: whole.sync, at: whole.at, isFirst: state.isFirst,
       reserved: whole.family.hasChildren(index) ? ReservedIDs(database) : nil)
+    mark = try storedMark()
+  }
+
+  private func storedMark() throws -> Mark? {
+    if question == 0 { return nil }
+    return try Cache.history(of: list, question, database).mark.flatMap { plan.resource.since?.mark($0) }
   }
 
   mutating func write() throws {
@@ -90,17 +100,10 @@ struct ResourcePublication {
     defer { found = all }
     try removeWithParents()
     var hasNew = false
-    let complete = try database.rows(
-      "SELECT list, parent FROM temp.lists WHERE resource = ?1 AND state IN \(ParentTables.State.complete) ORDER BY list",
-      Value(index)
-    ) { ($0.integer(0), $0.integer(1)) }
-    for (number, parent) in complete {
-      try begin(number, parent)
-      found = whole.pull.comparedLists[number] ?? ResourceComparison(resource: plan.resource.name)
-      let (pages, balance) = (try pagesOfList(), records.added - records.removed)
-      if try writeList() { hasNew = true }
-      pageChange += found.pages - pages
-      try settleList(records.added - records.removed - balance)
+    var last: Int64 = -1
+    while case let lists = try completeLists(after: last), let end = lists.last {
+      for complete in lists where try writeList(complete) { hasNew = true }
+      last = end.number
     }
     try records.finish()
     try noteFailedLists()
@@ -108,10 +111,27 @@ struct ResourcePublication {
     return hasNew
   }
 
-  private mutating func begin(_ number: Int64, _ parent: Int64) throws {
-    let name = plan.resource.name
+  /// Returns true if readers see a difference besides the records.
+  private mutating func writeList(_ complete: CompleteList) throws -> Bool {
+    try begin(complete)
+    let (pages, balance) = (try pagesOfList(), records.added - records.removed)
+    let hasNew = try writeList()
+    if !found.isIncremental { pageChange += found.pages - pages }
+    if let missedNow { missedInLists = (missedInLists ?? 0) + missedNow }
+    try settle(complete, records.added - records.removed - balance)
+    return hasNew
+  }
+
+  private mutating func begin(_ complete: CompleteList) throws {
+    let (name, parent) = (plan.resource.name, complete.parent)
+    isUntold = try isUntold(complete)
     list = try ListID(name, parent: parent, database) ?? ListID(adding: name, parent: parent, database)
-    scope = ListScope(index: index, number: number, parent: parent, list: list)
+    scope = ListScope(
+      index: index, number: complete.number, parent: parent, list: list, isIncremental: complete.isIncremental)
+    found = ResourceComparison(resource: name, complete.found)
+    (mark, missed) = (try storedMark(), 0)
+    // The next pull must ask again for keys that could not be asked for (I9.2).
+    move = found.isAsked && end.removal == .nobody ? .stays : complete.move(plan.resource.since)
   }
 
   private func pagesOfList() throws -> Int {
@@ -137,15 +157,25 @@ struct ResourcePublication {
       INSERT OR REPLACE INTO main.sync_resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
       """, .integer(whole.sync), .text(plan.resource.name), Value(found.pages), Value(after), Value(records.added),
       Value(records.changed), Value(records.removed), Value(rejected), Value(found.skipped),
-      Value(isChild ? counts.requested - counts.failed : found.isIncremental ? 0 : 1), Value(end.requests),
-      Value(missedNow), Value(isChild ? counts.requested : 1), Value(counts.failed))
+      Value(isChild ? counts.whole : found.isIncremental ? 0 : 1), Value(end.requests),
+      Value(isChild ? missedInLists : missedNow), Value(isChild ? counts.requested : 1), Value(counts.failed))
     let pages = isChild ? pagesBefore + pageChange : found.isIncremental ? pagesBefore : found.pages
     try database.run(
       """
       UPDATE main.resources SET records = ?2, pages = ?3, proof = ?4, definition = ?5, parent = ?6 WHERE name = ?1
         AND (records IS NOT ?2 OR pages IS NOT ?3 OR proof IS NOT ?4 OR definition IS NOT ?5 OR parent IS NOT ?6)
-      """, .text(plan.resource.name), Value(after), Value(pages), .text(end.proof.rawValue),
+      """, .text(plan.resource.name), Value(after), Value(pages), .text(try proof().rawValue),
       .text(plan.resource.definition), Value(plan.resource.each?.parent))
+  }
+
+  /// The weakest proof of the resource's lists (E6.1). They differ only if some are pulled incrementally.
+  private func proof() throws -> RemovalDecision.Proof {
+    guard plan.resource.each != nil, question != 0 else { return end.proof }
+    let found = try database.rows(
+      "SELECT DISTINCT proof FROM main.cache_lists WHERE resource_id = ?1 AND proof IS NOT NULL",
+      .integer(list.resource)
+    ) { RemovalDecision.Proof(rawValue: $0.text(0)) }
+    return RemovalDecision.Proof.allCases.last { found.contains($0) } ?? end.proof
   }
 
   // MARK: Pages
@@ -153,7 +183,13 @@ struct ResourcePublication {
   /// Returns true if rejects of unchanged pages were renumbered or removed.
   private mutating func writePages() throws -> Bool {
     let pages = try PageRows(database, scope, list)
-    var pulled = try pulled(.pages)
+    try writeTransferred(pages)
+    try pages.dropMissed()
+    return try pages.renew(isIncremental: found.isIncremental)
+  }
+
+  private mutating func writeTransferred(_ pages: PageRows) throws {
+    guard var pulled = try pulled(.pages) else { return }
     while let facts = try pulled.nextPage() {
       while let step = try pulled.next() {
         switch step {
@@ -167,11 +203,9 @@ struct ResourcePublication {
       // The next pull must ask for its keys again if one of them could not be asked for (I9.2).
       if !found.isAsked || end.removal == .missing { try pages.write(facts, pulled.number) }
     }
-    try pages.dropMissed()
-    return try pages.renew(isIncremental: found.isIncremental)
   }
 
-  private func pulled(_ part: PulledRecords.Part) throws -> PulledRecords {
+  private func pulled(_ part: PulledRecords.Part) throws -> PulledRecords? {
     try PulledRecords(part, of: plan, scope, found, database, whole.file, whole.interruption)
   }
 
@@ -185,7 +219,7 @@ struct ResourcePublication {
 
   /// Writes the records of answers. Their rejects have page 0 and successive positions.
   private mutating func writeAnswers() throws {
-    var pulled = try pulled(.answers)
+    guard var pulled = try pulled(.answers) else { return }
     while try pulled.nextPage() != nil {
       while let step = try pulled.next() {
         switch step {

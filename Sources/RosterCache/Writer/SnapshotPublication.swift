@@ -100,8 +100,8 @@ package struct RemovalDecision: Sendable, Equatable {
     case missing
   }
 
-  /// The proof that the pull is whole (P7).
-  package enum Proof: String, Sendable, Equatable { case count, end, since, weak }
+  /// The proof that the pull is whole (P7), the strongest first.
+  package enum Proof: String, Sendable, CaseIterable { case count, end, since, weak }
 
   /// The decision about records that the pull has missed.
   package var removal: Removal

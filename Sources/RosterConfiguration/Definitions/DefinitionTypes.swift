@@ -126,7 +126,7 @@ extension String {
   var keyParts: [String] { matches(of: /\{key\.([A-Za-z_][A-Za-z0-9_]*)\}/).map { String($0.1) } }
 
   /// True for a name that tools accept without quotes.
-  var isIdentifier: Bool { wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil }
+  var isIdentifier: Bool { utf8.isColumnName }
 }
 
 extension ValueType<[String]> {

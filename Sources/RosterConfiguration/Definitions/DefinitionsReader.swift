@@ -13,7 +13,7 @@ struct DefinitionsReader {
     var drafts: [(name: String, draft: ResourceDraft)] = []
     for table in tables.list {
       let place = path + [table.name]
-      if !table.name.isResourceName {
+      if !table.name.utf8.isResourceName {
         faults.add(place, "is no resource's name", allowed: "a to z first, then a to z, digits and _, 40 at most")
       }
       if let draft = definition(table.item, at: place) { drafts.append((table.name, draft)) }
@@ -51,9 +51,6 @@ struct DefinitionsReader {
       warnings.append(
         "\(dotted(path + [name])): {today… without a valid end is literal text; {today}, {today-7d} and "
           + "{today-7d:date} are replaced")
-    }
-    if draft.each != nil, draft.since != nil {
-      warnings.append("\(dotted(path + ["since"])) has no effect beside each: the lists are pulled whole")
     }
     if draft.pages.sizeParam != nil, draft.pages.size == nil {
       warnings.append("\(dotted(path + ["pages", "size_param"])) says nothing without size")
@@ -148,8 +145,4 @@ struct DefinitionsReader {
       faults.add(path + conflict.path, conflict.problem, allowed: conflict.allowed)
     }
   }
-}
-
-extension String {
-  fileprivate var isResourceName: Bool { wholeMatch(of: /[a-z][a-z0-9_]{0,39}/) != nil }
 }

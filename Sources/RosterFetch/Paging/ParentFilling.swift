@@ -8,7 +8,7 @@ extension Resource {
   package func filled(with values: ParentValues) throws(ParentValueFault) -> Resource {
     let needed = parentColumns.map(\.column)
     if needed.isEmpty { return self }
-    for column in needed where values[column].map({ $0 == .text("") }) ?? true {
+    for column in needed where !values.hasText(at: column) {
       throw ParentValueFault.empty(column)
     }
     let filling = ParentFilling(values: values)
@@ -18,7 +18,7 @@ extension Resource {
       since.listing = try filling.filled(since.listing)
       filled.since = since
     }
-    for index in conditions.indices { filled.conditions[index].test = filling.filled(conditions[index].test) }
+    filled.conditions = conditions(with: values)
     if let byKey { filled.byKey = try filling.filled(path: byKey) }
     return filled
   }
@@ -31,7 +31,7 @@ private struct ParentFilling {
   func filled(_ listing: Listing) throws(ParentValueFault) -> Listing {
     var filled = listing
     if listing.pathColumn == nil { filled.path = try self.filled(path: listing.path) }
-    for index in listing.query.indices { filled.query[index].value = self.filled(listing.query[index].value) }
+    for index in listing.query.indices { filled.query[index].value = listing.query[index].value.filled(with: values) }
     filled.body = self.filled(listing.body)
     return filled
   }
@@ -49,24 +49,9 @@ private struct ParentFilling {
     ParentColumn.filling(text) { QueryText.encoded(values[$0]?.queryText ?? "") }
   }
 
-  /// A text that is only a placeholder has the type of its column.
-  func filled(_ scalar: Resource.Scalar) -> Resource.Scalar {
-    guard case .text(let text) = scalar else { return scalar }
-    if let column = ParentColumn(whole: text), let value = values[column] { return value }
-    return .text(ParentColumn.filling(text) { values[$0]?.queryText ?? "" })
-  }
-
-  func filled(_ test: Resource.Condition.Test) -> Resource.Condition.Test {
-    switch test {
-    case .absent, .present: test
-    case .equal(let scalar): .equal(filled(scalar))
-    case .differs(let scalars): .differs(scalars.map { filled($0) })
-    }
-  }
-
   func filled(_ value: JSONValue) -> JSONValue {
     switch value {
-    case .text(let text): filled(.text(text)).json
+    case .text(let text): Resource.Scalar.text(text).filled(with: values).json
     case .list(let elements): .list(elements.map { filled($0) })
     case .object(let members): .object(members.map { .init($0.name, filled($0.value)) })
     case .null, .boolean, .number: value

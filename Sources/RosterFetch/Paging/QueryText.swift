@@ -77,14 +77,3 @@ enum QueryText {
     }
   }
 }
-
-extension Resource.Scalar {
-  var queryText: String {
-    switch self {
-    case .text(let text): text
-    case .integer(let number): "\(number)"
-    case .real(let number): "\(number)"
-    case .boolean(let flag): "\(flag)"
-    }
-  }
-}

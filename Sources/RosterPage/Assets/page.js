@@ -53,7 +53,9 @@ function bytes(number) {
   return unit === "B" ? `${number} B` : `${tenths(number)} ${unit}`;
 }
 
-const proofs = { count: "complete by count", end: "complete to its end", weak: "not proved complete" };
+const proofs = {
+  count: "complete by count", end: "complete to its end", since: "complete by changes", weak: "not proved complete",
+};
 const windows = { 60: "a minute", 3600: "an hour", 86400: "a day" };
 const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
@@ -123,22 +125,32 @@ function measure(node, value, most, text) {
 }
 
 /** `total`: null while nobody knows it. */
-function drawBar(bar, done, total, isRunning) {
+function drawBar(bar, { done, total, unit = "page" }, isRunning) {
   const isUnknown = isRunning && total === null;
   bar.classList.toggle("unknown", isUnknown);
   const drawn = isUnknown ? "" : `scaleX(${isRunning && total ? Math.min(1, done / total) : 0})`;
   if (bar.firstChild.style.transform !== drawn) bar.firstChild.style.transform = drawn;
   if (!isRunning) measure(bar, null, null, "no sync runs");
-  else measure(bar, done, total, total === null ? count(done, "page") : `${done} of ${total} pages`);
+  else measure(bar, done, total, total === null ? count(done, unit) : `${done} of ${total} ${unit}s`);
 }
 
 // MARK: Headline
+
+/** The lists of children, once there are some; else the pages. */
+function advance(current) {
+  const lists = current.resources.filter((one) => one.lists_total);
+  const sum = (name) => lists.reduce((all, one) => all + one[name], 0);
+  return lists.length ? { done: sum("lists_done"), total: sum("lists_total"), unit: "list" }
+    : { done: current.pages_done, total: current.pages_total };
+}
 
 function progress(current) {
   if (current.phase === "discovering") return "asking for the first page";
   if (current.phase === "verifying") return `verifying ${count(current.pages_done, "page")}`;
   if (current.phase === "publishing") return `publishing ${count(current.records, "record")}`;
-  return `${current.pages_done} ${current.pages_total === null ? "" : `of ${current.pages_total} `}pages`;
+  const { done, total, unit } = advance(current);
+  if (unit) return `${done} of ${count(total, unit)}, ${count(current.pages_done, "page")}`;
+  return `${done} ${total === null ? "" : `of ${total} `}pages`;
 }
 
 /** The daemon's sentence, without the state that stands before it. */
@@ -261,7 +273,7 @@ function drawRequests({ budget, requests_per_day: daily }) {
 
 function drawSync() {
   const { current, last } = status.sync;
-  drawBar($("bar"), current?.pages_done, current?.pages_total ?? null, current !== null);
+  drawBar($("bar"), current ? advance(current) : { done: 0, total: null }, current !== null);
   if (!current) {
     put("now", last ? `no sync runs; the last ended ${at(last.finished_at ?? last.started_at)}` : "none has ended yet");
     return put("now-more", "");
@@ -397,7 +409,7 @@ function card(name) {
   const parts = {
     count: el("span", { class: "count" }), more: el("span", { class: "more" }),
     spark: svg("svg", { class: "spark", viewBox: "0 0 100 30", preserveAspectRatio: "none", role: "img" }),
-    bar: el("div", { class: "bar", role: "progressbar", "aria-label": `Pages of ${name}` }, el("span")),
+    bar: el("div", { class: "bar", role: "progressbar", "aria-label": `Progress of ${name}` }, el("span")),
   };
   parts.item = el("li", {}, el("b", { title: name }, name), parts.count, parts.spark, parts.bar, parts.more);
   return parts;
@@ -425,12 +437,23 @@ function drawResource(parts, name, stored, running) {
   if (!parts.isDrawn) drawSpark(parts, name, records);
   const done = (running?.pages_done ?? 0) + (running ? fetched.get(name) ?? 0 : 0);
   const total = running?.pages_total ?? null;
-  drawBar(parts.bar, total === null ? done : Math.min(done, total), total, done > 0);
+  const hasLists = running?.lists_total > 0;
+  drawBar(parts.bar, hasLists ? { done: running.lists_done, total: running.lists_total, unit: "list" }
+    : { done: total === null ? done : Math.min(done, total), total }, hasLists || done > 0);
   const facts = running
-    ? [`${done}${total === null ? "" : ` of ${total}`} pages`, `${many(running.records, "record")} so far`]
-    : stored ? [many(stored.pages, "page"), ...(stored.proof ? [proofs[stored.proof]] : []),
+    ? [...(hasLists ? [`${grouped(running.lists_done)} of ${many(running.lists_total, "list")}`] : []),
+      `${done}${total === null ? "" : ` of ${total}`} pages`, `${many(running.records, "record")} so far`]
+    : stored ? [...listFacts(stored), many(stored.pages, "page"), ...(stored.proof ? [proofs[stored.proof]] : []),
       ...(stored.absent ? [`${stored.absent} absent`] : []), ...(parts.range ? [parts.range] : [])] : [];
   set(parts.more, facts.join(", "));
+}
+
+/** Of a resource with a list for each parent. A narrow card cuts its end off, so faults come first. */
+function listFacts({ lists, parent }) {
+  if (!lists?.total) return [];
+  const { total, kept, failed, vanished } = lists;
+  return [...plural(failed, "list failed", "lists failed"), ...plural(vanished, "list vanished", "lists vanished"),
+    `${grouped(total - kept)} of ${many(total, parent)} requested`];
 }
 
 function drawSpark(parts, name, records) {

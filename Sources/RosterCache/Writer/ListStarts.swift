@@ -1,0 +1,95 @@
+internal import FoundationEssentials
+internal import RosterDecode
+internal import RosterModel
+
+/// Whole pulls of a child's lists that `limit.budget` has no room for (I1.2).
+package struct PostponedLists: Sendable, Equatable {
+  /// Number of lists.
+  package var count = 0
+  /// True if one of them is later than twice `since.whole_every`.
+  package var areLate = false
+}
+
+/// Whether a requested list of a child is pulled whole (I1, E3.4).
+extension Cache {
+  /// Notes the starts of incremental pulls.
+  /// - Parameter permits: True if the budget has room for that number of requests.
+  func chooseStarts(
+    _ index: Int, at now: Date, _ permits: (Int) -> Bool, _ database: Database
+  ) throws -> PostponedLists {
+    var postponed = PostponedLists()
+    guard let since = plans[index].resource.since else { return postponed }
+    var requests = 0
+    for list in try requestedLists(index, database) {
+      tick()
+      let next = since.nextPull(after: list.history, now: now, isDue: try isDue(list, index, at: now, database))
+      let start: SinceStart?
+      switch next {
+      case .whole: start = nil
+      case .incremental(let from): start = from
+      case .wholeOrLater(let from, let isLate):
+        let isPermitted = permits(requests + max(list.pages, 1))
+        start = isPermitted ? nil : from
+        if isPermitted { requests += max(list.pages, 1) } else { postponed.add(isLate: isLate) }
+      }
+      try database.run(
+        "UPDATE temp.lists SET start = ?2, mark_before = ?3 WHERE list = ?1", .integer(list.number),
+        Value(start?.stored), Value(list.history.mark))
+    }
+    return postponed
+  }
+
+  private struct RequestedList {
+    var number: Int64
+    var path: String
+    var pages: Int
+    var history: SinceHistory
+  }
+
+  private func requestedLists(_ index: Int, _ database: Database) throws -> [RequestedList] {
+    let question = try question(of: plans[index].resource.name, database)
+    let isSameUpstream = try database.first("SELECT upstream IS ? FROM main.cache_identity", .text(upstream)) {
+      $0.int(0) != 0
+    }
+    let mayContinue = isSameUpstream == true && !pull.isFresh
+    return try database.rows(
+      """
+      SELECT w.list, w.path, coalesce(l.pages, 0), l.mark, l.token, l.whole_at, coalesce(l.question IS ?3, 0)
+      FROM temp.lists w LEFT JOIN main.cache_lists l
+        ON l.resource_id = (SELECT id FROM main.cache_resources WHERE name = ?2) AND l.parent_id = w.parent
+      WHERE w.resource = ?1 AND w.state = \(ParentTables.State.wanted.rawValue)
+      """, Value(index), .text(plans[index].resource.name), .integer(question)
+    ) {
+      let isSameQuestion = $0.int(6) != 0
+      return RequestedList(
+        number: $0.integer(0), path: $0.text(1), pages: $0.int(2),
+        history: SinceHistory(
+          mark: isSameQuestion ? $0.optionalText(3) : nil, token: isSameQuestion ? $0.optionalText(4) : nil,
+          wholeAt: $0.optionalText(5).flatMap { Date(rfc3339: $0) }, isSameQuestion: isSameQuestion && mayContinue))
+    }
+  }
+
+  private func isDue(_ list: RequestedList, _ index: Int, at now: Date, _ database: Database) throws -> Bool {
+    guard let each = plans[index].resource.each, let wholeAt = list.history.wholeAt,
+      let due = each.dueTime(after: wholeAt, path: list.path, try Self.digest(database))
+    else { return false }
+    return due <= now.timeIntervalSince1970
+  }
+}
+
+extension PostponedLists {
+  fileprivate mutating func add(isLate: Bool) {
+    count += 1
+    areLate = areLate || isLate
+  }
+}
+
+extension Each {
+  /// The time of the next whole pull of a list, in seconds since 1970; nil if no time is set (E3.4).
+  /// - Parameter path: JSON list of the keys of its ancestors.
+  func dueTime(after wholeAt: Date, path: String, _ digest: PageDigest) -> Double? {
+    guard case .every(let period) = wholeEvery else { return nil }
+    let spread = UInt64(bitPattern: digest(Array(path.utf8)))
+    return wholeAt.timeIntervalSince1970 + dueAge(period, spread: spread)
+  }
+}

@@ -1,0 +1,341 @@
+import FoundationEssentials
+import RosterModel
+import RosterSync
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+/// Whole syncs of children with `since`: each list has its own mark.
+struct ChildSinceTests {
+  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
+
+  private static let issue = Resource(
+    name: "issue", path: "/issues", records: at("list"), table: "issues", removal: .twice, pages: .init(.one),
+    columns: [.init("id", at: at("id"), .integer), .init("rev", at: at("rev"), .integer)])
+
+  private static func comment(
+    each: Each = Each(of: "issue"), removal: Resource.Removal = .twice, change: (inout Since) -> Void = { _ in }
+  ) -> Resource {
+    var resource = Resource(
+      name: "comment", path: "/issues/{issue.id}/comments", records: at("list"), table: "comments",
+      conditions: [.init(at("closed"), .absent)], byKey: removal == .ask ? "/issues/{issue.id}/comments/{key}" : nil,
+      removal: removal, pages: .init(.next(at: .body(at("next")))),
+      columns: [.init("id", at: at("id"), .integer), .init("text", at: at("text"))], each: each)
+    var since = Since(
+      at: at("at"), param: .query("since"), form: .number, overlap: .number(1), listing: resource.listing)
+    change(&since)
+    resource.since = since
+    return resource
+  }
+
+  private static func comment(_ id: Int, at mark: Int, _ text: String = "", isClosed: Bool = false) -> String {
+    #"{"id":\#(id),"at":\#(mark),"text":"\#(text)"\#(isClosed ? #","closed":true"# : "")}"#
+  }
+
+  private static func list(_ records: [String], next: String? = nil) -> String {
+    let next = next.map { "\"\($0)\"" } ?? "null"
+    return #"{"next":\#(next),"list":[\#(records.joined(separator: ","))]}"#
+  }
+
+  private static func issues(_ revisions: Int...) -> String {
+    list(revisions.enumerated().map { #"{"id":\#($0 + 1),"rev":\#($1)}"# })
+  }
+
+  /// Answers by target. Any other target is answered with 404.
+  private static func set(_ answers: [String: String], tag: String? = nil, in bench: SyncBench) {
+    bench.shelf.update {
+      $0.answers = { request in
+        let target = String(request.url.dropFirst(Shelf.baseURL.count))
+        guard let body = answers[target] else { return Response(status: 404) }
+        var headers = [Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")]
+        if let tag { headers.append(.init("ETag", tag)) }
+        let isKnown = tag != nil && request.headers.contains { $0.name == "If-None-Match" }
+        return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))
+      }
+    }
+  }
+
+  private static func bench(_ answers: [String: String]) throws -> SyncBench {
+    let bench = try SyncBench([:])
+    set(answers, in: bench)
+    return bench
+  }
+
+  private static func asked(_ bench: SyncBench) -> [String] {
+    bench.shelf.asked().map(\.target).filter { $0 != "/issues" }.sorted()
+  }
+
+  private static let first = [
+    "/issues": issues(1, 1), "/issues/1/comments": list([comment(1, at: 10), comment(2, at: 12)]),
+    "/issues/2/comments": list([comment(1, at: 40)]),
+  ]
+
+  @Test("E3.1, E6.1, I1.1, I3.1: each list is pulled from its own mark, and one mark moves without the other")
+  func marks() async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment()]
+    #expect(try await bench.sync(resources).added == 5)
+    #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["12", "40"])
+    _ = Self.asked(bench)
+    Self.set(
+      [
+        "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, "new")]),
+        "/issues/2/comments?since=39": Self.list([]),
+      ], in: bench)
+    #expect(try await bench.sync(resources, after: 1).changed == 1)
+    #expect(Self.asked(bench) == ["/issues/1/comments?since=11", "/issues/2/comments?since=39"])
+    #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["13", "40"])
+    #expect(try bench.ask("SELECT count(*) FROM comments") == ["3"])
+    let proofs = try bench.ask("SELECT DISTINCT proof FROM resource_lists WHERE resource = 'comment'")
+    #expect(proofs == ["since"])
+    #expect(try bench.ask("SELECT proof FROM resources WHERE name = 'comment'") == ["since"])
+  }
+
+  @Test("E3.1, I1.1, I10.1: a list is pulled whole when since.whole_every has passed, and counts what was missed")
+  func whole() async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment()]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    let late = [
+      "/issues/1/comments": Self.list([Self.comment(1, at: 10, "late"), Self.comment(2, at: 12)]),
+      "/issues/2/comments": Self.list([Self.comment(1, at: 40)]),
+    ]
+    Self.set(Self.first.merging(late) { $1 }, in: bench)
+    #expect(try await bench.sync(resources, after: 90_000).changed == 1)
+    #expect(Self.asked(bench) == ["/issues/1/comments", "/issues/2/comments"])
+    let missed = try bench.ask(
+      "SELECT parent_id || ' ' || missed FROM resource_lists WHERE resource = 'comment' ORDER BY 1")
+    #expect(missed == ["1 1", "2 0"])
+    let rows = try bench.ask(
+      "SELECT whole || ' ' || lists || ' ' || coalesce(missed, '-') FROM sync_resources WHERE resource = 'comment'")
+    #expect(rows == ["2 2 -", "2 2 1"])
+  }
+
+  @Test("E3.2, E3.4, I1.1: only the list of a changed parent is pulled, from its mark, until it is due")
+  func changedParent() async throws {
+    let bench = try Self.bench(Self.first)
+    let each = Each(of: "issue", changed: ["rev"], wholeEvery: .every(.seconds(1000)))
+    let resources = [Self.issue, Self.comment(each: each)]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    let next = [
+      "/issues": Self.issues(1, 2), "/issues/2/comments?since=39": Self.list([Self.comment(2, at: 41)]),
+    ]
+    Self.set(Self.first.merging(next) { $1 }, in: bench)
+    #expect(try await bench.sync(resources, after: 100).added == 1)
+    #expect(Self.asked(bench) == ["/issues/2/comments?since=39"])
+    // The list's last whole pull is as old as that of the other list.
+    let all = ["/issues/2/comments": Self.list([Self.comment(1, at: 40), Self.comment(2, at: 41)])]
+    Self.set(Self.first.merging(next) { $1 }.merging(all) { $1 }, in: bench)
+    #expect(try await bench.sync(resources, after: 1001).outcome == .unchanged)
+    #expect(Self.asked(bench) == ["/issues/1/comments", "/issues/2/comments"])
+  }
+
+  @Test("I5.1, I5.2: an incremental pull of a list removes what where skips now, and nothing because of its absence")
+  func skipped() async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment()]
+    _ = try await bench.sync(resources)
+    Self.set(
+      [
+        "/issues": Self.issues(1, 1),
+        "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, isClosed: true)]),
+        "/issues/2/comments?since=39": Self.list([]),
+      ], in: bench)
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 1).removed == 1)
+    #expect(try bench.ask("SELECT issue_id || ' ' || id FROM comments ORDER BY 1") == ["1 1", "2 1"])
+  }
+
+  @Test("I5.2: the guard counts what the incremental pulls of all lists remove")
+  func guarded() async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment()]
+    _ = try await bench.sync(resources)
+    Self.set(
+      [
+        "/issues": Self.issues(1, 1),
+        "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, isClosed: true)]),
+        "/issues/2/comments?since=39": Self.list([]),
+      ], in: bench)
+    #expect(try await bench.sync(resources, after: 1).trouble?.kind == .guarded)
+    #expect(try bench.ask("SELECT count(*) FROM comments") == ["3"])
+  }
+
+  @Test("I8.1, S7.1: a list whose incremental pull is refused is pulled whole in the same sync, the others go on")
+  func refused() async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment()]
+    _ = try await bench.sync(resources)
+    _ = (Self.asked(bench), bench.reported())
+    let next = [
+      "/issues/1/comments?since=11": Self.list([Self.comment(3, at: 14)], next: "/lost"),
+      "/issues/1/comments": Self.list([1, 2, 3].map { Self.comment($0, at: 11 + $0) }),
+      "/issues/2/comments?since=39": Self.list([Self.comment(2, at: 41)]),
+    ]
+    Self.set(Self.first.merging(next) { $1 }, in: bench)
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.exit == 0 && record.added == 2, "\(record.error ?? "")")
+    #expect(
+      Self.asked(bench) == [
+        "/issues/1/comments", "/issues/1/comments?since=11", "/issues/2/comments?since=39", "/lost",
+      ])
+    let resets = bench.reported().filter { $0.name == .listReset }
+    #expect(resets.map(\.of) == ["[1]"] && resets.map(\.reason) == ["refused"])
+    #expect(record.trouble?.kind == .listReset)
+  }
+
+  @Test("I7.1, I7.2: each list has its delta token, and a forgotten one leads to a whole pull of that list only")
+  func tokens() async throws {
+    func page(_ records: [String], token: String) -> String {
+      #"{"next":null,"token":"\#(token)","list":[\#(records.joined(separator: ","))]}"#
+    }
+    let bench = try Self.bench([
+      "/issues": Self.issues(1, 1), "/issues/1/comments": page([Self.comment(1, at: 10)], token: "a{issue.id}"),
+      "/issues/2/comments": page([Self.comment(1, at: 40)], token: "b"),
+    ])
+    let resources = [
+      Self.issue, Self.comment { ($0.at, $0.token, $0.value) = (nil, .body(Self.at("token")), "{since}") },
+    ]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    Self.set(
+      [
+        "/issues": Self.issues(1, 1), "/issues/1/comments?since=a%7Bissue.id%7D": page([], token: "c"),
+        "/issues/2/comments": page([Self.comment(1, at: 41, "new")], token: "d"),
+      ], in: bench)
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.exit == 0 && record.changed == 1 && record.removed == 0, "\(record.error ?? "")")
+    #expect(
+      Self.asked(bench) == [
+        "/issues/1/comments?since=a%7Bissue.id%7D", "/issues/2/comments", "/issues/2/comments?since=b",
+      ])
+    #expect(try bench.ask("SELECT token FROM cache_lists WHERE token IS NOT NULL ORDER BY 1") == ["c", "d"])
+  }
+
+  @Test("I2.7, E7.1: a list without a value at since.at has failed, and the others are published")
+  func unreadable() async throws {
+    let answers = Self.first.merging(["/issues/2/comments": Self.list([#"{"id":1,"text":""}"#])]) { $1 }
+    let bench = try Self.bench(answers)
+    let record = try await bench.sync([Self.issue, Self.comment()])
+    #expect(record.outcome == .published && record.listsFailed == 1)
+    #expect(record.error?.contains("since.at") == true || record.error?.contains("correct at and form") == true)
+  }
+
+  @Test("I9.1: with ask, the keys of each list are asked for below its parent")
+  func asks() async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [
+      Self.issue,
+      Self.comment(removal: .ask) {
+        $0.asks = true
+        $0.listing.path = "/issues/{issue.id}/changes"
+      },
+    ]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    Self.set(
+      [
+        "/issues": Self.issues(1, 1), "/issues/1/changes?since=11": Self.list([#"{"id":2,"at":13}"#]),
+        "/issues/2/changes?since=39": Self.list([#"{"id":7,"at":41}"#]),
+        "/issues/1/comments/2": Self.comment(2, at: 13, "new"), "/issues/2/comments/7": Self.comment(7, at: 41),
+      ], in: bench)
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.exit == 0 && record.changed == 1 && record.added == 1, "\(record.error ?? "")")
+    #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["13", "41"])
+  }
+
+  @Test("I1.2: whole pulls of lists that the budget has no room for are postponed")
+  func postponed() async throws {
+    var bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment()]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    let next = ["/issues/2/comments?since=39": Self.list([Self.comment(1, at: 40)])]
+    Self.set(Self.first.merging(next) { $1 }, in: bench)
+    bench.mostRequests = 1
+    #expect(try await bench.sync(resources, after: 90_000).isDegraded == false)
+    #expect(Self.asked(bench) == ["/issues/1/comments", "/issues/2/comments?since=39"])
+    #expect(try await bench.sync(resources, after: 180_000).trouble?.kind == .postponed)
+  }
+
+  @Test("I10.1: a list that changed although no column of changed did counts as missed")
+  func untold() async throws {
+    let bench = try Self.bench(Self.first)
+    var comment = Self.comment(each: Each(of: "issue", changed: ["rev"], wholeEvery: .every(.seconds(1000))))
+    comment.since = nil
+    let resources = [Self.issue, comment]
+    _ = try await bench.sync(resources)
+    let late = ["/issues/2/comments": Self.list([Self.comment(1, at: 40), Self.comment(2, at: 41)])]
+    Self.set(Self.first.merging(late) { $1 }, in: bench)
+    #expect(try await bench.sync(resources, after: 100).outcome == .unchanged)
+    #expect(try await bench.sync(resources, after: 1001).added == 1)
+    let missed = try bench.ask("SELECT missed FROM resource_lists WHERE resource = 'comment' ORDER BY parent_id")
+    #expect(missed == ["0", "1"])
+  }
+
+  @Test("E8.1, I2.1: a list that an interrupted sync pulled from its mark is not transferred again, and its mark moves")
+  func interrupted() async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment()]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    let next = [
+      "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, "new")]),
+    ]
+    bench.shelf.update {
+      $0.answers = { request in
+        let target = String(request.url.dropFirst(Shelf.baseURL.count))
+        guard let body = next[target] else { return Response(status: 429) }
+        return Response(
+          status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")], body: Array(body.utf8))
+      }
+    }
+    #expect(try await bench.sync(resources, after: 1).outcome == .failed)
+    _ = Self.asked(bench)
+    Self.set(next.merging(["/issues/2/comments?since=39": Self.list([])]) { $1 }, in: bench)
+    #expect(try await bench.sync(resources, after: 2).changed == 1)
+    #expect(Self.asked(bench) == ["/issues/2/comments?since=39"])
+    #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["13", "40"])
+  }
+
+  @Test("L3.2: pending shows what an incremental pull of lists would change")
+  func pending() async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment()]
+    _ = try await bench.sync(resources)
+    Self.set(
+      [
+        "/issues": Self.issues(1, 1),
+        "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, isClosed: true)]),
+        "/issues/2/comments?since=39": Self.list([Self.comment(7, at: 41)]),
+      ], in: bench)
+    #expect(try await bench.sync(resources, allowRemoval: true, isDryRun: true, after: 1).outcome == .tried)
+    var lines: [String] = []
+    try CacheReader(path: bench.path).pending().each { record, resource in
+      lines.append("\(record.kind.rawValue) \(resource.name) \(record.key) of \(record.of ?? "-")")
+    }
+    #expect(lines.sorted() == ["added comment 7 of [2]", "removed comment 2 of [1]"])
+  }
+
+  @Test("P15.1, P15.4: a validator of a child's page that lies is found")
+  func lie() async throws {
+    let bench = try SyncBench([:])
+    var comment = Self.comment()
+    comment.since = nil
+    comment.auditEvery = .seconds(100)
+    let resources = [Self.issue, comment]
+    Self.set(Self.first, tag: "\"same\"", in: bench)
+    _ = try await bench.sync(resources)
+    let next = [
+      "/issues/1/comments": Self.list([Self.comment(1, at: 10, "new"), Self.comment(2, at: 12)]),
+      "/issues/2/comments": Self.list([Self.comment(1, at: 40, "new")]),
+    ]
+    Self.set(Self.first.merging(next) { $1 }, tag: "\"same\"", in: bench)
+    #expect(try await bench.sync(resources, after: 1).outcome == .unchanged)
+    let record = try await bench.sync(resources, after: 120)
+    #expect(record.changed == 2 && record.trouble?.kind == .validators, "\(record.error ?? "")")
+    #expect(try bench.ask("SELECT validators FROM resources WHERE name = 'comment'") == ["distrusted"])
+  }
+}

@@ -1,0 +1,145 @@
+import RosterModel
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+/// The lists of children in the status.
+struct ChildStatusTests {
+  private static func bench(_ count: Int) throws -> (SyncBench, Forest) {
+    let documents = (1...count).map { id in (id, Forest.Document(items: [1: .init(parts: ["a": id]), 2: .init()])) }
+    let (bench, forest) = (try SyncBench([:]), Forest(Dictionary(uniqueKeysWithValues: documents)))
+    forest.serve(bench)
+    return (bench, forest)
+  }
+
+  private static func resource(_ name: String, _ bench: SyncBench) throws -> DaemonStatus.CachedResource {
+    try #require(try CacheReader(path: bench.path).facts().resources.first { $0.name == name })
+  }
+
+  private static func lists(_ name: String, _ bench: SyncBench) throws -> [Int]? {
+    try resource(name, bench).lists.map { [$0.total, $0.kept, $0.failed, $0.vanished, $0.current, $0.requested] }
+  }
+
+  @Test("S6.3: the status has the parent of a child, and its lists: all, not requested, failed, vanished")
+  func facts() async throws {
+    let (bench, forest) = try Self.bench(9)
+    _ = try await bench.sync(Forest.all)
+    #expect(try Self.resource("item", bench).parent == "doc" && Self.resource("part", bench).parent == "item")
+    #expect(try Self.resource("doc", bench).parent == nil && Self.lists("doc", bench) == nil)
+    #expect(try Self.lists("item", bench) == [9, 0, 0, 0, 9, 9])
+    #expect(try Self.lists("part", bench) == [18, 0, 0, 0, 18, 18])
+    _ = try await bench.sync(Forest.all, after: 60)
+    #expect(try Self.lists("item", bench) == [9, 9, 0, 0, 9, 0])
+    forest.update { state in
+      for id in 2...4 { state.documents[id]?.revision = 2 }
+      state.statuses = ["/docs/2/items": 403, "/docs/3/items": 404]
+    }
+    _ = try await bench.sync(Forest.all, after: 120)
+    #expect(try Self.lists("item", bench) == [9, 6, 1, 1, 7, 3])
+    #expect(try Self.lists("detail", bench) == [9, 6, 0, 0, 9, 3])
+  }
+
+  @Test("S6.1: whole_at of a child is that of its oldest list; null if every sync pulls each list")
+  func wholeAt() async throws {
+    let (bench, forest) = try Self.bench(3)
+    _ = try await bench.sync(Forest.all)
+    let first = try #require(try Self.resource("item", bench).wholeAt)
+    forest.update { $0.documents[2]?.revision = 2 }
+    _ = try await bench.sync(Forest.all, after: 60)
+    #expect(try Self.resource("item", bench).wholeAt == first && Self.resource("item", bench).missed == nil)
+    let (other, _) = try Self.bench(3)
+    _ = try await other.sync([Forest.document(), Forest.item(Each(of: "doc"))])
+    #expect(try Self.resource("item", other).wholeAt == nil)
+  }
+
+  @Test("S9.1: failed and vanished lists are named by the keys of all their ancestors, at most ten of each")
+  func named() async throws {
+    let (bench, forest) = try Self.bench(30)
+    _ = try await bench.sync(Forest.all)
+    forest.update { state in
+      for id in 1...12 {
+        state.documents[id]?.revision = 2
+        state.documents[id]?.items[2]?.revision = 2
+        state.statuses["/docs/\(id)/items/2/parts"] = 404
+      }
+      state.documents[20]?.revision = 2
+      state.documents[20]?.items[1]?.revision = 2
+      state.statuses["/docs/20/items/1/parts"] = 403
+    }
+    let record = try await bench.sync(Forest.all, allowRemoval: true, after: 60)
+    #expect(record.exit == 65)
+    forest.update { state in for id in 5...12 { state.statuses["/docs/\(id)/items/2/parts"] = nil } }
+    #expect(try await bench.sync(Forest.all, after: 120).exit == 0)
+    let failed = try CacheReader(path: bench.path).facts().failedLists
+    #expect(failed.filter(\.hasVanished).map(\.keys) == ["1 2", "2 2", "3 2", "4 2"])
+    #expect(failed.filter { !$0.hasVanished }.map(\.concern.name) == ["20 1"])
+    #expect(failed.allSatisfy { $0.resource == "part" && $0.concern.resource == "item" && $0.concern.kind == .record })
+    #expect(failed.last?.reason.contains("upstream answered 404") == true)
+  }
+
+  @Test("E7.6, S9.1: a sync that fails because of too many lists names their parents")
+  func tooMany() async throws {
+    let (bench, forest) = try Self.bench(20)
+    _ = try await bench.sync(Forest.all)
+    forest.update { state in
+      for id in 1...12 {
+        state.documents[id]?.revision = 2
+        state.statuses["/docs/\(id)/items"] = 403
+      }
+    }
+    let concerned = try await bench.sync(Forest.all, after: 60).trouble?.concerned ?? []
+    #expect(concerned.filter { $0.kind == .record && $0.resource == "doc" }.count == Diagnosis.mostConcerned)
+  }
+
+  @Test("S6.3: lists_done reaches lists_total, also after an interrupted sync", arguments: [7, 20])
+  func progress(_ patience: Int) async throws {
+    let (bench, forest) = try Self.bench(8)
+    forest.update { ($0.patience, $0.wrongCounts) = (patience, 2) }
+    let first = try await bench.sync(Forest.all)
+    #expect(first.exit == 69)
+    forest.update { $0.patience = nil }
+    _ = try await bench.sync(Forest.all, after: 60)
+    let found = bench.progress.map { [$0.name, $0.kind.rawValue, "\($0.listsDone ?? -1)", "\($0.listsTotal ?? -1)"] }
+    #expect(
+      found == [
+        ["part", "each", "16", "16"], ["item", "each", "8", "8"], ["detail", "each", "8", "8"],
+        ["doc", "whole", "-1", "-1"],
+      ])
+  }
+
+  @Test("S6.4: the phase returns from verifying to pulling for each level of children")
+  func phases() async throws {
+    var (bench, _) = try Self.bench(2)
+    let phases = Phases()
+    bench.onPhase = { phase in
+      phases.all.withLock { if $0.last != phase { $0.append(phase) } }
+    }
+    _ = try await bench.sync(Forest.all)
+    #expect(
+      phases.all.withLock { $0 } == [
+        .discovering, .pulling, .verifying, .pulling, .verifying, .pulling, .verifying, .publishing,
+      ])
+  }
+
+  @Test("S7.1: list.failed and list.vanished name the list by the keys of its ancestors")
+  func events() async throws {
+    let (bench, forest) = try Self.bench(9)
+    _ = try await bench.sync(Forest.all)
+    _ = bench.reported()
+    forest.update { state in
+      state.documents[2]?.revision = 2
+      state.documents[2]?.items[1]?.revision = 2
+      state.statuses = ["/docs/2/items/1/parts": 403, "/docs/2/detail": 410]
+    }
+    _ = try await bench.sync(Forest.all, after: 60)
+    let told = bench.reported().filter { $0.of != nil }.sorted { $0.name.rawValue < $1.name.rawValue }
+    #expect(told.map(\.name) == [.listFailed, .listVanished])
+    #expect(told.map(\.of) == ["[2,1]", "[2]"] && told.map(\.resource) == ["part", "detail"])
+    #expect(told.allSatisfy { $0.error?.contains("upstream answered 4") == true })
+  }
+}
+
+private final class Phases: Sendable {
+  let all = Mutex<[DaemonStatus.Current.Phase]>([])
+}
