@@ -59,7 +59,10 @@ class Web:
         return answer
 
     def open(self, browser):
+        """Opens the page. The address leads to an entry page, which leads to the page by a meta refresh."""
         browser.go(self.address)
+        browser.until(
+            "document.readyState === 'complete' && document.styleSheets.length > 0", "the page and its style are there")
         self.renew()
 
     def __enter__(self):
