@@ -4,7 +4,7 @@ import RosterModel
 
 /// Why an answer to a token request grants nothing.
 enum GrantRefusal: Error, Sendable, Equatable {
-  /// `said` is nil if the answer is no JSON object with something in it.
+  /// `said` is nil if the answer is not a JSON object, or is an empty one.
   case refused(status: Int, said: ServerStatement?)
   case incomplete(field: String, said: ServerStatement?)
   /// The store could not give it back.

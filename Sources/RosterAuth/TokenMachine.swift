@@ -15,9 +15,9 @@ struct TokenMachine: Sendable, Equatable {
   private(set) var phase = Phase.idle
   private(set) var sync = SyncFacts()
   private(set) var generation = 0
-  /// The first of this session: what was sent with an older one says nothing about it.
+  /// The first generation of this session. The answer to a request with an older one says nothing about this session.
   private var firstGeneration = 1
-  /// Why the session had ended that is tried once more (T6).
+  /// The reason for which the session had ended, while it is tried once more (T6); nil otherwise.
   private var onTrial: Session.Ending?
   private var isStopping = false
 

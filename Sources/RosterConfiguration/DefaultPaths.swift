@@ -8,7 +8,7 @@ package struct DefaultPaths: Sendable, Equatable {
   package enum Doubt: Sendable, Equatable {
     /// Usual for a user who may use the socket but not read the file. Only relevant if no file exists at the path.
     case unreadable(String)
-    /// The file needs a correction. Always relevant, because the daemon may be elsewhere.
+    /// The file has a fault. Always relevant, because the daemon may use other paths than the default ones.
     case bad(String)
 
     /// The reason as a clause.

@@ -151,7 +151,7 @@ private struct FieldNames {
     field.loose.map { UnsafeBufferPointer(rebasing: names[loose[$0].name]) }
   }
 
-  /// -1 at the end of the name.
+  /// The byte of the name at an index; -1 at its end.
   private static func byte(_ name: UnsafeBufferPointer<UInt8>, at: Int) -> Int {
     at < name.count && name[at] != UInt8(ascii: "\"") ? Int(name[at]) : -1
   }

@@ -59,8 +59,8 @@ extension TokenKeeper {
   }
 }
 
-/// A longer step means that the token was refreshed, and the turn is over. Reading an existing token takes less, and a
-/// request to the token's server takes more.
+/// If reading the token takes longer than this, the token was refreshed meanwhile. The request then waits for another
+/// turn. Reading an existing token takes less, and a request to the token's server takes more.
 private let maxStep = Duration.milliseconds(20)
 
 extension Failure {

@@ -43,7 +43,7 @@ struct Web: AsyncParsableCommand {
     return nil
   }
 
-  /// The command ends by a signal only. The program's own threads stay free for it: the server's waits in poll(2).
+  /// Only a signal ends the command. Dispatch's threads receive it, because the server's thread waits in poll(2).
   private static func removing(_ file: AddressFile) -> [any DispatchSourceSignal] {
     [SIGINT, SIGTERM, SIGHUP].map { number in
       signal(number, SIG_IGN)

@@ -24,7 +24,7 @@ struct InferCommand: AsyncParsableCommand {
 
   @Option(
     name: .customLong("header"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("A header to ask with; may be given several times.", valueName: "NAME: VALUE"))
+    help: ArgumentHelp("A header of the requests; may be repeated.", valueName: "NAME: VALUE"))
   var headers: [String] = []
 
   @Option(

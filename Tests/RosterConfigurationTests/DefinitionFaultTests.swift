@@ -339,7 +339,7 @@ struct DefinitionFaultTests {
       ),
       (
         "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\nbody = { a = 1 }\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n[resource.thing.pages]\nparam = \"/a/b\"",
-        "9: resource.thing.pages.param: \"/a/b\" leads through what is no table in body; allowed: a place in a table"
+        "9: resource.thing.pages.param: \"/a/b\" leads through a value in body that is not a table; allowed: a place in a table"
       ),
       (
         "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\n[resource.thing.columns]\nid = \"/id\"\n[resource.thing.pages]\nparam = \"/a/c\"\nsize = 5\nsize_param = \"/a/c/d\"",
@@ -355,7 +355,7 @@ struct DefinitionFaultTests {
       ),
       (
         "[resource.thing]\npath = \"/things\"\nmethod = \"POST\"\nbody = { a = [{}] }\n[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n[resource.thing.pages]\nparam = \"/a/0/b\"",
-        "9: resource.thing.pages.param: \"/a/0/b\" leads through what is no table in body; allowed: a place in a table"
+        "9: resource.thing.pages.param: \"/a/0/b\" leads through a value in body that is not a table; allowed: a place in a table"
       ),
       (
         "[resource.thing]\npath = \"/things\"\n",

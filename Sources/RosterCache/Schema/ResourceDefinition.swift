@@ -106,7 +106,7 @@ extension JSONValue {
       })
   }
 
-  /// Without these keys, `pages.value`, and the defaults of later versions.
+  /// The document without the named keys, without `pages.value`, and without defaults that later versions added.
   fileprivate func without(_ keys: Set<String>) -> JSONValue {
     guard case .object(let members) = self else { return self }
     return .object(

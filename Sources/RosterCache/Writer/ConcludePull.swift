@@ -9,7 +9,7 @@ extension Cache {
   /// Throws CancellationError if `interruptPublish` interrupted it.
   /// - Parameters:
   ///   - report: Its exit and error are written unchanged. The result is the written row, with the outcome `tried`.
-  ///   - ends: As in `publish`.
+  ///   - decisions: As in `publish`.
   package func tried(
     _ report: SyncRecord, _ decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration

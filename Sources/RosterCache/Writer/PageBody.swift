@@ -77,7 +77,7 @@ extension PageBody {
 package struct CachedPage: Sendable, Equatable {
   /// The origin of these facts.
   package enum State: Sendable, Equatable {
-    /// Readers see the rows of this page.
+    /// The rows of this page are published.
     case published
     /// The page was received by a pull that was not published, possibly this one. It may be requested conditionally or
     /// reused (P4).

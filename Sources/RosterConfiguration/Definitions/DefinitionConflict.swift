@@ -146,7 +146,7 @@ extension ResourceDraft {
       guard !body.isObject(onTheWayTo: pointer.segments[...]) else { return nil }
       return DefinitionConflict(
         path: path, restsOn: [["body"]],
-        problem: "\(pointer.description.tomlString) leads through what is no table in body",
+        problem: "\(pointer.description.tomlString) leads through a value in body that is not a table",
         allowed: "a place in a table")
     }
   }
