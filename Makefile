@@ -44,7 +44,7 @@ RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build build-postgres compiler install install-postgres install-documents uninstall deb test test-oauth test-readers test-postgres test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
+.PHONY: bench demo build build-postgres compiler install install-postgres install-documents uninstall deb test test-oauth test-readers test-postgres speed-postgres test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
         test-systemd soak month fuzz fuzz-sample asan tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
         autopkgtest apt-repository test-release packages clean
 
@@ -146,6 +146,10 @@ test-readers:
 # rosterd-postgres against a PostgreSQL server of its own; needs postgresql.
 test-postgres:
 	Tests/postgres/run .build/debug
+
+# Compares the release build of rosterd-postgres with a script; needs postgresql. About 10 minutes.
+speed-postgres:
+	Tests/postgres/speed .build/release
 
 # Tests against nginx, HAProxy, Caddy, squid, tinyproxy and Python's http.server. Needs the first five, and openssl.
 test-upstreams:

@@ -1,7 +1,9 @@
 """Programs for tests: to find them, to wait for them, to end them."""
 
 import contextlib
+import glob
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -77,6 +79,39 @@ def end(process, number=signal.SIGTERM):
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def leaves_core(arguments, folder, is_ready, number=signal.SIGSEGV, environment=None):
+    """Starts a program in a folder, without a limit on core files, and crashes it when it is ready. True if the kernel
+    has made a core file, or handed one to the program in kernel.core_pattern."""
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    process = subprocess.Popen(
+        arguments, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited))
+    try:
+        wait_until(lambda: is_ready(process), "the program is ready")
+    finally:
+        process.send_signal(number)
+        _, status = os.waitpid(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == -number, process.returncode
+    return os.WCOREDUMP(status) or bool(glob.glob(f"{folder}/core*"))
+
+
+def expect_no_core(program, folder, is_ready, **more):
+    """Each signal of a crash leaves no core file of that program, though it leaves one of another program."""
+    folder.mkdir()
+    try:
+        if not leaves_core([tool("sleep"), "60"], folder, lambda _: True):
+            print("     this machine makes no core files at all", flush=True)
+    except ValueError:
+        # The hard limit is lower.
+        print("     left out, since no core file is allowed here", flush=True)
+        return
+    for core in glob.glob(f"{folder}/core*"):
+        os.unlink(core)
+    for number in [signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT]:
+        assert not leaves_core(program, folder, is_ready, number, **more), f"a core file after {number.name}"
 
 
 def overdue(*_):

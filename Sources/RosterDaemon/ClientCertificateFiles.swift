@@ -72,12 +72,19 @@ struct ClientCertificateProblem: Error {
     Self("key_file", problem: problem, allowed: "one unencrypted PEM key that belongs to cert_file")
   }
 
+  static func weak(_ problem: String) -> Self {
+    Self(
+      "cert_file", problem: problem,
+      allowed: "ECDSA keys or RSA keys of at least 2048 bits, signed with SHA-256 or better; its issuer makes one")
+  }
+
   init(_ flaw: ClientCertificate.Flaw, certificate: String, key: String) {
     self =
       switch flaw {
       case .noCertificate: .certificate("\(certificate.tomlString) holds no certificate that can be read")
       case .noKey: .key("\(key.tomlString) holds no private key that can be read")
       case .encryptedKey: .key("\(key.tomlString) is encrypted: openssl pkey -in \(key) writes it without a passphrase")
+      case .weak(let cause): .weak("\(certificate.tomlString) is too weak: \(cause)")
       case .mismatch: .key("\(key.tomlString) does not belong to the certificate in \(certificate.tomlString)")
       }
   }

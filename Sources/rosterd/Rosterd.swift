@@ -17,6 +17,7 @@ struct Rosterd: AsyncParsableCommand {
     defaultSubcommand: RunCommand.self)
 
   static func main() async {
+    preventCoreFiles()
     occupyStandardStreams()
     // If a reader of the log or of an answer closes its pipe, the write fails with an error instead of ending the
     // program.

@@ -60,6 +60,37 @@ struct ClientCertificateTests {
     }
   }
 
+  @Test("F6.3: a weak key or signature is refused by the name of its certificate, and the signature of a root is not")
+  func weak() async throws {
+    try await Authority.with(Self.makeWeak) { authority in
+      for (chain, cause) in [
+        ("short", "\"short\" has an RSA key of only 1024 bits"), ("broken", "\"broken\" is signed with SHA-1"),
+        ("self", "\"self\" is signed with SHA-1"), ("chain", "\"middle\" is signed with SHA-1"),
+      ] {
+        let flaw = #expect(throws: ClientCertificate.Flaw.self) {
+          try certificate(authority, chain: "\(chain).pem", key: "\(chain).key")
+        }
+        #expect(flaw == .weak("the certificate \(cause)"))
+      }
+      #expect(throws: Never.self) { try certificate(authority, chain: "rooted.pem", key: "sound.key") }
+    }
+  }
+
+  private static let makeWeak = #"""
+    set -e
+    ec='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'
+    openssl req -x509 $ec -sha1 -keyout root.key -out root.pem -days 2 -subj /CN=root
+    openssl req -x509 $ec -sha1 -keyout self.key -out self.pem -days 2 -subj /CN=self
+    signed() {
+      openssl req $2 -keyout $1.key -out $1.csr -subj /CN=$1
+      openssl x509 -req -in $1.csr -CA root.pem -CAkey root.key -CAcreateserial -days 2 -out $1.pem $3
+    }
+    signed short '-newkey rsa:1024 -nodes' -sha256; signed broken "$ec" -sha1; signed middle "$ec" -sha1
+    signed sound '-newkey rsa:2048 -nodes' -sha256
+    cat sound.pem root.pem > rooted.pem
+    cat sound.pem middle.pem > chain.pem; cp sound.key chain.key
+    """#
+
   @Test(
     "T15.4: an alert about the client's certificate is 77, is not retried, and has a cause of its own",
     arguments: ["tls1_2", "tls1_3"])

@@ -61,6 +61,14 @@ struct CertificateFields {
     return Self.md5Signatures.contains(where: signature.elementsEqual) ? "MD5" : nil
   }
 
+  /// The fault of a certificate whose key or signature is too weak; nil if both are strong enough.
+  /// - Parameter isSignatureTrusted: true for a trust anchor, which is trusted for its key.
+  func weakness(isSignatureTrusted: Bool) -> CertificateFault? {
+    if let rsaBits, rsaBits < Self.minRSABits { return .weakKey(name, bits: rsaBits) }
+    guard !isSignatureTrusted, let brokenHash else { return nil }
+    return .weakSignature(name, hash: brokenHash)
+  }
+
   /// SubjectPublicKeyInfo (RFC 5280 §4.1.2.7): an algorithm, and a bit string with modulus and exponent.
   private static func rsaBits(_ info: DERElement) throws -> Int? {
     let parts = try info.elements(atLeast: 2)
@@ -77,6 +85,7 @@ struct CertificateFields {
   /// `[0] EXPLICIT`.
   private static let versionTag: UInt8 = 0xA0
 
+  private static let minRSABits = 2048
   /// rsaEncryption, id-RSASSA-PSS (RFC 8017 appendix C).
   private static let rsaKeys: [[UInt8]] = [pkcs1 + [1], pkcs1 + [10]]
   /// sha1WithRSAEncryption, its old name of OIW, ecdsa-with-SHA1, dsa-with-sha1 (RFC 3279 §2.2).

@@ -27,12 +27,7 @@ final class ChainWatch {
     guard let own = verified.last else { throw CertificateFault.unreadable }
     for (depth, certificate) in verified.enumerated() {
       guard let fields = try? CertificateFields(certificate) else { throw CertificateFault.unreadable }
-      if let bits = fields.rsaBits, bits < Self.minRSABits {
-        throw CertificateFault.weakKey(fields.name, bits: bits)
-      }
-      if depth > 0, let hash = fields.brokenHash {
-        throw CertificateFault.weakSignature(fields.name, hash: hash)
-      }
+      if let fault = fields.weakness(isSignatureTrusted: depth == 0) { throw fault }
     }
     return own
   }
@@ -44,8 +39,6 @@ final class ChainWatch {
     if error.names("KEY_USAGE_BIT_INCORRECT") { return CertificateFault.wrongUse }
     return error.names("CERTIFICATE_VERIFY_FAILED") ? CertificateFault.unreadable : TLSBrokenOff()
   }
-
-  private static let minRSABits = 2048
 }
 
 /// NIOSSL has deprecated the callback for each certificate. Its replacement also replaces BoringSSL's verification, and
