@@ -7,7 +7,7 @@ import subprocess
 import threading
 
 from programs import wait_until
-from support import Daemon, Upstream
+from support import Characters, Daemon
 
 GETS = ["/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/explain", "/v1/syncs", "/v1/events", "/metrics",
         "/healthz", "/readyz", "/openapi.json"]
@@ -34,7 +34,7 @@ class Schemas:
 
 
 def run(lines, program, folder):
-    upstream = Upstream(pages=40)
+    upstream = Characters(pages=40)
     upstream.gate.clear()
     with Daemon(
         program, folder / "document", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh",

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from programs import tool
-from support import Daemon, Upstream
+from support import Characters, Daemon
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 RULE_TESTS = Path(__file__).resolve().parent / "prometheus-rules.test.yml"
@@ -14,7 +14,7 @@ SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 
 
 def run(lines, program, folder):
-    upstream = Upstream(pages=8)
+    upstream = Characters(pages=8)
     # One page at a time: otherwise upstream counts an answer that a failing sync no longer waits for.
     with Daemon(
         program, folder / "monitoring", upstream.base, ROSTERD_SYNC_CONCURRENCY="1", ROSTERD_AUTH_FLOW="oauth2_refresh",

@@ -11,8 +11,9 @@ import subprocess
 import threading
 from dataclasses import dataclass, field
 
-from ground import EPOCH, PAGE_SIZE, Roster, character, openssl
-from programs import PATIENCE, ended, free_port, tool, wait_until
+from ground import BASE, EPOCH, Roster
+from programs import PATIENCE, ended, free_port, openssl, tool, wait_until
+from upstream import PAGE_SIZE, character_page
 
 EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
 SMALL = ["-newkey", "rsa:1024"]
@@ -68,10 +69,8 @@ class Server:
 
     def __init__(self, certificates, name, sent=None, options=()):
         self.folder, self.port = certificates.folder, free_port()
-        page = {"info": {"count": PAGE_SIZE, "pages": 1},
-                "results": [character(number, f"Citizen {number}") for number in range(1, PAGE_SIZE + 1)]}
         (self.folder / "api").mkdir(exist_ok=True)
-        (self.folder / "api/character?page=1").write_text(json.dumps(page))
+        (self.folder / "api/character?page=1").write_text(json.dumps(character_page(1, PAGE_SIZE, BASE)))
         self.log = self.folder / f"server-{self.port}.log"
         chain = ["-cert_chain", certificates.file(sent)] if sent else []
         with open(self.log, "wb") as log:
