@@ -12,14 +12,25 @@ PAGE_SIZE = 20
 
 class Request:
     def __init__(self, handler, body):
-        address = urllib.parse.urlsplit(handler.path)
-        self.method, self.path, self.headers = handler.command, address.path, handler.headers
-        self.query = dict(urllib.parse.parse_qsl(address.query))
-        self.form = dict(urllib.parse.parse_qsl(body.decode()))
+        path, _, query = handler.path.partition("?")
+        address = urllib.parse.urlsplit(path)
+        self.method, self.path, self.headers = handler.command, urllib.parse.unquote(address.path), handler.headers
+        # The address without the origin, which a proxy gets.
+        self.target = self.path + ("?" + query if query else "")
+        self.query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        self.body = body
 
     @property
     def page(self):
         return int(self.query.get("page", "1"))
+
+    @property
+    def form(self):
+        return dict(urllib.parse.parse_qsl(self.body.decode()))
+
+    @property
+    def json(self):
+        return json.loads(self.body) if self.body else None
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -162,7 +162,6 @@ class Site:
         self.program, self.folder = program, folder
         self.upstream = Lists(lists)
         folder.mkdir()
-        (folder / "refresh_token").write_text("first")
         self.configuration = folder / "rosterd.toml"
         self.configuration.write_text(self.upstream.configuration(configuration))
         self.settings = SETTINGS | settings

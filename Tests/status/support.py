@@ -108,6 +108,7 @@ class Daemon:
         self.folder = folder
         folder.mkdir(exist_ok=True)
         folder.chmod(0o755)
+        (folder / "refresh_token").write_text("first")
         self.socket = str(folder / "status.sock")
         environment = {
             "PATH": os.environ["PATH"], "STATE_DIRECTORY": str(folder / "state"), "RUNTIME_DIRECTORY": str(folder),
