@@ -151,6 +151,16 @@ def outcome(name, test, folder=None):
         return "FAILED"
 
 
+def tried(test, place, seconds):
+    """The outcome of a test within this time. `place` is its first argument, and is stopped afterwards."""
+    limit(seconds)
+    try:
+        return outcome(test.__doc__, lambda: test(place), place.folder)
+    finally:
+        signal.alarm(0)
+        place.stop()
+
+
 def finish(outcomes):
     """Prints the sum, and ends with 1 if a test has failed."""
     print(", ".join(f"{outcomes.count(word)} {said}" for word, said in [

@@ -2,10 +2,9 @@
 documentation of Microsoft Graph, Google Calendar and HubSpot says."""
 
 import json
-import re
 
 from ground import RECORDS, Kinto
-from shapes import SOURCES
+from shapes import bundled
 from simulated import Refused, Simulated
 
 
@@ -132,17 +131,6 @@ def search(body, state):
     if start + body["limit"] > MOST:
         raise Refused(400)
     return {"total": len(found)} | pages(sorted(found, key=stamp), start, body["limit"])
-
-
-def bundled(ground, server, name, prefix, changes=()):
-    """A roster with a definition of config/sources for this server, which asks for no credentials."""
-    text = (SOURCES / f"{name}.toml").read_text()
-    text = re.sub('base_url = ".*"', f'base_url = "{server.origin}{prefix}"', text)
-    text = re.sub(r"\[(auth|limit)\]\n(?:.+\n)+", "", text)
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    return ground.roster(server, text)
 
 
 def counts(report):

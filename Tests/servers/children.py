@@ -12,11 +12,10 @@ import time
 import urllib.error
 import urllib.request
 
-from changes import bundled
 from ground import Datasette, Server
 from nested import Nested
 from programs import PATIENCE, answers, free_port, tool, wait_until
-from shapes import Prometheus
+from shapes import Prometheus, bundled
 
 
 def asked(report, prefix=""):
