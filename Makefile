@@ -14,6 +14,10 @@ RELEASE  := -c release --static-swift-stdlib -debug-info-format none \
             -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
             -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
 
+# The build that `make test-oauth` and the like test: debug, which `make test` makes, or release, which needs half the
+# time.
+TESTED ?= debug
+
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -133,19 +137,18 @@ test: packages
 	swift build --build-tests $(CHECKS)
 	swift test --skip-build $(CHECKS) $(AT_ONCE) 2>&1 | tee .build/test.log || { grep -A 1 ✘ .build/test.log; exit 1; }
 
-# Tests against django-oauth-toolkit, Authlib and nginx. Needs python3-venv and nginx. Uses the programs that
-# `make test` has built.
+# Tests against django-oauth-toolkit, Authlib and nginx. Needs python3-venv and nginx.
 test-oauth:
-	Tests/oauth/run .build/debug/rosterd
+	Tests/oauth/run .build/$(TESTED)/rosterd
 
 # The examples of README.md and docs/CACHE.md, and Datasette, Litestream and DuckDB beside a rosterd that publishes.
 # Needs python3-venv and sqlite3.
 test-readers:
-	Tests/readers/run .build/debug/rosterd
+	Tests/readers/run .build/$(TESTED)/rosterd
 
 # rosterd-postgres against a PostgreSQL server of its own; needs postgresql.
 test-postgres:
-	Tests/postgres/run .build/debug
+	Tests/postgres/run .build/$(TESTED)
 
 # Compares the release build of rosterd-postgres with a script; needs postgresql. About 10 minutes.
 speed-postgres:
@@ -153,19 +156,19 @@ speed-postgres:
 
 # Tests against nginx, HAProxy, Caddy, squid, tinyproxy and Python's http.server. Needs the first five, and openssl.
 test-upstreams:
-	Tests/upstreams/run .build/debug/rosterd
+	Tests/upstreams/run .build/$(TESTED)/rosterd
 
 # Tests against Django REST framework, Kinto, Datasette and Eve, as Tests/servers/requirements.txt pins them, Prometheus
 # and docker-registry. Needs python3-venv, prometheus and docker-registry.
 test-servers:
-	Tests/servers/run .build/debug/rosterd
+	Tests/servers/run .build/$(TESTED)/rosterd
 
 # Tests a sample of power cuts, kills and faults. Needs cc.
 test-crash:
-	python3 -B Tests/crash/power --states 200 .build/debug/rosterd
-	python3 -B Tests/crash/kills --kills 100 .build/debug/rosterd
-	python3 -B Tests/crash/faults --faults 60 .build/debug/rosterd
-	python3 -B Tests/crash/surroundings .build/debug/rosterd
+	python3 -B Tests/crash/power --states 200 .build/$(TESTED)/rosterd
+	python3 -B Tests/crash/kills --kills 100 .build/$(TESTED)/rosterd
+	python3 -B Tests/crash/faults --faults 60 .build/$(TESTED)/rosterd
+	python3 -B Tests/crash/surroundings .build/$(TESTED)/rosterd
 
 # Tests every disk state that a power cut at any file call of a sync may leave. Takes minutes.
 power:

@@ -3,6 +3,7 @@
 import contextlib
 import glob
 import os
+import random
 import resource
 import shutil
 import signal
@@ -10,7 +11,10 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
 
 # Maximum time of one program in seconds.
 PATIENCE = 60
@@ -29,8 +33,7 @@ def tool(name):
 
 def virtual_environment(name, requirements):
     """A virtual environment beside the build, so that the packages are fetched once."""
-    root = Path(__file__).resolve().parents[1]
-    folder = Path(os.environ.get(f"ROSTERD_{name.upper()}_VENV", root / f".build/{name}-venv"))
+    folder = Path(os.environ.get(f"ROSTERD_{name.upper()}_VENV", ROOT / f".build/{name}-venv"))
     stamp = folder / "installed"
     if not stamp.exists() or stamp.read_text() != "\n".join(requirements):
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True, timeout=120)
@@ -40,9 +43,12 @@ def virtual_environment(name, requirements):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port below those that the kernel gives to clients: otherwise a client may take it before the server listens."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def answers(port):
@@ -51,6 +57,33 @@ def answers(port):
         return True
     except OSError:
         return False
+
+
+def openssl(*words, folder=None):
+    done = subprocess.run([tool("openssl"), *words], capture_output=True, cwd=folder)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def nginx(folder, port, http, connections=256):
+    """Starts nginx in the foreground with this `http` block, and waits until the port answers."""
+    (folder / "nginx.conf").write_text(nginx_configuration(folder, http, connections))
+    process = subprocess.Popen(
+        [tool("nginx"), "-p", folder, "-e", folder / "nginx.log", "-c", folder / "nginx.conf"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: answers(port), "nginx answers")
+    return process
+
+
+def nginx_configuration(folder, http, connections=256):
+    """All files of nginx are in the folder, also if root starts it."""
+    user = "user root;" if os.geteuid() == 0 else ""
+    temporary = "".join(
+        f"{name}_temp_path {folder}/tmp-{name};" for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
+    return f"""
+        {user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.log notice;
+        events {{ worker_connections {connections}; }}
+        http {{ {temporary} {http} }}"""
 
 
 def wait_until(condition, what, patience=PATIENCE):
@@ -114,6 +147,57 @@ def expect_no_core(program, folder, is_ready, **more):
         assert not leaves_core(program, folder, is_ready, number, **more), f"a core file after {number.name}"
 
 
+def limit(seconds):
+    """A test that hangs fails after these seconds. SIGTERM ends the tests in an orderly way."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGALRM, overdue)
+    signal.alarm(seconds)
+
+
 def overdue(*_):
-    """The handler of SIGALRM: a test that hangs fails."""
     raise TimeoutError("the tests took too long")
+
+
+def rosterd(given, build="debug"):
+    """The path of the program: the first word, else $ROSTERD_BIN, else the one of this build."""
+    path = Path(given[0] if given else os.environ.get("ROSTERD_BIN", ROOT / f".build/{build}/rosterd")).absolute()
+    if not os.access(path, os.X_OK):
+        sys.exit(f"{path} is missing: {'make build' if build == 'release' else 'swift build --build-tests'}")
+    return path
+
+
+def outcome(name, test, folder=None):
+    """Runs a test, which may return a note, and prints its outcome: `ok`, `FAILED` or `skipped`. If it fails, the ends
+    of the logs in the folder follow."""
+    started = time.monotonic()
+    try:
+        note = test()
+        print(f"ok      {name}{f': {note}' if note else ''} ({time.monotonic() - started:.1f} s)", flush=True)
+        return "ok"
+    except Missing as missing:
+        result = "FAILED" if "CI" in os.environ else "skipped"
+        print(f"{result:7} {name}: {missing}", flush=True)
+        return result
+    except Exception:
+        print(f"FAILED  {name}\n{traceback.format_exc()}", flush=True)
+        for log in folder.rglob("*.log") if folder else ():
+            last = log.read_text(errors="replace").splitlines()[-20:]
+            print(f"--- {log.relative_to(folder)}", *(line[:300] for line in last), sep="\n", flush=True)
+        return "FAILED"
+
+
+def tried(test, place, seconds):
+    """The outcome of a test within this time. `place` is its first argument, and is stopped afterwards."""
+    limit(seconds)
+    try:
+        return outcome(test.__doc__, lambda: test(place), place.folder)
+    finally:
+        signal.alarm(0)
+        place.stop()
+
+
+def finish(outcomes):
+    """Prints the sum, and ends with 1 if a test has failed."""
+    print(", ".join(f"{outcomes.count(word)} {said}" for word, said in [
+        ("ok", "passed"), ("FAILED", "failed"), ("skipped", "skipped")]))
+    sys.exit(1 if "FAILED" in outcomes else 0)

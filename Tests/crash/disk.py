@@ -8,6 +8,7 @@ truncation has reached the disk, too.
 
 import os
 import struct
+from functools import partial
 from pathlib import Path
 
 HEAD = struct.Struct("<4I2Q")
@@ -186,7 +187,8 @@ class Disk:
         return state
 
     def states(self, changed, dice):
-        """The possible states after a power cut now; `changed` is the result of the last call."""
+        """The possible states after a power cut now. Each one is a function that makes the state; call it before the
+        next call is replayed. `changed` is the result of the last call."""
         folders, files = self.live()
         files = [file for file in files if file.pending]
         every, nothing = (lambda _: None), (lambda _: 0)
@@ -200,23 +202,25 @@ class Disk:
         def but(one, chosen, others=all_of):
             return lambda file: chosen if file is one else others(file)
 
-        yield self.state(every, all_of)
-        yield self.state(every, none_of)
-        yield self.state(nothing, none_of)
+        yield partial(self.state, every, all_of)
+        yield partial(self.state, every, none_of)
+        yield partial(self.state, nothing, none_of)
         for folder in folders:
             for count in range(len(folder.pending)):
                 for choose in (all_of, none_of):
-                    yield self.state(lambda one, folder=folder, count=count: count if one is folder else None, choose)
+                    yield partial(
+                        self.state, lambda one, folder=folder, count=count: count if one is folder else None, choose)
         for file in files:
-            yield self.state(every, but(file, frozenset()))
-            yield self.state(every, but(file, file.all, none_of))
-            yield self.state(nothing, but(file, file.all, none_of))
+            yield partial(self.state, every, but(file, frozenset()))
+            yield partial(self.state, every, but(file, file.all, none_of))
+            yield partial(self.state, nothing, but(file, file.all, none_of))
         if isinstance(changed, File) and changed.pending:
-            yield from (self.state(every, but(changed, chosen)) for chosen in self.parts(changed, dice))
+            yield from (partial(self.state, every, but(changed, chosen)) for chosen in self.parts(changed, dice))
         for _ in range(RANDOM if files or any(folder.pending for folder in folders) else 0):
             some = {id(file): frozenset(n for n in file.all if dice.random() < 0.5) for file in files}
             counts = {id(folder): dice.randint(0, len(folder.pending)) for folder in folders}
-            yield self.state(lambda one, counts=counts: counts[id(one)], lambda one, some=some: some.get(id(one), ()))
+            yield partial(
+                self.state, lambda one, counts=counts: counts[id(one)], lambda one, some=some: some.get(id(one), ()))
 
     def parts(self, file, dice):
         """Partial states of a file that was just written: single calls, torn sectors, and space without the written

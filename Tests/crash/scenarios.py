@@ -12,7 +12,7 @@ from pathlib import Path
 
 import disk
 import sites
-import upstream
+import versions
 
 FIRST_VERSION = Path(__file__).resolve().parents[1] / "RosterCacheTests/Fixtures/later"
 # A definition without some columns that the built-in one has.
@@ -59,9 +59,9 @@ class Scenario:
     """A first sync."""
 
     version = 1
-    records = upstream.RECORDS
+    records = versions.RECORDS
     tokens = False
-    base = upstream.BASE
+    base = versions.BASE
     definition = ""
 
     def __init__(self, program, folder, libraries):
@@ -80,7 +80,7 @@ class Scenario:
         return site
 
     def serve(self, version):
-        return upstream.Upstream(version, self.records)
+        return versions.Versions(version, self.records)
 
     def prepare(self, site, server):
         """The state before rosterd has ever run."""
@@ -94,7 +94,7 @@ class Scenario:
     def record(self):
         folder = self.folder / "recorded"
         server = self.serve(1)
-        site = self.site(folder, server.proxy)
+        site = self.site(folder, server.origin)
         self.prepare(site, server)
         server.tokens = self.tokens
         before = sites.View(site.cache) if site.cache.exists() else None
@@ -106,13 +106,13 @@ class Scenario:
             site, server, {"LD_PRELOAD": preload, "ROSTER_RECORD": str(log), "ROSTER_RECORD_UNDER": str(folder)}
         )
         self.calls = disk.calls(log)
-        server.close()
+        server.stop()
         self.after = sites.View(site.cache)
         self.prove(folder)
         self.before, self.start = before, start
         self.views = [view for view in (before, start, *meanwhile, self.after) if view]
         columns = self.after.columns
-        self.targets = {v: upstream.content(v, self.records, columns) for v in (self.version, self.version + 1)}
+        self.targets = {v: versions.content(v, self.records, columns) for v in (self.version, self.version + 1)}
         if self.after.content != self.targets[self.version]:
             raise sites.Fault("the cache is not what upstream has")
 
@@ -137,8 +137,8 @@ class Scenario:
         return sites.View(self.folder / "started/state/roster.db")
 
     def states(self, seed):
-        """Each state with the snapshot that was announced before, and the numbers of the last access token that was
-        granted and of the last one that was used."""
+        """Each state as a function that makes it, with the snapshot that was announced before. Then the numbers of the
+        last access token that was granted, and of the last one that was used."""
         model, dice = copy.deepcopy(self.disk), random.Random(seed)
         told, granted, used = 0, 0, 0
         for index, call in enumerate(self.calls):
@@ -149,12 +149,12 @@ class Scenario:
             if call.kind == "N":
                 granted += bool(re.match(rb"POST \S+/token ", call.first))
                 used = max([used] + [int(number) for number in re.findall(rb"Bearer A(\d+)", call.first)])
-            for state in model.states(changed, dice):
-                yield index, state, told, granted, used
+            for make in model.states(changed, dice):
+                yield index, make, told, granted, used
 
     def check(self, folder, server, state, told, granted, used, version):
         """The state is on the disk; each error found is one of rosterd or of a reader."""
-        site = self.site(folder, server.proxy)
+        site = self.site(folder, server.origin)
         site.settings["ROSTER_IDENTITIES"] = str(put(state, folder))
         server.version, server.records, server.tokens = version, self.records, self.tokens
         server.granted, server.used, server.expired, server.uses = granted, used, used, 0
@@ -213,7 +213,7 @@ class Rotation(Changing):
     tokens = True
 
     def prepare(self, site, server):
-        plain = sites.Site(self.program, site.folder, server.proxy, self.base)
+        plain = sites.Site(self.program, site.folder, server.origin, self.base)
         plain.settings["LD_PRELOAD"] = str(self.libraries["identity"])
         plain.sync()
 
@@ -251,7 +251,7 @@ class Redefinition(Changing):
     definition = OTHER
 
     def prepare(self, site, server):
-        plain = sites.Site(self.program, site.folder, server.proxy, self.base)
+        plain = sites.Site(self.program, site.folder, server.origin, self.base)
         plain.settings["LD_PRELOAD"] = str(self.libraries["identity"])
         plain.sync()
 

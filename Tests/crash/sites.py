@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import upstream
+import versions
 
 HERE = Path(__file__).resolve().parent
 # Maximum time of one program in seconds.
@@ -40,7 +40,7 @@ def compiled(name, folder):
 class Site:
     """`state/` and `tokens/` belong to rosterd; other files of a test are beside them."""
 
-    def __init__(self, program, folder, proxy, base=upstream.BASE):
+    def __init__(self, program, folder, proxy, base=versions.BASE):
         self.program, self.folder = program, Path(folder)
         self.cache = self.folder / "state/roster.db"
         self.wrapper, self.options = [], []

@@ -66,6 +66,8 @@ def check():
 @app.get("/control")
 def control():
     with Checks.lock:
+        if "forget" in request.args:
+            Checks.seen, Checks.refused, Checks.logins, Checks.refreshes = set(), set(), 0, 0
         after = request.args.get("expire_after", "")
         Checks.passed, Checks.expire_at = 0, int(after) if after else None
         if "end_session" in request.args:

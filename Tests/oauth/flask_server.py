@@ -236,6 +236,8 @@ def control():
         if "approve" in request.args:
             State.answers = (*State.answers, (request.args["approve"], request.args.get("status") != "denied"))
             return "", 204
+        if "forget" in request.args:
+            State.tokens = State.codes = State.devices = State.answers = State.polls = ()
         State.device_life = int(request.args.get("device_life", "1800"))
         State.too_fast = int(request.args.get("too_fast", "0"))
         after = request.args.get("expire_after", "")

@@ -53,7 +53,8 @@ django.setup()
 
 from django.contrib.auth import get_user_model  # noqa: E402
 from django.utils import timezone  # noqa: E402
-from oauth2_provider.models import get_access_token_model, get_application_model, get_device_grant_model  # noqa: E402
+from oauth2_provider.models import (  # noqa: E402
+    get_access_token_model, get_application_model, get_device_grant_model, get_grant_model, get_refresh_token_model)
 from oauth2_provider.oauth2_backends import get_oauthlib_core  # noqa: E402
 
 
@@ -93,6 +94,9 @@ def control(request):
         devices = get_device_grant_model().objects.filter(user_code=request.GET["approve"])
         devices.update(status=request.GET.get("status", "authorized"), user=get_user_model().objects.get())
         return HttpResponse(status=204)
+    if "forget" in request.GET:
+        for model in [get_access_token_model(), get_refresh_token_model(), get_grant_model(), get_device_grant_model()]:
+            model.objects.all().delete()
     with Checks.lock:
         Checks.passed = 0
         after = request.GET.get("expire_after", "")

@@ -78,6 +78,8 @@ def check(request):
 
 def control(request):
     with Checks.lock:
+        if "forget" in request.GET:
+            Checks.seen, Checks.refused, Checks.logins, Checks.refreshes = set(), set(), 0, 0
         after = request.GET.get("expire_after", "")
         Checks.passed, Checks.expire_at = 0, int(after) if after else None
         if "end_session" in request.GET:

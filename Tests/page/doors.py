@@ -1,19 +1,18 @@
 """The access to `rosterctl web`, and attacks by users without access."""
 
 import contextlib
-import http.server
 import json
 import re
 import signal
 import socket
 import stat
 import subprocess
-import threading
 import time
 from pathlib import Path
 
 from site_of_page import LIVE, SECLUSION, Site, Web
 from programs import wait_until
+from upstream import Upstream
 
 
 def run(lines, program, folder, driver):
@@ -100,26 +99,16 @@ def cookie(site, driver):
             browser.requests = [one for one in browser.asked() if not one["url"].startswith(other.origin)]
 
 
-class Neighbour(http.server.ThreadingHTTPServer):
+class Neighbour(Upstream):
     """Another user's server on another port of 127.0.0.1; it records the cookies that it gets."""
 
     def __init__(self):
         self.cookies = []
-        neighbour = self
+        super().__init__()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                neighbour.cookies.append(self.headers.get("cookie"))
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html")
-                self.end_headers()
-                self.wfile.write(b"<!doctype html><p id=hello>hello")
-
-            def log_message(self, *_):
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+    def answer(self, request):
+        self.cookies.append(request.headers.get("cookie"))
+        return 200, "<!doctype html><p id=hello>hello", {"Content-Type": "text/html"}
 
 
 def neighbour(site, driver):
@@ -129,12 +118,11 @@ def neighbour(site, driver):
             site.web.open(browser)
             browser.until(LIVE)
             for path in ["/", "/v1/status", "/" + "0" * 32 + "/"]:
-                browser.go(f"http://127.0.0.1:{other.server_port}{path}")
+                browser.go(other.origin + path)
                 browser.until("document.getElementById('hello')")
         assert len(other.cookies) >= 3 and set(other.cookies) == {None}, other.cookies
     finally:
-        other.shutdown()
-        other.server_close()
+        other.stop()
 
 
 def half_requests(site):

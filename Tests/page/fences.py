@@ -7,6 +7,7 @@ import socketserver
 import threading
 from pathlib import Path
 
+from relay import Relay
 from site_of_page import LIVE, SECLUSION, Site, Web, check_visit
 
 # Each would run, or load, if it became HTML.
@@ -75,43 +76,24 @@ def policy(site, driver):
         assert any("Content Security Policy" in line for line in browser.console())
 
 
-class Port(socketserver.ThreadingTCPServer):
+class Port(Relay):
     """A port that leads to a socket, as `rosterd-metrics.socket` does; before that, its owner's own page is there."""
 
-    daemon_threads = True
-    allow_reuse_address = True
-
     def __init__(self, path):
-        self.page = None
-        port = self
+        self.path, self.page = path, None
+        super().__init__()
 
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self):
-                # A browser connects before it has a request; the request decides which server answers.
-                first = self.request.recv(65536)
-                if page := port.page:
-                    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(page)}\r\n"
-                    return self.request.sendall(f"{head}Connection: close\r\n\r\n{page}".encode())
-                with socket.socket(socket.AF_UNIX) as daemon:
-                    daemon.connect(path)
-                    daemon.sendall(first)
-                    back = threading.Thread(target=port.pass_on, args=(daemon, self.request), daemon=True)
-                    back.start()
-                    port.pass_on(self.request, daemon)
-                    back.join()
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def pass_on(self, source, target):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
+    def carry(self, client):
+        # A browser connects before it has a request; the request decides which server answers.
+        with client, contextlib.suppress(OSError):
+            first = client.recv(65536)
+            if page := self.page:
+                head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(page)}\r\n"
+                return client.sendall(f"{head}Connection: close\r\n\r\n{page}".encode())
+            with socket.socket(socket.AF_UNIX) as daemon:
+                daemon.connect(self.path)
+                daemon.sendall(first)
+                self.join(client, daemon)
 
 
 # The status and text that a script reads at each path.
@@ -126,22 +108,22 @@ Promise.all(['/', '/v1/status', '/v1/changes?since=0', '/v1/syncs', '/v1/explain
 def rebinding(site, driver, name):
     with Port(str(Path(site.daemon.socket).with_name(name))) as port, driver.browser(names=["evil.example"]) as browser:
         port.page = "<!doctype html><title>evil</title>"
-        browser.go(f"http://evil.example:{port.server_address[1]}/")
+        browser.go(f"http://evil.example:{port.port}/")
         port.page = None
         read = browser.wait_for(READ, "", {})
         assert [status for status, _ in read] == [403] * 8, read
         assert all("no name of loopback" in text for _, text in read), read
         # A name of loopback opens it.
-        browser.go(f"http://localhost:{port.server_address[1]}/")
+        browser.go(f"http://localhost:{port.port}/")
         browser.until(LIVE)
 
 
 def elsewhere(site, driver):
     with Port(site.daemon.socket) as port, Port(site.daemon.socket) as other:
         other.page = "<!doctype html><title>elsewhere</title>"
-        origin = f"http://127.0.0.1:{port.server_address[1]}"
+        origin = f"http://127.0.0.1:{port.port}"
         with driver.browser() as browser:
-            browser.go(f"http://localhost:{other.server_address[1]}/")
+            browser.go(f"http://localhost:{other.port}/")
             for options in [{}, {"mode": "no-cors"}]:
                 read = browser.wait_for(READ, origin, options)
                 assert all(status == 0 for status, _ in read), read

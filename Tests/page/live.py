@@ -3,7 +3,6 @@
 import signal
 import time
 
-import support
 from site_of_page import LIVE, Site, Web, check_visit
 from programs import wait_until
 from support import Daemon, Nginx
@@ -285,9 +284,7 @@ new PerformanceObserver((list) => {
 def events(program, folder, driver):
     folder.mkdir()
     # Pages of one record each, because this test is about events.
-    usual, support.PAGE_SIZE = support.PAGE_SIZE, 1
-    nginx = Nginx(folder / "pages", 2500)
-    support.PAGE_SIZE = usual
+    nginx = Nginx(folder / "pages", 2500, size=1)
     try:
         with Daemon(program, folder / "rosterd", nginx.base, ROSTERD_SYNC_CONCURRENCY="32") as daemon:
             daemon.until(lambda status: status["state"] == "idle")

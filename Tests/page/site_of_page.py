@@ -4,11 +4,12 @@ import contextlib
 import http.client
 import re
 import subprocess
+import threading
 import urllib.parse
 
-from programs import end
+from programs import PATIENCE, end
 from support import Daemon
-from upstream import Upstream
+from upstream import PAGE_SIZE, Upstream
 
 # Three lists, as the demo has them.
 LISTS = {"character": 42, "location": 7, "episode": 3}
@@ -25,6 +26,74 @@ SECLUSION = {
     "content-security-policy": "frame-ancestors 'none'", "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
 }
+
+
+class Lists(Upstream):
+    """An upstream with any number of lists, whose pages are sent when the test permits it."""
+
+    def __init__(self, pages):
+        super().__init__()
+        # The number of pages by list.
+        self.pages = pages
+        # The status of page requests; None for the normal one.
+        self.status = None
+        # The token endpoint's status and answer.
+        self.token = (200, {"access_token": "access", "refresh_token": "refresh", "expires_in": 3600})
+        self.gate = threading.Semaphore(0)
+        self.is_open = True
+        # Records that the first page of each list has more.
+        self.more = 0
+        self.rejected = 0
+
+    def close(self):
+        """From now on pages wait for `let`, except the first page of each list, so that all totals are known."""
+        self.is_open = False
+
+    def let(self, pages):
+        self.gate.release(pages)
+
+    def open(self):
+        self.is_open = True
+        self.gate.release(1000)
+
+    def reopen(self):
+        """The same as `open`; `close` works again afterwards."""
+        self.open()
+        self.gate = threading.Semaphore(0)
+
+    def answer(self, request):
+        if request.method == "POST":
+            return self.token
+        name, number = request.path.rpartition("/")[2], request.page
+        if not self.is_open and number > 1:
+            self.gate.acquire(timeout=PATIENCE)
+        if self.status:
+            return self.status, {"error": "as told"}
+        first = (number - 1) * PAGE_SIZE + 1
+        results = [{"id": n, "name": f"{name} {n}"} for n in range(first, first + PAGE_SIZE)]
+        if number == 1:
+            results += [{"id": 1_000_000 + n, "name": f"new {n}"} for n in range(self.more)]
+            for n in range(self.rejected):
+                results[n] = {"id": "<b>not a number</b>", "name": "x"}
+        return 200, {"pages": self.pages[name], "results": results}
+
+    def stop(self):
+        self.open()
+        super().stop()
+
+    def configuration(self, text=""):
+        """A rosterd.toml that pulls all lists."""
+        resources = "".join(f"""
+[resource.{name}]
+path = "/{name}"
+records = "/results"
+[resource.{name}.pages]
+last = "/pages"
+[resource.{name}.columns]
+id = {{ at = "/id", type = "integer" }}
+name = "/name"
+""" for name in self.pages)
+        return text + resources
 
 
 class Web:
@@ -91,9 +160,8 @@ class Site:
 
     def __init__(self, program, folder, lists=LISTS, configuration="", **settings):
         self.program, self.folder = program, folder
-        self.upstream = Upstream(lists)
+        self.upstream = Lists(lists)
         folder.mkdir()
-        (folder / "refresh_token").write_text("first")
         self.configuration = folder / "rosterd.toml"
         self.configuration.write_text(self.upstream.configuration(configuration))
         self.settings = SETTINGS | settings

@@ -2,26 +2,29 @@
 documentation of Microsoft Graph, Google Calendar and HubSpot says."""
 
 import json
-import re
 
-from ground import RECORDS, Kinto, Server
-from shapes import SOURCES
+from ground import RECORDS, Kinto
+from shapes import bundled
+from simulated import Refused, Simulated
 
 
-class Changing(Server):
-    """The records of changing_server.py."""
+# HubSpot's search finds no more.
+MOST = 10_000
 
-    name = "changing"
+
+class Changing(Simulated):
+    """Microsoft Graph's users, Google Calendar's events and HubSpot's contacts.
+
+    A record has an id, a version, which each write of any record increases, a name, and whether it was deleted. `floor`
+    is the oldest delta token that the server still knows.
+    """
+
     count = 250
 
     def fill(self):
         self.state = {"floor": 0, "records": [
             {"id": f"r{number}", "version": number, "name": f"Name {number}", "deleted": False}
             for number in range(1, self.count + 1)]}
-        self.write()
-
-    def write(self):
-        (self.folder / "records.json").write_text(json.dumps(self.state))
 
     def edit(self, key, **fields):
         records = self.state["records"]
@@ -30,23 +33,104 @@ class Changing(Server):
             known = [{"id": key, "name": "New", "deleted": False}]
             records.append(known[0])
         known[0].update(fields, version=max(record.get("version", 0) for record in records) + 1)
-        self.write()
 
     def forget(self):
         """Every token that was given so far."""
         self.state["floor"] = max(record["version"] for record in self.state["records"])
-        self.write()
+
+    def respond(self, request):
+        path, state = request.path, self.state
+        if path == "/crm/v3/objects/contacts/search":
+            return search(request.json, state), {}
+        lists = {
+            "/v1.0/users/delta": users, "/calendar/v3/calendars/primary/events": events,
+            "/crm/v3/objects/contacts": contacts}
+        if path in lists:
+            return lists[path](request.query, state, self.origin), {}
+        found = [record for record in state["records"] if path.endswith(f"/{record['id']}") and not record["deleted"]]
+        if not found:
+            raise Refused(404)
+        return contact(found[0]), {}
 
 
-def bundled(ground, server, name, prefix, changes=()):
-    """A roster with a definition of config/sources for this server, which asks for no credentials."""
-    text = (SOURCES / f"{name}.toml").read_text()
-    text = re.sub('base_url = ".*"', f'base_url = "{server.origin}{prefix}"', text)
-    text = re.sub(r"\[(auth|limit)\]\n(?:.+\n)+", "", text)
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    return ground.roster(server, text)
+def changed(state, token):
+    """The records since a token, and the next token."""
+    newest = max((record["version"] for record in state["records"]), default=0)
+    if token is None:
+        return [record for record in state["records"] if not record["deleted"]], newest
+    if int(token) < state["floor"]:
+        raise Refused(410)
+    return [record for record in state["records"] if record["version"] > int(token)], newest
+
+
+def users(query, state, origin):
+    """learn.microsoft.com/en-us/graph/delta-query-overview: the links have all that the next request needs."""
+    address = f"{origin}/v1.0/users/delta"
+    token, start = query.get("$deltatoken"), 0
+    if "$skiptoken" in query:
+        token, start, newest = query["$skiptoken"].split("-")
+        token, start = token or None, int(start)
+        found, _ = changed(state, token)
+    else:
+        if token is None:
+            assert query["$select"].startswith("id,displayName"), query
+        found, newest = changed(state, token)
+    shown = [
+        {"id": record["id"], "@removed": {"reason": "changed"}} if record["deleted"] else
+        {"id": record["id"], "displayName": record["name"], "userPrincipalName": record["name"], "accountEnabled": True}
+        for record in found[start:start + 100]]
+    if start + 100 < len(found):
+        return {"value": shown, "@odata.nextLink": f"{address}?$skiptoken={token or ''}-{start + 100}-{newest}"}
+    return {"value": shown, "@odata.deltaLink": f"{address}?$deltatoken={newest}"}
+
+
+def events(query, state, _):
+    """developers.google.com/workspace/calendar/api/v3/reference/events/list."""
+    size, token, start = int(query["maxResults"]), query.get("syncToken"), int(query.get("pageToken", 0))
+    found, newest = changed(state, token)
+    shown = [
+        {"id": record["id"], "status": "cancelled"} if record["deleted"] else
+        {"id": record["id"], "status": "confirmed", "summary": record["name"], "start": {"date": "2026-01-01"}}
+        for record in found[start:start + size]]
+    more = start + size < len(found)
+    return {"items": shown} | ({"nextPageToken": str(start + size)} if more else {"nextSyncToken": str(newest)})
+
+
+def contact(record):
+    return {
+        "id": record["id"], "archived": False, "createdAt": "2026-01-01T00:00:00Z", "updatedAt": stamp(record),
+        "properties": {"email": f"{record['id']}@example.com", "firstname": record["name"],
+                       "lastmodifieddate": stamp(record)}}
+
+
+def stamp(record):
+    """A version is a second of 2026-01-01."""
+    second = record["version"]
+    return f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000Z"
+
+
+def pages(found, start, size):
+    more = start + size < len(found)
+    shown = [contact(record) for record in found[start:start + size]]
+    return {"results": shown} | ({"paging": {"next": {"after": str(start + size)}}} if more else {})
+
+
+def contacts(query, state, _):
+    """developers.hubspot.com/docs/api-reference/crm-contacts-v3/basic/get-contacts."""
+    assert "lastmodifieddate" in query["properties"], query
+    return pages(changed(state, None)[0], int(query.get("after", 0)), int(query["limit"]))
+
+
+def search(body, state):
+    """developers.hubspot.com/docs/api-reference/search/guide: GTE compares milliseconds since 1970."""
+    (condition,), = [group["filters"] for group in body["filterGroups"]]
+    assert (condition["propertyName"], condition["operator"]) == ("lastmodifieddate", "GTE"), body
+    since = int(condition["value"]) - 1_767_225_600_000
+    found = [record for record in changed(state, None)[0] if record["version"] * 1000 >= since]
+    start = int(body.get("after", 0))
+    if start + body["limit"] > MOST:
+        raise Refused(400)
+    return {"total": len(found)} | pages(sorted(found, key=stamp), start, body["limit"])
 
 
 def counts(report):

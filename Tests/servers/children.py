@@ -12,26 +12,10 @@ import time
 import urllib.error
 import urllib.request
 
-from changes import bundled
 from ground import Datasette, Server
+from nested import Nested
 from programs import PATIENCE, answers, free_port, tool, wait_until
-from shapes import Prometheus
-
-
-class Nested(Server):
-    """The records of nested_server.py, which the tests change."""
-
-    name = "nested"
-
-    def fill(self):
-        self.records = None
-
-    def write(self, api, records):
-        self.api, self.records = api, records
-        self.save()
-
-    def save(self):
-        (self.folder / "state.json").write_text(json.dumps({"api": self.api, "records": self.records}))
+from shapes import Prometheus, bundled
 
 
 def asked(report, prefix=""):

@@ -10,6 +10,7 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
+import roster
 from programs import PATIENCE, answers, end, free_port, wait_until
 
 HERE = Path(__file__).resolve().parent
@@ -182,38 +183,18 @@ class Eve(Server):
         self.item("DELETE", key)
 
 
-class Roster:
-    """The definition and the state of one rosterd."""
+class Roster(roster.Roster):
+    """One rosterd, whose reports have the lines that the server has logged for them."""
 
     def __init__(self, folder, program, server, definition):
-        self.folder, self.program, self.control = folder, program, program.parent / "rosterctl"
+        super().__init__(folder, program, definition, upstream_proxy="none")
         self.server = server
-        folder.mkdir()
-        self.configuration = folder / "rosterd.toml"
-        self.configuration.write_text(definition)
-        self.cache = folder / "roster.db"
-        self.environment = {
-            "PATH": os.environ["PATH"], "HOME": str(folder), "ROSTERD_CACHE_PATH": str(self.cache),
-            "ROSTERD_STATUS_SOCKET": str(folder / "status.sock"), "ROSTERD_UPSTREAM_PROXY": "none",
-        }
-
-    def start(self, *command, **settings):
-        environment = self.environment | {f"ROSTERD_{name.upper()}": str(value) for name, value in settings.items()}
-        return subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True)
 
     def sync(self, *options, exit=0):
-        """The finished sync, with the lines that the server has logged for it."""
-        return self.end(len(self.server.log()), self.begin(*options), exit)
+        return self.end_logged(len(self.server.log()), self.begin(*options), exit)
 
-    def begin(self, *options, **settings):
-        return self.start(self.program, "sync", "--config", self.configuration, "--json", *options, **settings)
-
-    def end(self, before, process, exit=0):
-        output, error = process.communicate(timeout=PATIENCE)
-        assert process.returncode == exit, f"{process.returncode} instead of {exit}: {error}"
-        report = json.loads(output.splitlines()[-1])
+    def end_logged(self, before, process, exit=0):
+        report = self.end(process, exit)
         report["log"] = self.server.log()[before:]
         report["statuses"] = [line[2] for line in report["log"]]
         return report
@@ -242,11 +223,7 @@ class Roster:
 
     def disturbed(self, answers, action):
         """The finished sync, in which an action happens after this number of answers."""
-        return self.end(*self.slow_sync(answers, lambda _: action()))
-
-    def query(self, sql):
-        with contextlib.closing(sqlite3.connect(f"file:{self.cache}?mode=ro", uri=True)) as cache:
-            return cache.execute(sql).fetchall()
+        return self.end_logged(*self.slow_sync(answers, lambda _: action()))
 
     def rows(self):
         (table,), = self.query('SELECT "table" FROM resources')

@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack, suppress
 
 from programs import wait_until
-from support import Client, Daemon, Nginx, Upstream
+from support import Characters, Client, Daemon, Nginx
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 STATUS = b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -67,7 +67,7 @@ def ended_syncs(daemon):
 
 def large_answers(program, folder):
     """the largest answers, which fit into no socket, not read: disconnected if there are too many"""
-    upstream = Upstream(pages=3)
+    upstream = Characters(pages=3)
     with Daemon(program, folder, upstream.base) as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         daemon.stop()

@@ -7,7 +7,7 @@ import subprocess
 import threading
 
 from programs import wait_until
-from support import Daemon, Upstream
+from support import Characters, Daemon
 
 GETS = ["/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/explain", "/v1/syncs", "/v1/events", "/metrics",
         "/healthz", "/readyz", "/openapi.json"]
@@ -34,12 +34,12 @@ class Schemas:
 
 
 def run(lines, program, folder):
-    upstream = Upstream(pages=40)
+    upstream = Characters(pages=40)
     upstream.gate.clear()
     with Daemon(
         program, folder / "document", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh",
         ROSTERD_AUTH_TOKEN_URL="/token", ROSTERD_RETRY_MAX_RETRIES="1",
-        ROSTERD_SYNC_MAX_REMOVAL="100", **credential(folder / "document"),
+        ROSTERD_SYNC_MAX_REMOVAL="100",
     ) as daemon:
         document = daemon.json("/openapi.json")
         schemas = Schemas(closed(document))
@@ -51,12 +51,6 @@ def run(lines, program, folder):
         lines.check("OpenAPI: answers in all states agree with it, and so do events",
                     lambda: states(daemon, upstream, schemas))
     upstream.stop()
-
-
-def credential(folder):
-    folder.mkdir(exist_ok=True)
-    (folder / "refresh_token").write_text("first")
-    return {}
 
 
 def accepted(document):

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from programs import PATIENCE
-from support import Daemon, Upstream
+from support import Characters, Daemon
 
 MOST_OWN = 6_000_000
 MOST_WAKEUPS = 1.3
@@ -27,7 +27,7 @@ def idle(program, folder, seconds):
     Its own memory is the memory without a file. The rest of the resident memory is the program itself, which the
     kernel drops and reads again as needed.
     """
-    upstream = Upstream(pages=42)
+    upstream = Characters(pages=42)
     with Daemon(program, folder, upstream.base) as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         # Dispatch ends the threads that the sync needed after five seconds.
@@ -55,7 +55,7 @@ def switches(process):
 def start(program, folder):
     """A start with an existing cache, as every start but the first; upstream does not answer."""
     folder.mkdir()
-    upstream = Upstream(pages=42)
+    upstream = Characters(pages=42)
     with Daemon(program, folder, upstream.base) as daemon:
         daemon.until(lambda status: status["state"] == "idle")
     upstream.gate.clear()

@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import time
 
-from support import Daemon, Nginx, Upstream
+from support import Characters, Daemon, Nginx
 
 TARGETS = ["/v1/status", "/healthz", "/readyz", "/metrics"]
 # These read the database; of changes the first hundred, whole records before and after.
@@ -22,7 +22,7 @@ def run(lines, program, folder, long):
 def stuck(program, folder):
     """No limit in milliseconds: on a loaded machine only a blocked answer differs clearly from a slow one."""
     locked = 3.0
-    upstream = Upstream(pages=3)
+    upstream = Characters(pages=3)
     with Daemon(program, folder, upstream.base) as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         database = sqlite3.connect(folder / "state/roster.db", isolation_level=None)

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from programs import tool
-from support import Daemon, Upstream
+from support import Characters, Daemon
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 RULE_TESTS = Path(__file__).resolve().parent / "prometheus-rules.test.yml"
@@ -14,12 +14,11 @@ SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 
 
 def run(lines, program, folder):
-    upstream = Upstream(pages=8)
+    upstream = Characters(pages=8)
     # One page at a time: otherwise upstream counts an answer that a failing sync no longer waits for.
     with Daemon(
         program, folder / "monitoring", upstream.base, ROSTERD_SYNC_CONCURRENCY="1", ROSTERD_AUTH_FLOW="oauth2_refresh",
         ROSTERD_AUTH_TOKEN_URL="/token", ROSTERD_RETRY_MAX_RETRIES="1", ROSTERD_LIMIT_BUDGET="100000/1d",
-        **credential(folder / "monitoring"),
     ) as daemon:
         lines.check("Metrics: they agree with what upstream counted", lambda: agree(daemon, upstream))
         lines.check("Metrics: promtool finds nothing to say about a daemon that has met everything",
@@ -27,12 +26,6 @@ def run(lines, program, folder):
         lines.check("Grafana: the dashboard is over exactly our metrics", lambda: dashboard(daemon))
     upstream.stop()
     lines.check("Prometheus: the alerts fire when they should, and name metrics that are there", alerts)
-
-
-def credential(folder):
-    folder.mkdir(exist_ok=True)
-    (folder / "refresh_token").write_text("first")
-    return {}
 
 
 def samples(daemon):

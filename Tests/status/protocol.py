@@ -7,7 +7,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from support import Client, Daemon, Upstream
+from support import Characters, Client, Daemon
 
 GETS = ["/v1/status", "/v1/explain", "/v1/syncs", "/metrics", "/healthz", "/readyz", "/openapi.json"]
 TYPES = {
@@ -20,7 +20,7 @@ GET = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def run(lines, program, folder):
-    upstream = Upstream(pages=3)
+    upstream = Characters(pages=3)
     with Daemon(program, folder / "protocol", upstream.base, ROSTERD_SYNC_CONCURRENCY="2") as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         for name, test in [

@@ -1,27 +1,24 @@
 """The shared parts of the status socket's tests: a controllable upstream, a daemon, a client that sends raw bytes."""
 
-import http.server
 import json
 import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
-import time
+from collections import Counter
 from pathlib import Path
 
-from programs import PATIENCE, answers, end, free_port, tool, wait_until
+from programs import PATIENCE, end, finish, free_port, nginx, outcome, wait_until
+from upstream import PAGE_SIZE, Upstream, character_page
 
-PAGE_SIZE = 20
 
+class Characters(Upstream):
+    """An upstream with this number of pages of characters, whose answers can be changed while it runs."""
 
-class Upstream:
-    """An upstream with this number of characters, whose answers can be changed while it runs."""
-
-    def __init__(self, pages=5, latency=0.0):
+    def __init__(self, pages=5):
+        super().__init__()
         self.pages = pages
-        self.latency = latency
         # The status of page requests; None for the normal one.
         self.status = None
         # The status applies to this page only; None for all pages.
@@ -30,93 +27,43 @@ class Upstream:
         self.gate.set()
         self.reject = False
         self.token_status = 200
-        self.counts = {}
+        self.counts = Counter()
         # Number of body bytes of pages.
         self.bytes = 0
-        self.lock = threading.Lock()
-        upstream = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
+    def answer(self, request):
+        kind = "token" if request.method == "POST" else "page"
+        status, value = self.grant() if kind == "token" else self.page(request.page)
+        body = json.dumps(value).encode()
+        with self.lock:
+            self.counts[kind, status] += 1
+            self.bytes += len(body) if kind == "page" else 0
+        return status, body
 
-            def do_GET(self):
-                upstream.answer(self)
-
-            def do_POST(self):
-                upstream.grant(self)
-
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 256
-
-            def handle_error(self, *_):
-                pass  # a daemon that ends in the middle is part of the tests
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.base = f"http://127.0.0.1:{self.server.server_port}/api"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def answer(self, handler):
-        number = int(handler.path.rpartition("page=")[2] or 1)
-        time.sleep(self.latency)  # an upstream that takes its time is what is played
+    def page(self, number):
         self.gate.wait(PATIENCE)
         status = self.status if self.only in (None, number) else None
         if status:
-            return self.send(handler, status, b'{"error":"as told"}')
-        self.send(handler, 200, page(number, self.pages, self.base, reject=self.reject and number == 1))
+            return status, {"error": "as told"}
+        document = character_page(number, self.pages * PAGE_SIZE, self.base)
+        if self.reject and number == 1:
+            document["results"][3]["name"] = 17
+        return 200, document
 
-    def grant(self, handler):
-        handler.rfile.read(int(handler.headers.get("content-length") or 0))
-        number = self.counts.get(("token", 200), 0)
+    def grant(self):
+        number = self.counts["token", 200]
         granted = {"access_token": f"access-{number}", "refresh_token": f"refresh-{number}", "expires_in": 3600}
-        self.send(handler, self.token_status, json.dumps(granted).encode(), "token")
-
-    def send(self, handler, status, body, kind="page"):
-        with self.lock:
-            self.counts[kind, status] = self.counts.get((kind, status), 0) + 1
-            self.bytes += len(body) if kind == "page" else 0
-        handler.send_response(status)
-        handler.send_header("Content-Type", "application/json")
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
+        return self.token_status, granted
 
     def stop(self):
         self.gate.set()
-        self.server.shutdown()
-        self.server.server_close()
-
-
-def page(number, pages, base, reject=False):
-    first = (number - 1) * PAGE_SIZE + 1
-    link = lambda n: f"{base}/character?page={n}" if 1 <= n <= pages else None  # noqa: E731
-    results = [character(n, base) for n in range(first, first + PAGE_SIZE)]
-    if reject:
-        results[3]["name"] = 17
-    info = {"count": pages * PAGE_SIZE, "pages": pages, "next": link(number + 1), "prev": link(number - 1)}
-    return json.dumps({"info": info, "results": results}).encode()
-
-
-def character(number, base):
-    return {
-        "id": number, "name": f"Citizen {number}", "status": ["Alive", "Dead", "unknown"][number % 3],
-        "species": "Human", "type": "", "gender": ["Female", "Male"][number % 2],
-        "origin": {"name": "Kettle Moon", "url": f"{base}/location/{number % 7 + 1}"},
-        "location": {"name": "Saltmarsh", "url": f"{base}/location/{number % 5 + 1}"},
-        "image": f"{base}/character/avatar/{number}.jpeg",
-        "episode": [f"{base}/episode/{episode}" for episode in range(1, number % 4 + 2)],
-        "url": f"{base}/character/{number}", "created": "2017-11-04T18:48:46.250Z",
-    }
+        super().stop()
 
 
 class Nginx:
     """Pages as files, as fast as this machine permits."""
 
-    def __init__(self, folder, pages):
+    def __init__(self, folder, pages, size=PAGE_SIZE):
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}/api"
         folder.mkdir()
@@ -125,35 +72,24 @@ class Nginx:
         for name, others in [("a", 0), ("b", pages), ("c", 20)]:
             (folder / name).mkdir()
             for number in range(1, pages + 1):
-                text = page(number, pages, self.base)
+                text = json.dumps(character_page(number, pages * size, self.base, size)).encode()
                 text = text if number > others else text.replace(b"Citizen", b"Denizen")
                 (folder / name / f"{number}.json").write_bytes(text)
         self.folder = folder
         self.serve("a")
-        user = "user root;" if os.geteuid() == 0 else ""
-        temporary = "".join(
-            f"{name}_temp_path {folder}/tmp-{name};" for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
-        (folder / "nginx.conf").write_text(f"""
-            {user} daemon off; worker_processes 1; pid {folder}/nginx.pid;
-            events {{ worker_connections 256; }}
-            http {{
-              {temporary} access_log off; keepalive_requests 1000000;
-              # No validators: two versions of a page that were written within one second have the same Last-Modified,
-              # which rosterd takes for a lying validator (P15.3).
-              etag off; add_header Last-Modified "";
-              server {{
-                listen 127.0.0.1:{self.port};
-                location = /api/character {{
-                  root {folder}/now;
-                  default_type application/json;
-                  try_files /$arg_page.json =404;
-                }}
+        # No validators: two versions of a page that were written within one second have the same Last-Modified, which
+        # rosterd takes for a lying validator (P15.3).
+        self.process = nginx(folder, self.port, f"""
+            access_log off; keepalive_requests 1000000;
+            etag off; add_header Last-Modified "";
+            server {{
+              listen 127.0.0.1:{self.port};
+              location = /api/character {{
+                root {folder}/now;
+                default_type application/json;
+                try_files /$arg_page.json =404;
               }}
             }}""")
-        self.process = subprocess.Popen(
-            [tool("nginx"), "-p", folder, "-e", folder / "nginx.log", "-c", folder / "nginx.conf"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until(lambda: answers(self.port), "nginx answers")
 
     def serve(self, name):
         link = self.folder / "now"
@@ -172,6 +108,7 @@ class Daemon:
         self.folder = folder
         folder.mkdir(exist_ok=True)
         folder.chmod(0o755)
+        (folder / "refresh_token").write_text("first")
         self.socket = str(folder / "status.sock")
         environment = {
             "PATH": os.environ["PATH"], "STATE_DIRECTORY": str(folder / "state"), "RUNTIME_DIRECTORY": str(folder),
@@ -338,22 +275,13 @@ class Client:
 
 
 class Lines:
-    """Prints ok or FAIL for each test, and the sum."""
+    """Prints the outcome of each test, and the sum."""
 
     def __init__(self):
-        self.passed = self.failed = 0
+        self.outcomes = []
 
     def check(self, name, test):
-        import traceback
-
-        try:
-            note = test()
-            self.passed += 1
-            print(f"ok      {name}" + (f": {note}" if note else ""), flush=True)
-        except Exception:
-            self.failed += 1
-            print(f"FAIL    {name}\n{traceback.format_exc()}", flush=True)
+        self.outcomes.append(outcome(name, test))
 
     def end(self):
-        print(f"{self.passed} passed, {self.failed} failed")
-        sys.exit(1 if self.failed else 0)
+        finish(self.outcomes)

@@ -23,7 +23,7 @@ AWAY = 0.3
 def reloaded(place, front, certificate=None):
     """Each reload closes seven connections at the moment of their next use, and leaves one request to answer."""
     pages = Pages(place.path("pages"), PAGES)
-    origin = place.keep(Origin(pages, delay=SLOW))
+    origin = place.keep(Origin(pages, latency=SLOW))
     server = place.keep(front(place.path("server"), pages, origin.port, certificate, shows=certificate is not None))
     way = place.keep(Crossing(server, due=0))
     trust = {"upstream_tls_ca_file": certificate.authority} if certificate else {}
@@ -93,7 +93,7 @@ def broken(place, pages, origin, server, breaks):
 def killed_origin(place):
     """An upstream that is killed and restarted: its requests are repeated, all records arrive"""
     pages = Pages(place.path("pages"), PAGES)
-    origin = place.keep(Origin(pages, delay=SLOW))
+    origin = place.keep(Origin(pages, latency=SLOW))
     origin.base = f"http://127.0.0.1:{origin.port}"
     broken(place, pages, origin, origin, origin)
 
@@ -101,7 +101,7 @@ def killed_origin(place):
 def broken_behind_each(place, victim):
     for front in [Nginx, HAProxy, Caddy]:
         pages = Pages(place.path("pages"), PAGES)
-        origin = place.keep(Origin(pages, delay=SLOW))
+        origin = place.keep(Origin(pages, latency=SLOW))
         server = place.keep(front(place.path("server"), pages, origin.port))
         broken(place, pages, origin, server, victim(origin, server))
         server.stop()

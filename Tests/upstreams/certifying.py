@@ -8,11 +8,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import threading
 from dataclasses import dataclass, field
 
-from ground import EPOCH, PAGE_SIZE, Roster, character, openssl
-from programs import PATIENCE, ended, free_port, tool, wait_until
+from ground import BASE, EPOCH, Roster
+from programs import PATIENCE, ended, free_port, openssl, tool, wait_until
+from relay import Relay
+from upstream import PAGE_SIZE, character_page
 
 EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
 SMALL = ["-newkey", "rsa:1024"]
@@ -68,10 +69,8 @@ class Server:
 
     def __init__(self, certificates, name, sent=None, options=()):
         self.folder, self.port = certificates.folder, free_port()
-        page = {"info": {"count": PAGE_SIZE, "pages": 1},
-                "results": [character(number, f"Citizen {number}") for number in range(1, PAGE_SIZE + 1)]}
         (self.folder / "api").mkdir(exist_ok=True)
-        (self.folder / "api/character?page=1").write_text(json.dumps(page))
+        (self.folder / "api/character?page=1").write_text(json.dumps(character_page(1, PAGE_SIZE, BASE)))
         self.log = self.folder / f"server-{self.port}.log"
         chain = ["-cert_chain", certificates.file(sent)] if sent else []
         with open(self.log, "wb") as log:
@@ -89,23 +88,12 @@ class Server:
         self.process.wait()
 
 
-class Tunnels:
+class Tunnels(Relay):
     """A proxy that leads every host to 127.0.0.1."""
 
     def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def stop(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self.carry, args=[client], daemon=True).start()
+        super().__init__()
+        self.url = f"http://127.0.0.1:{self.port}"
 
     def carry(self, client):
         with client, contextlib.suppress(OSError):
@@ -115,17 +103,7 @@ class Tunnels:
             port = int(head.split()[1].rsplit(b":", 1)[1])
             with socket.create_connection(("127.0.0.1", port)) as server:
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                back = threading.Thread(target=self.copy, args=[server, client], daemon=True)
-                back.start()
-                self.copy(client, server)
-                back.join()
-
-    @staticmethod
-    def copy(source, sink):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
+                self.join(client, server)
 
 
 @dataclass

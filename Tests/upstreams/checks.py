@@ -18,7 +18,7 @@ def synced(roster, pages, server, outcome, changed=0, not_modified=0, sync=None)
     }
     seen = {name: report[name] for name in expected}
     assert seen == expected, f"{seen} instead of {expected}"
-    row = roster.rows()
+    row = roster.last_sync()
     assert {name: row[name] for name in expected} == expected, row
     twice = [target for target, count in Counter(line.target for line in lines).items() if count > 1]
     assert len(lines) == report["requests"], f"{len(lines)} lines for {report['requests']} requests: {twice}"

@@ -7,12 +7,14 @@ import socket
 import struct
 import threading
 
+from relay import Relay
+
 # Types of TLS' records (RFC 5246 §6.2.1).
 ALERT, APPLICATION = 21, 23
 RESET = struct.pack("ii", 1, 0)
 
 
-class Crossing:
+class Crossing(Relay):
     """Relays connections to a server that closes idle ones. The close is passed on only after another request was sent
     on that connection. The request is not passed on: it collides with the end of the connection.
 
@@ -23,19 +25,8 @@ class Crossing:
     def __init__(self, server, due=math.inf):
         self.to, self.tls, self.due, self.crossed = server.port, bool(server.certificate), due, 0
         self.counting = threading.Lock()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.base = server.base.replace(f":{server.port}", f":{self.listener.getsockname()[1]}")
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def stop(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self.carry, args=[client], daemon=True).start()
+        super().__init__()
+        self.base = server.base.replace(f":{server.port}", f":{self.port}")
 
     def carry(self, client):
         idle, goodbyes = threading.Event(), []

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 
-from programs import answers, end, free_port, tool, wait_until
+from programs import answers, end, free_port, nginx_configuration, tool, wait_until
 from origins import Line
 
 
@@ -83,33 +83,23 @@ class Nginx(Front):
         told(lambda: self.process.send_signal(signal.SIGHUP), self.folder / "nginx.log", "gracefully shutting down")
 
     def configured(self):
-        user = "user root;" if os.geteuid() == 0 else ""
-        temporary = "".join(
-            f"{name}_temp_path {self.folder}/tmp-{name};"
-            for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
         own = self.certificate
         tls = own and f"ssl_certificate {own.file}; ssl_certificate_key {own.key};"
         if self.shows:
             tls += " ssl_protocols TLSv1.2;"
         source = (f"proxy_pass http://127.0.0.1:{self.behind};" if self.behind
                   else f"root {self.pages.folder}; try_files /$arg_page.json =404;")
-        return f"""
-            {user} daemon off; worker_processes 1; pid {self.folder}/nginx.pid;
-            error_log {self.folder}/nginx.log notice;
-            events {{ worker_connections 512; }}
-            http {{
-              {temporary}
-              log_format line '$request_method $request_uri $status $connection';
-              access_log {self.access} line;
-              default_type application/json;
-              gzip {"on" if self.packs else "off"}; gzip_types application/json; gzip_proxied any;
-              {self.lines}
-              server {{
-                listen 127.0.0.1:{self.port} {"ssl http2" if tls else ""};
-                {tls or ""}
-                location = /api/character {{ {source} }}
-              }}
-            }}"""
+        return nginx_configuration(self.folder, f"""
+            log_format line '$request_method $request_uri $status $connection';
+            access_log {self.access} line;
+            default_type application/json;
+            gzip {"on" if self.packs else "off"}; gzip_types application/json; gzip_proxied any;
+            {self.lines}
+            server {{
+              listen 127.0.0.1:{self.port} {"ssl http2" if tls else ""};
+              {tls or ""}
+              location = /api/character {{ {source} }}
+            }}""", connections=512)
 
 
 class HAProxy(Front):

@@ -5,12 +5,13 @@ import hashlib
 import json
 import os
 import sqlite3
-import subprocess
 from base64 import b64encode
 
-from programs import PATIENCE, ended, tool
+import roster
+from programs import openssl
+from upstream import PAGE_SIZE, character
 
-PAGE_SIZE = 20
+BASE = "https://upstream.test/api"
 # 2026-01-01: older than any answer, so that Last-Modified counts (P6).
 EPOCH = 1767225600
 
@@ -30,7 +31,7 @@ class Pages:
         ids = range((page - 1) * PAGE_SIZE + 1, page * PAGE_SIZE + 1)
         document = {
             "info": {"count": len(self.names), "pages": self.count},
-            "results": [character(number, self.names[number]) for number in ids],
+            "results": [character(number, BASE) | {"name": self.names[number]} for number in ids],
         }
         self.bodies[page] = json.dumps(document).encode()
         file = self.folder / f"{page}.json"
@@ -48,68 +49,16 @@ class Pages:
         self.write(page)
 
 
-def character(number, name):
-    url = f"https://upstream.test/api/character/{number}"
-    return {
-        "id": number, "name": name, "status": ["Alive", "Dead", "unknown"][number % 3], "species": "Human", "type": "",
-        "gender": ["Female", "Male"][number % 2], "origin": {"name": "Kettle Moon", "url": url},
-        "location": {"name": "Saltmarsh", "url": url}, "image": url, "episode": [url], "url": url,
-        "created": "2017-11-04T18:48:46.250Z",
-    }
-
-
-class Roster:
-    """One rosterd's settings and state."""
-
+class Roster(roster.Roster):
     def __init__(self, folder, program, base, **settings):
-        self.folder, self.program, self.control = folder, program, program.parent / "rosterctl"
-        folder.mkdir()
-        self.cache = folder / "roster.db"
-        self.environment = {
-            "PATH": os.environ["PATH"], "HOME": str(folder), "ROSTERD_UPSTREAM_BASE_URL": f"{base}/api",
-            "ROSTERD_CACHE_PATH": str(self.cache), "ROSTERD_STATUS_SOCKET": str(folder / "status.sock"),
-            "ROSTERD_SYNC_INTERVAL": "1h", "ROSTERD_RETRY_BASE_DELAY": "100ms", "ROSTERD_RETRY_JITTER": "0s",
-            "ROSTERD_UPSTREAM_PROXY": "none",
-        } | {f"ROSTERD_{name.upper()}": str(value) for name, value in settings.items()}
-
-    def start(self, *command):
-        return subprocess.Popen(
-            command, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True)
-
-    def begin(self):
-        return self.start(self.program, "sync", "--json")
-
-    def end(self, process, exit=0):
-        """The outcome of a sync."""
-        output, error = process.communicate(timeout=PATIENCE)
-        assert process.returncode == exit, f"{process.returncode} instead of {exit}: {error}"
-        return json.loads(output.splitlines()[-1])
-
-    def sync(self, exit=0):
-        return self.end(self.begin(), exit)
-
-    @contextlib.contextmanager
-    def daemon(self):
-        """Returns a function that requests a sync from the daemon."""
-        with open(self.folder / "daemon.log", "wb") as log:
-            process = subprocess.Popen(
-                [self.program, "run"], env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        with ended(process):
-            self.end_quietly(self.start(self.control, "wait", "--timeout", "30s"))
-            yield lambda: self.end(self.start(self.control, "sync", "--wait", "--json"))
-        assert process.returncode == 0, f"rosterd ended with {process.returncode}"
-
-    def end_quietly(self, process):
-        _, error = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, error
+        super().__init__(folder, program, **{
+            "upstream_base_url": f"{base}/api", "upstream_proxy": "none", "sync_interval": "1h",
+            "retry_base_delay": "100ms", "retry_jitter": "0s"} | settings)
 
     def names(self):
-        with contextlib.closing(sqlite3.connect(f"file:{self.cache}?mode=ro", uri=True)) as cache:
-            return dict(cache.execute("SELECT id, name FROM characters"))
+        return dict(self.query("SELECT id, name FROM characters"))
 
-    def rows(self):
-        """The rows of the latest syncs."""
+    def last_sync(self):
         with contextlib.closing(sqlite3.connect(f"file:{self.cache}?mode=ro", uri=True)) as cache:
             cache.row_factory = sqlite3.Row
             return dict(cache.execute("SELECT * FROM syncs ORDER BY id DESC LIMIT 1").fetchone())
@@ -135,12 +84,6 @@ class Certificate:
         self.both.write_text(self.file.read_text() + self.key.read_text())
         public = openssl("pkey", "-in", self.key, "-pubout", "-outform", "DER")
         self.pin = "sha256/" + b64encode(hashlib.sha256(public).digest()).decode()
-
-
-def openssl(*words):
-    done = subprocess.run([tool("openssl"), *words], capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
 
 
 def connections(port):

@@ -73,13 +73,13 @@ def idle_between_syncs(place):
         server = place.keep(front(place.path("server"), pages, behind, lines=lines))
         roster = Roster(place.path("rosterd"), place.program, server.base)
         first = len(server.log())
-        with roster.daemon() as ask:
+        with roster.daemon():
             # The first began with the daemon.
             wait_until(lambda: roster.names() == pages.names, "the first sync")  # noqa: B023
             wait_until(lambda: len(server.log()) == first + PAGES, "its lines in the log")  # noqa: B023
             wait_until(lambda: connections(server.port) == 0, f"{server.name} closes its connections")  # noqa: B023
             pages.change()
-            synced(roster, pages, server, "published", changed=1, not_modified=PAGES - 1, sync=ask)
+            synced(roster, pages, server, "published", changed=1, not_modified=PAGES - 1, sync=roster.request_sync)
         server.stop()
 
 

@@ -3,12 +3,11 @@
 import contextlib
 import gzip
 import hashlib
-import http.server
 import threading
-import time
-import urllib.parse
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from upstream import Handler, Upstream
 
 
 class Line(NamedTuple):
@@ -51,27 +50,29 @@ FRAMINGS = [
 PLAIN = FRAMINGS[4]
 
 
-class Origin:
-    """Counts its requests, waits `delay` before each answer, and interrupts answers on request."""
+class Origin(Upstream):
+    """Counts its requests, waits `latency` before each answer, and interrupts answers on request."""
 
-    def __init__(self, pages, framing=PLAIN, delay=0.0):
-        self.pages, self.framing, self.delay, self.lines = pages, framing, delay, []
+    def __init__(self, pages, framing=PLAIN, latency=0.0):
+        self.pages, self.framing, self.lines = pages, framing, []
         self.requests, self.acts, self.faults = 0, {}, []
         self.counting, self.acting, self.goes_on = threading.Lock(), threading.Lock(), threading.Event()
         self.goes_on.set()
-        self.server = None
-        self.start(0)
+        super().__init__()
+        self.latency = latency
         self.port = self.server.server_port
 
-    def start(self, port=None):
-        self.server = Listener(("127.0.0.1", self.port if port is None else port), handler(self))
-        threading.Thread(target=self.server.serve_forever, args=[0.01], daemon=True).start()
+    @property
+    def handler(self):
+        return type("Handler", (Framed,), {"protocol_version": self.framing.version})
+
+    def start(self):
+        self.server = self.listen(self.port)
 
     def stop(self):
         """Stops as a killed server does, without a notification."""
         if self.server:
-            self.server.shutdown()
-            self.server.server_close()
+            super().stop()
             self.server.break_off()
             self.server = None
 
@@ -79,6 +80,15 @@ class Origin:
         self.stop()
         self.framing = framing
         self.start()
+
+    def answer(self, request):
+        self.asked()
+        body = self.pages.bodies.get(request.page) if "page" in request.query else None
+        if body is None:
+            return 404, b"{}"
+        tag = '"' + hashlib.sha256(body).hexdigest()[:16] + '"'
+        is_known = request.headers.get("If-None-Match", "").removeprefix("W/") == tag
+        return 304 if is_known else 200, b"" if is_known else body, {"ETag": tag}
 
     @contextlib.contextmanager
     def at(self, numbers, act):
@@ -114,91 +124,28 @@ class Origin:
         return list(self.lines)
 
 
-class Listener(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    # Eight connections arrive at once, through proxies too.
-    request_queue_size = 128
-    block_on_close = False
+class Framed(Handler):
+    """Frames a body as `framing` says."""
 
-    def __init__(self, *arguments):
-        self.open = set()
-        super().__init__(*arguments)
-
-    def process_request(self, request, address):
-        self.open.add(request)
-        super().process_request(request, address)
-
-    def shutdown_request(self, request):
-        self.open.discard(request)
-        super().shutdown_request(request)
-
-    def break_off(self):
-        for connection in list(self.open):
-            self.shutdown_request(connection)
-
-    def handle_error(self, *_):
-        """A client that disconnects before the end of an answer is not an error."""
-
-
-def handler(origin):
-    framing = origin.framing
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = framing.version
-        # Nagle's algorithm and a delayed acknowledgement would cost 40 ms an answer.
-        disable_nagle_algorithm = True
-        wbufsize = -1
-
-        def do_GET(self):
-            origin.asked()
-            time.sleep(origin.delay)  # an upstream that takes its time is what is played
-            query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
-            body = origin.pages.bodies.get(int(query["page"][0])) if "page" in query else None
-            if body is None:
-                status, body = 404, b"{}"
-            tag = '"' + hashlib.sha256(body).hexdigest()[:16] + '"'
-            known = self.headers.get("If-None-Match", "").removeprefix("W/")
-            status = 404 if body == b"{}" else 304 if known == tag else 200
-            if "gzip" not in self.headers.get("Accept-Encoding", "") and framing.gzip:
-                self.answer(status, tag, body, packed=False)
-            else:
-                self.answer(status, tag, body, packed=framing.gzip)
-            origin.lines.append(Line("GET", self.path, status, str(self.client_address[1])))
-
-        def answer(self, status, tag, body, packed):
-            self.send_response(status)
-            self.send_header("ETag", tag)
-            self.send_header("Content-Type", "application/json")
-            if framing.connection:
-                self.send_header("Connection", framing.connection)
-            if framing.version == "HTTP/1.0":
-                self.close_connection = framing.connection != "keep-alive"
-            if status == 304:
-                self.end_headers()
-            else:
-                self.send_body(body, packed)
-            self.wfile.flush()
-            if framing.closes:
-                self.close_connection = True
-
-        def send_body(self, body, packed):
-            if packed:
-                self.send_header("Content-Encoding", "gzip")
-                body = gzip.compress(body, 1)
-            if framing.length:
-                self.send_header("Content-Length", str(len(body)))
-            if framing.chunked:
-                self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            if not framing.chunked:
-                self.wfile.write(body)
-                return
-            for start in range(0, len(body), 700):
-                part = body[start:start + 700]
-                self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
-            self.wfile.write(b"0\r\n\r\n")
-
-        def log_message(self, *_):
-            pass
-
-    return Handler
+    def send(self, status, body, headers=()):
+        framing, origin = self.upstream.framing, self.upstream
+        headers = {"Content-Type": "application/json", **dict(headers)}
+        if framing.connection:
+            headers["Connection"] = framing.connection
+        if framing.gzip and status != 304 and "gzip" in self.headers.get("Accept-Encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            body = gzip.compress(body, 1)
+        if framing.length and status != 304:
+            headers["Content-Length"] = str(len(body))
+        if framing.chunked and status != 304:
+            headers["Transfer-Encoding"] = "chunked"
+            parts = [body[start:start + 700] for start in range(0, len(body), 700)]
+            body = b"".join(f"{len(part):x}\r\n".encode() + part + b"\r\n" for part in [*parts, b""])
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+        self.close_connection |= framing.closes
+        origin.lines.append(Line("GET", self.path, status, str(self.client_address[1])))

@@ -6,8 +6,8 @@ import urllib.parse
 
 from checks import connections_of, three_syncs
 from fronts import Front, Nginx
-from ground import Certificate, Pages, Roster, openssl
-from programs import tool, wait_until
+from ground import Certificate, Pages, Roster
+from programs import openssl, tool, wait_until
 from keeping import IDLE, impatient
 from origins import FRAMINGS, Line, Origin
 

@@ -1,51 +1,45 @@
 """GitHub, Hacker News, PokéAPI, Notion, Zendesk and Slack, as their documentation describes them: lists, and a list or
-a detail for each of their records. FOLDER/state.json has the records.
-
-nested_server.py FOLDER
-"""
+a detail for each of their records."""
 
 import hashlib
 import json
 import re
-import sys
-from pathlib import Path
-from urllib.parse import parse_qs
 
-from serving import serve
+from simulated import Refused, Simulated
 
-FOLDER = Path(sys.argv[1])
 # The identifiers of GitHub's repositories, which its Link headers contain.
 FIRST_REPOSITORY = 1296269
 
 
-class Refusal(Exception):
-    """An answer of another status, with its body."""
+class Nested(Simulated):
+    """One of these APIs; a test changes `records` and saves them."""
 
-    def __init__(self, status, **body):
-        self.status, self.body = status, body
+    def write(self, api, records):
+        self.api, self.records = api, records
+        self.save()
+
+    def save(self):
+        # As JSON has it: each name is text.
+        self.state = json.loads(json.dumps(self.records))
+
+    def respond(self, request):
+        request.origin = self.origin
+        answer, headers = globals()[self.api](request, self.state)
+        body = json.dumps(answer).encode()
+        if self.api in ("github", "pokeapi"):
+            headers["ETag"] = f'W/"{hashlib.sha256(body).hexdigest()}"'
+        return body, headers
 
 
-class Call:
-    """A request, and the origin that it was sent to."""
-
-    def __init__(self, environment):
-        self.path = environment["PATH_INFO"]
-        self.query = {name: values[0] for name, values in parse_qs(environment["QUERY_STRING"], True).items()}
-        length = int(environment.get("CONTENT_LENGTH") or 0)
-        self.body = json.loads(environment["wsgi.input"].read(length)) if length else None
-        self.header = {
-            name.removeprefix("HTTP_").replace("_", "-").lower(): value for name, value in environment.items()}
-        self.origin = f"http://{environment['HTTP_HOST']}"
-
-    def allow(self, *names):
-        unknown = set(self.query) - set(names)
-        if unknown:
-            raise Refusal("400 Bad Request", message=f"unknown parameters {unknown}")
+def allow(call, *names):
+    unknown = set(call.query) - set(names)
+    if unknown:
+        raise Refused(400, message=f"unknown parameters {unknown}")
 
 
 def github(call, state):
     """docs.github.com/en/rest/issues/issues, …/comments, …/releases/releases, …/using-pagination-in-the-rest-api."""
-    assert call.header["x-github-api-version"] == "2022-11-28", call.header
+    assert call.headers["x-github-api-version"] == "2022-11-28", call.headers
     names = list(state)
     found = re.fullmatch(r"/repositories/(\d+)/(.+)", call.path)
     if found:
@@ -54,11 +48,11 @@ def github(call, state):
         found = re.fullmatch(r"/repos/([^/]+/[^/]+)/(.+)", call.path)
         name, rest = found[1], found[2]
     if name not in state:
-        raise Refusal("404 Not Found", message="Not Found")
+        raise Refused(404, message="Not Found")
     repository = state[name]
     one = re.fullmatch(r"issues/comments/(\d+)|issues/(\d+)|releases/(\d+)", rest)
     if one:
-        return github_record(repository, *one.groups()), []
+        return github_record(repository, *one.groups()), {}
     if rest == "issues":
         assert (call.query["state"], call.query["sort"], call.query["direction"]) == ("all", "created", "asc"), call
         records = repository["issues"]
@@ -67,15 +61,15 @@ def github(call, state):
     else:
         number = re.fullmatch(r"issues/(\d+)/comments", rest)[1]
         if not any(issue["number"] == int(number) for issue in repository["issues"]):
-            raise Refusal("404 Not Found", message="Not Found")
+            raise Refused(404, message="Not Found")
         records = repository["comments"].get(number, [])
-    call.allow("state", "sort", "direction", "per_page", "page")
-    size, page = int(call.query["per_page"]), int(call.query.get("page", 1))
-    headers = []
+    allow(call, "state", "sort", "direction", "per_page", "page")
+    size, page = int(call.query["per_page"]), call.page
+    headers = {}
     if len(records) > page * size:
         others = "&".join(f"{name}={value}" for name, value in call.query.items() if name != "page")
         address = f"{call.origin}/repositories/{names.index(name) + FIRST_REPOSITORY}/{rest}?{others}&page={page + 1}"
-        headers.append(("Link", f'<{address}>; rel="next"'))
+        headers["Link"] = f'<{address}>; rel="next"'
     return records[(page - 1) * size:page * size], headers
 
 
@@ -86,20 +80,20 @@ def github_record(repository, comment, issue, release):
     elif issue:
         known = [record for record in repository["issues"] if record["number"] == int(issue)]
         if not known:
-            raise Refusal("410 Gone", message="This issue was deleted")
+            raise Refused(410, message="This issue was deleted")
     else:
         known = [record for record in repository["releases"] if record["id"] == int(release)]
     if not known:
-        raise Refusal("404 Not Found", message="Not Found")
+        raise Refused(404, message="Not Found")
     return known[0]
 
 
 def hacker_news(call, state):
     """github.com/HackerNews/API: an unknown item is null."""
-    call.allow()
+    allow(call)
     if call.path == "/v0/topstories.json":
-        return state["top"], []
-    return state["items"].get(re.fullmatch(r"/v0/item/(\d+)\.json", call.path)[1]), []
+        return state["top"], {}
+    return state["items"].get(re.fullmatch(r"/v0/item/(\d+)\.json", call.path)[1]), {}
 
 
 def pokeapi(call, state):
@@ -107,32 +101,32 @@ def pokeapi(call, state):
     found = re.fullmatch(r"/api/v2/pokemon/(\d+)/", call.path)
     if found:
         if found[1] not in state:
-            raise Refusal("404 Not Found")
-        return state[found[1]], []
+            raise Refused(404)
+        return state[found[1]], {}
     assert call.path == "/api/v2/pokemon", call.path
-    call.allow("limit", "offset")
+    allow(call, "limit", "offset")
     start, size = int(call.query["offset"]), int(call.query["limit"])
     results = [
         {"name": record["name"], "url": f"{call.origin}/api/v2/pokemon/{key}/"} for key, record in state.items()]
-    return {"count": len(results), "next": None, "previous": None, "results": results[start:start + size]}, []
+    return {"count": len(results), "next": None, "previous": None, "results": results[start:start + size]}, {}
 
 
 def notion(call, state):
     """developers.notion.com/reference/post-database-query, …/get-block-children, …/retrieve-a-page."""
-    assert call.header["notion-version"] == "2022-06-28", call.header
+    assert call.headers["notion-version"] == "2022-06-28", call.headers
     found = re.fullmatch(r"/v1/blocks/([^/]+)/children", call.path)
     if found:
-        call.allow("page_size", "start_cursor")
+        allow(call, "page_size", "start_cursor")
         if found[1] not in state["blocks"]:
-            raise Refusal("404 Not Found", object="error", status=404, code="object_not_found")
+            raise Refused(404, object="error", status=404, code="object_not_found")
         return notion_list(state["blocks"][found[1]], call.query)
     found = re.fullmatch(r"/v1/pages/([^/]+)", call.path)
     if found:
-        return next(page for page in state["pages"] if page["id"] == found[1]), []
+        return next(page for page in state["pages"] if page["id"] == found[1]), {}
     assert re.fullmatch(r"/v1/databases/[^/]+/query", call.path), call.path
-    since = call.body.get("filter", {}).get("last_edited_time", {}).get("on_or_after", "")
+    since = call.json.get("filter", {}).get("last_edited_time", {}).get("on_or_after", "")
     listed = [page for page in state["pages"] if not page["archived"] and page["last_edited_time"] >= since]
-    return notion_list(listed, call.body)
+    return notion_list(listed, call.json)
 
 
 def notion_list(records, asked):
@@ -142,7 +136,7 @@ def notion_list(records, asked):
     more = len(records) > start + size
     return {
         "object": "list", "results": records[start:start + size], "has_more": more,
-        "next_cursor": records[start + size]["id"] if more else None}, []
+        "next_cursor": records[start + size]["id"] if more else None}, {}
 
 
 def zendesk(call, state):
@@ -150,17 +144,17 @@ def zendesk(call, state):
     A cursor is the `generated_timestamp` of the last exported ticket."""
     found = re.fullmatch(r"/api/v2/tickets/(\d+)/comments", call.path)
     if found:
-        call.allow("page[size]", "page[after]")
+        allow(call, "page[size]", "page[after]")
         if found[1] not in state["comments"]:
-            raise Refusal("404 Not Found", error="RecordNotFound", description="Not found")
+            raise Refused(404, error="RecordNotFound", description="Not found")
         comments, start = state["comments"][found[1]], int(call.query.get("page[after]", 0))
         end = start + int(call.query["page[size]"])
         # The last page has a cursor too.
         return {
             "comments": comments[start:end],
-            "meta": {"has_more": len(comments) > end, "after_cursor": str(end), "before_cursor": str(start)}}, []
+            "meta": {"has_more": len(comments) > end, "after_cursor": str(end), "before_cursor": str(start)}}, {}
     assert call.path == "/api/v2/incremental/tickets/cursor.json", call.path
-    call.allow("start_time", "per_page", "cursor")
+    allow(call, "start_time", "per_page", "cursor")
     start, size = int(call.query.get("cursor", 0)), int(call.query["per_page"])
     rest = [ticket for ticket in state["tickets"] if ticket["generated_timestamp"] > start]
     rest.sort(key=lambda ticket: ticket["generated_timestamp"])
@@ -168,25 +162,25 @@ def zendesk(call, state):
     end = page[-1]["generated_timestamp"] if page else start
     return {
         "tickets": page, "end_of_stream": len(rest) <= size,
-        "after_url": f"{call.origin}{call.path}?cursor={end}&per_page={size}"}, []
+        "after_url": f"{call.origin}{call.path}?cursor={end}&per_page={size}"}, {}
 
 
 def slack(call, state):
     """docs.slack.dev/reference/methods/conversations.list, …/conversations.history, …/conversations.replies,
     docs.slack.dev/apis/web-api/pagination. Slack answers 200 for an error."""
-    call.allow("types", "exclude_archived", "channel", "ts", "oldest", "limit", "cursor")
+    allow(call, "types", "exclude_archived", "channel", "ts", "oldest", "limit", "cursor")
     if call.path == "/api/conversations.list":
         return slack_list("channels", state["channels"], call.query)
     messages = state["messages"].get(call.query["channel"])
     if messages is None:
-        return {"ok": False, "error": "channel_not_found"}, []
+        return {"ok": False, "error": "channel_not_found"}, {}
     if call.path == "/api/conversations.history":
         recent = [message for message in messages if message["ts"] > call.query.get("oldest", "")]
         return slack_list("messages", sorted(recent, key=lambda message: message["ts"], reverse=True), call.query)
     assert call.path == "/api/conversations.replies", call.path
     thread = [message for message in messages if message["ts"] == call.query["ts"]]
     if not thread:
-        return {"ok": False, "error": "thread_not_found"}, []
+        return {"ok": False, "error": "thread_not_found"}, {}
     return slack_list("messages", thread + state["replies"].get(call.query["ts"], []), call.query)
 
 
@@ -197,26 +191,4 @@ def slack_list(name, records, query):
     answer = {"ok": True, name: records[start:end], "response_metadata": {"next_cursor": str(end) if more else ""}}
     if name == "messages":
         answer["has_more"] = more
-    return answer, []
-
-
-def app(environment, start_response):
-    state = json.loads((FOLDER / "state.json").read_text())
-    call = Call(environment)
-    try:
-        answer, headers = globals()[state["api"]](call, state["records"])
-    except Refusal as refusal:
-        start_response(refusal.status, [("Content-Type", "application/json")])
-        return [json.dumps(refusal.body).encode()]
-    body = json.dumps(answer).encode()
-    status = "200 OK"
-    if state["api"] in ("github", "pokeapi"):
-        tag = f'W/"{hashlib.sha256(body).hexdigest()}"'
-        headers.append(("ETag", tag))
-        if call.header.get("if-none-match") == tag:
-            status, body = "304 Not Modified", b""
-    start_response(status, [*headers] if status[:3] == "304" else [("Content-Type", "application/json"), *headers])
-    return [body]
-
-
-serve(app, FOLDER / "requests.log")
+    return answer, {}
