@@ -44,7 +44,7 @@ package actor Cache {
   let plans: [RecordPlan]
   /// Pages that were pulled and are not published yet.
   var pulled: PageSpool?
-  var pull = PullSession()
+  var pull = PullFacts()
   /// Counts how often this process opened or replaced the cache or the file of pulled pages. A sync may only use what
   /// it began with.
   var generation = 0
@@ -242,7 +242,7 @@ package actor Cache {
       PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.sortCache);
       PRAGMA legacy_alter_table = ON;
       """)
-    let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, database) : nil
+    let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, in: database) : nil
     try schema.migrate(database)
     try Schema.look(database)
     // The first transaction creates -wal and -shm, which a reader without write permission needs.

@@ -4,19 +4,21 @@ package import RosterModel
 
 extension Cache {
   /// Writes the row of a sync that starts now, after replaced or damaged files were reopened. Throws `SyncStartError`:
-  /// the sync has an id even then, and `end` ensures that its row is written later.
+  /// the sync has an id even then, and `noteFailedStart` ensures that its row is written later.
   /// - Parameter prepare: A step that must succeed before the sync begins, such as taking the lock.
-  package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(SyncStartError) -> SyncRecord {
+  package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(SyncStartError) -> PullSession {
     do {
       try prepare()
       do { try reopenIfReplaced(at: date) } catch let error as SQLiteError {
         throw error.failure("open the cache", path)
       }
       if isDamageSuspected { _ = try recover(at: date) }
-      do { return try beginRow(at: date) } catch let failure as Failure where isDamageSuspected {
+      do { return PullSession(cache: self, record: try beginRow(at: date)) } catch let failure as Failure
+        where isDamageSuspected
+      {
         logger.error("\(failure)")
         _ = try recover(at: date)
-        return try beginRow(at: date)
+        return PullSession(cache: self, record: try beginRow(at: date))
       }
     } catch {
       latestID += 1
@@ -48,14 +50,14 @@ extension Cache {
     latestID = max(latestID, last ?? 0)
   }
 
-  /// Writes the row of a sync that failed or was cancelled, and deletes expired history. Reopens replaced or damaged
-  /// files first.
-  ///
-  /// A row that cannot be written is written with the next sync's row, or on closing. The same applies at once to a
-  /// sync that could not begin, because its obstacle was waited for already.
-  package func end(_ report: SyncRecord, at date: Date, history: Duration) throws {
+  /// Keeps the row of a sync that could not begin. It is written with the next sync's row, or on closing, because its
+  /// obstacle was waited for already.
+  package func noteFailedStart(_ report: SyncRecord) {
     unwritten = unwritten.suffix(Self.maxUnwritten) + [report]
-    guard report.id == begun else { return }
+  }
+
+  func end(_ report: SyncRecord, at date: Date, history: Duration) throws {
+    noteFailedStart(report)
     do { try reopenIfReplaced(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
     _ = try recover(at: date)
     try perform("end a sync") { database in

@@ -137,21 +137,21 @@ extension Situation {
     let known = main?.kind == .failedLists ? main?.concerned ?? [] : []
     let failed = cache.resources.filter { $0.lists?.failed ?? 0 > 0 && !known.contains(.resource($0.name)) }
     guard !failed.isEmpty else { return nil }
-    let counts = failed.map { Self.of($0, \.failed) }.joined(separator: ", ")
+    let counts = failed.map { Self.of($0, number: \.failed) }.joined(separator: ", ")
     return Diagnosis(.failedLists, "lists have failed: \(counts)", concerned(failed, hasVanished: false))
   }
 
   private var vanishedLists: Diagnosis? {
     let vanished = cache.resources.filter { $0.lists?.vanished ?? 0 > 0 }
     guard !vanished.isEmpty, main?.kind != .vanishedLists else { return nil }
-    let counts = vanished.map { Self.of($0, \.vanished) }.joined(separator: ", ")
+    let counts = vanished.map { Self.of($0, number: \.vanished) }.joined(separator: ", ")
     return Diagnosis(
       .vanishedLists, "the parents of lists have disappeared: \(counts)", concerned(vanished, hasVanished: true))
   }
 
   /// `3 of 4512 lists of comment`.
   private static func of(
-    _ resource: DaemonStatus.CachedResource, _ number: KeyPath<DaemonStatus.CachedLists, Int>
+    _ resource: DaemonStatus.CachedResource, number: KeyPath<DaemonStatus.CachedLists, Int>
   ) -> String {
     let lists = resource.lists ?? DaemonStatus.CachedLists()
     return "\(lists[keyPath: number]) of \(lists.total.counted(as: "list")) of \(resource.name)"

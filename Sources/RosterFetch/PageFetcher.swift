@@ -242,7 +242,7 @@ extension PageFetcher {
     if isBeyond { return .pastTheEnd }
     if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
     if paging.startsFromToken, Self.forgotten.contains(status) { return .refused(status) }
-    if let each = paging.resource.each, Self.declines(status, wanted, each) { return .declined(status) }
+    if let each = paging.resource.each, Self.declines(status, wanted: wanted, each: each) { return .declined(status) }
     if response.status != 206 || !paging.takesPartialContent { try expect(200, response: response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
@@ -267,7 +267,7 @@ extension PageFetcher {
         receivedAt: clock.now()))
   }
 
-  private static func declines(_ status: Int, _ wanted: PageQuery, _ each: Each) -> Bool {
+  private static func declines(_ status: Int, wanted: PageQuery, each: Each) -> Bool {
     status == 404 || status == 410 || wanted.page.number == 1 && each.emptyStatuses.contains(status)
   }
 

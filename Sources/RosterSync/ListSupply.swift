@@ -24,7 +24,7 @@ struct ListSupply: Sendable {
   /// Pages that are transferred without their validators (P15), by resource.
   var audited: [String: Set<Int64>] = [:]
 
-  private let cache: Cache
+  private let session: PullSession
   private let baseURL: String
   private let now: Date
   private var questions: ArraySlice<ListQuestion>
@@ -34,8 +34,8 @@ struct ListSupply: Sendable {
   /// - Parameters:
   ///   - plans: of the children, whose lists were planned.
   ///   - now: the start of the sync, for `{today}`.
-  init(_ plans: [RecordPlan], _ cache: Cache, baseURL: String, at now: Date) throws {
-    (self.cache, self.baseURL, self.now) = (cache, baseURL, now)
+  init(_ plans: [RecordPlan], in session: PullSession, baseURL: String, at now: Date) throws {
+    (self.session, self.baseURL, self.now) = (session, baseURL, now)
     questions = try plans.map { try ListQuestion($0, at: now) }[...]
   }
 
@@ -46,7 +46,7 @@ struct ListSupply: Sendable {
       return next
     }
     if waiting.isEmpty {
-      waiting = try await cache.wantedLists(of: question.plan.resource.name, after: last, limit: Self.portion)[...]
+      waiting = try await session.wantedLists(of: question.plan.resource.name, after: last, limit: Self.portion)[...]
       guard let end = waiting.last else {
         questions.removeFirst()
         last = 0
@@ -111,7 +111,7 @@ private struct ListQuestion: Sendable {
       filled = starting
     }
     do throws(PagingFault) {
-      return .success((reading, try paging(filled, wanted, template, baseURL: baseURL, links)))
+      return .success((reading, try paging(filled, wanted: wanted, template: template, baseURL: baseURL, links: links)))
     } catch {
       let place = template.listing.pathColumn?.placeholder ?? "since.token"
       return .failure(Settled(state: .failed("the address in \(place): \(error.reason); \(error.hint)")))
@@ -119,7 +119,7 @@ private struct ListQuestion: Sendable {
   }
 
   private func paging(
-    _ filled: Resource, _ wanted: WantedList, _ template: Resource, baseURL: String, _ links: NextLinks
+    _ filled: Resource, wanted: WantedList, template: Resource, baseURL: String, links: NextLinks
   ) throws(PagingFault) -> Paging {
     var paging = Paging(
       filled, baseURL: baseURL, isIncremental: wanted.start != nil, token: wanted.start?.token, template: template)

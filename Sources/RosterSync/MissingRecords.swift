@@ -13,7 +13,7 @@ struct MissingRecords: Sendable {
   let requests: KeyRequests
   /// The list of a child; the only list of a resource by default.
   var place = ListPlace()
-  let cache: Cache
+  let session: PullSession
   let fetcher: PageFetcher
   let concurrency: Int
   let clock: WallClock
@@ -29,12 +29,12 @@ struct MissingRecords: Sendable {
   func ask(controls: Bool = true) async throws -> KeyAnswers {
     var last: Int64 = isIncremental ? .min : 0
     var asked = Asked()
-    while case let missing = try await cache.missing(
+    while case let missing = try await session.missing(
       plan.resource.name, list: place.number, after: last, limit: Self.window),
       let highest = missing.last
     {
       last = highest.id
-      try await ask(requests.requests(for: missing.map(\.key.text)), &asked)
+      try await ask(requests.requests(for: missing.map(\.key.text)), asked: &asked)
     }
     if let failure = asked.failure { throw failure }
     if controls, asked.answers.needsControl { asked.answers.failedControl = try await failedControl(asked.answers) }
@@ -47,8 +47,8 @@ struct MissingRecords: Sendable {
     let name = plan.resource.name
     let seen =
       isIncremental
-      ? try await cache.latestKeys(name, place, limit: Self.seenKeys).map(\.text)
-      : try await cache.seenKeys(name, list: place.number, limit: Self.seenKeys).map(\.text)
+      ? try await session.latestKeys(name, in: place, limit: Self.seenKeys).map(\.text)
+      : try await session.seenKeys(name, list: place.number, limit: Self.seenKeys).map(\.text)
     guard let lookup = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
     guard try await controlKeys(lookup).isDisjoint(with: lookup.keys) else { return nil }
     return ControlQuestion(keys: lookup.keys, request: lookup.request)
@@ -56,11 +56,11 @@ struct MissingRecords: Sendable {
 
   /// The keys in the answer to a control question, as texts.
   private func controlKeys(_ lookup: KeyRequests.KeyLookup) async throws -> Set<String> {
-    let kept = try await cache.keptKeys(
+    let kept = try await session.keptKeys(
       plan.resource.name, list: place.number, answer: lookup.request.url, receivedIn: recently)
     if let kept { return Set(kept.map(\.text)) }
     let answer = try await fetcher.fetch(lookup, plan: plan, for: context)
-    try await cache.keepControl(page(answer))
+    try await session.keepControl(page(answer))
     return answer.scan.keys(by: plan)
   }
 
@@ -90,14 +90,14 @@ struct MissingRecords: Sendable {
     }
   }
 
-  private func ask(_ lookups: [KeyRequests.KeyLookup], _ asked: inout Asked) async throws {
+  private func ask(_ lookups: [KeyRequests.KeyLookup], asked: inout Asked) async throws {
     var waiting: [KeyRequests.KeyLookup] = []
     for lookup in lookups {
-      let kept = try await cache.takeOver(
+      let kept = try await session.takeOver(
         plan.resource.name, list: place.number, answer: lookup.request.url, receivedIn: recently)
       if let kept { asked.answered(lookup, kept) } else { waiting.append(lookup) }
     }
-    try await fetchAll(waiting, &asked)
+    try await fetchAll(waiting, asked: &asked)
   }
 
   /// Answers of these times are not requested again (P4).
@@ -106,7 +106,7 @@ struct MissingRecords: Sendable {
     return min(end, notBefore ?? end.addingTimeInterval(-1 - Pull.takeOver.seconds))..<end
   }
 
-  private func fetchAll(_ lookups: [KeyRequests.KeyLookup], _ asked: inout Asked) async throws {
+  private func fetchAll(_ lookups: [KeyRequests.KeyLookup], asked: inout Asked) async throws {
     try await withThrowingTaskGroup(of: Result<(KeyRequests.KeyLookup, FetchedRecords), Failure>.self) { group in
       var waiting = lookups[...]
       for lookup in waiting.prefix(concurrency) { group.addTask { try await fetch(lookup) } }
@@ -115,7 +115,7 @@ struct MissingRecords: Sendable {
         if let lookup = waiting.popFirst() { group.addTask { try await fetch(lookup) } }
         do {
           let (lookup, answer) = try answer.get()
-          try await asked.answered(lookup, keep(answer, lookup))
+          try await asked.answered(lookup, keep(answer, lookup: lookup))
         } catch let failure as Failure where failure.kind == .badAnswer {
           try asked.failed(failure)
         }
@@ -134,7 +134,7 @@ struct MissingRecords: Sendable {
     { return .failure(failure) }
   }
 
-  private func keep(_ answer: FetchedRecords, _ lookup: KeyRequests.KeyLookup) async throws -> KeptAnswer {
+  private func keep(_ answer: FetchedRecords, lookup: KeyRequests.KeyLookup) async throws -> KeptAnswer {
     // A record of unknown key may be any of the missing ones (P9).
     guard answer.scan.rejectsOfUnknownKey == 0 else {
       var failure = Failure(
@@ -144,7 +144,7 @@ struct MissingRecords: Sendable {
       failure.concerned = [lookup.request.concern, .resource(plan.resource.name)]
       throw failure
     }
-    return try await cache.keep(page(answer))
+    return try await session.keep(page(answer))
   }
 
   private func page(_ answer: FetchedRecords) -> PageBody {

@@ -10,7 +10,7 @@ struct Pull: Sendable {
   static let takeOver: Duration = .seconds(15 * 60)
 
   let lists: [PulledList]
-  let cache: Cache
+  let session: PullSession
   let fetcher: PageFetcher
   let clock: WallClock
   let progress: PullProgress
@@ -30,7 +30,7 @@ struct Pull: Sendable {
     var supply = supply
     for plan in supply.plans {
       supply.audited[plan.resource.name] = try await auditedPages(
-        of: plan.resource.name, every: plan.resource.auditEvery, after: try await cache.auditHistory())
+        of: plan.resource.name, every: plan.resource.auditEvery, after: try await session.auditHistory())
     }
     return try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
   }
@@ -43,7 +43,7 @@ struct Pull: Sendable {
         write(&work, in: &group)
         if work.isOver { break }
         guard let step = try await group.next() else { break }
-        take(step, &work)
+        take(step, work: &work)
         if work.failure != nil { group.cancelAll() }
       }
       group.cancelAll()
@@ -58,7 +58,7 @@ struct Pull: Sendable {
   /// The lists, with the pages whose validators will be audited (P15).
   private func audited(_ lists: [PulledList]) async throws -> [PulledList] {
     guard lists.contains(where: { $0.auditEvery != nil && $0.start == nil }) else { return lists }
-    let history = try await cache.auditHistory()
+    let history = try await session.auditHistory()
     var audited = lists
     for (index, list) in lists.enumerated() where list.start == nil {
       audited[index].audited = try await auditedPages(
@@ -72,14 +72,14 @@ struct Pull: Sendable {
   ) async throws -> Set<Int64> {
     guard period != nil else { return [] }
     let schedule = AuditSchedule(period: period, sync: progress.context.sync, now: startedAt, history: history)
-    guard let places = schedule.places(pages: try await cache.publishedPages(of: resource)) else { return [] }
-    return try await cache.pages(of: resource, at: places)
+    guard let places = schedule.places(pages: try await session.publishedPages(of: resource)) else { return [] }
+    return try await session.pages(of: resource, at: places)
   }
 
   /// Drops the whole pull. If an endless list were kept, it would take more of the disk with each sync, and would
   /// repeat itself even after upstream was corrected. A failure to drop it must not hide the cause.
   private func drop() async {
-    for resource in lists.flatMap(\.resources) { try? await cache.discard(resource) }
+    for resource in lists.flatMap(\.resources) { try? await session.discard(resource) }
   }
 
   /// Starts all requests that may start now.
@@ -90,13 +90,14 @@ struct Pull: Sendable {
       while let job = work.plan.next(concurrency: progress.host.settings.concurrency) {
         guard let list = work.lists[job.list] else { continue }
         do {
-          let known = try await work.windows[job.list]?.known(job, work.plan, in: cache)
-          if let known, canTakeOver(known[0], job, of: list, first: work.plan.first(of: job.list)) {
-            try confirm(job, list, known, Validator(), answered: nil, isTransferred: false, &work)
+          let known = try await work.windows[job.list]?.known(job, plan: work.plan, in: session)
+          if let known, canTakeOver(known[0], job: job, of: list, first: work.plan.first(of: job.list)) {
+            try confirm(
+              job, list: list, known: known, validator: Validator(), answered: nil, isTransferred: false, work: &work)
             progress.resumed()
-            settle(job, list, &work)
+            settle(job, list: list, work: &work)
           } else {
-            group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list, known) } }
+            group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list: list, known: known) } }
           }
         } catch {
           work.plan.failed()
@@ -131,7 +132,7 @@ struct Pull: Sendable {
   /// True if the page may be reused without a request. The first page is always requested, except in a chain (P4). A
   /// page that was received in the future has no known age, because the clock was wrong.
   private func canTakeOver(
-    _ known: CachedPage, _ job: PullPlan.PageJob, of list: PulledList, first: ListFacts?
+    _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, first: ListFacts?
   ) -> Bool {
     guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt,
       (0..<Self.takeOver.seconds).contains(clock.now().timeIntervalSince(receivedAt))
@@ -145,7 +146,7 @@ struct Pull: Sendable {
   }
 
   private func fetch(
-    _ job: PullPlan.PageJob, _ list: PulledList, _ known: [CachedPage]?
+    _ job: PullPlan.PageJob, list: PulledList, known: [CachedPage]?
   ) async throws -> PageFetcher.Answer {
     progress.asks()
     defer { progress.isAnswered() }
@@ -156,17 +157,17 @@ struct Pull: Sendable {
       digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: job.isFromKept)
     if let inline = list.plans[0].resource.inline { return try fetcher.read(inline, wanted, plan: list.plans[0]) }
     let answer = try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context)
-    if case .page(let page) = answer, let known { try await expectHonest(page, job, list, known) }
+    if case .page(let page) = answer, let known { try await expectHonest(page, job: job, list: list, known: known) }
     return answer
   }
 
   /// Throws a `ValidatorLie` if the validator is the stored one and the records are not the stored ones (P15.3).
   private func expectHonest(
-    _ page: FetchedPage, _ job: PullPlan.PageJob, _ list: PulledList, _ known: [CachedPage]
+    _ page: FetchedPage, job: PullPlan.PageJob, list: PulledList, known: [CachedPage]
   ) async throws {
     guard list.start == nil, known[0].state == .published, !page.validator.isEmpty, page.validator == known[0].validator
     else { return }
-    for page in received(page, job, list) where try await cache.differs(page) {
+    for page in received(page, job: job, list: list) where try await session.differs(page) {
       throw ValidatorLie(
         header: page.validator.etag == nil ? .lastModified : .etag, page: job.page.number,
         request: job.page.request)
@@ -187,47 +188,47 @@ struct Pull: Sendable {
   }
 
   private func keep(_ batch: StageQueue.Batch) async throws {
-    try await cache.append(batch.received)
-    for (list, pages) in batch.confirmed { try await cache.confirm(list.resource, pages, in: list.place) }
-    try await cache.endLists(batch.ends)
+    try await session.append(batch.received)
+    for (list, pages) in batch.confirmed { try await session.confirm(list.resource, pages: pages, in: list.place) }
+    try await session.endLists(batch.ends)
   }
 }
 
 // MARK: Results
 
 extension Pull {
-  private func take(_ step: PullStep, _ work: inout PullState) {
+  private func take(_ step: PullStep, work: inout PullState) {
     switch step {
     case .answered(let job, let known, let answer):
       guard let list = work.lists[job.list] else { return }
-      do { try take(answer, to: job, list, known, &work) } catch {
+      do { try take(answer, to: job, list: list, known: known, work: &work) } catch {
         guard list.isChild, let failure = error as? Failure, failure.kind == .badAnswer else {
           return work.failed(error, whileWriting: false)
         }
         // `came` has counted the page already.
-        note(failure, of: list, &work)
+        note(failure, of: list, work: &work)
         work.plan.ends(job.list, .failed("\(failure)"))
       }
-      settle(job, list, &work)
+      settle(job, list: list, work: &work)
     case .lied(let job, let lie):
-      work.plan.lied(job, lie)
-      if let list = work.lists[job.list] { settle(job, list, &work) }
+      work.plan.lied(job, lie: lie)
+      if let list = work.lists[job.list] { settle(job, list: list, work: &work) }
     case .written(let batch):
       work.queue.written()
       work.plan.staged(batch.bytes)
     case .due: work.isTimed = false
-    case .failed(let error, let job?): failed(error, job, &work)
+    case .failed(let error, let job?): failed(error, job: job, work: &work)
     case .failed(let error, nil): work.failed(error, whileWriting: true)
     }
   }
 
   /// A failure ends the sync, or only the list of a child (E7).
-  private func failed(_ error: any Error, _ job: PullPlan.PageJob, _ work: inout PullState) {
+  private func failed(_ error: any Error, job: PullPlan.PageJob, work: inout PullState) {
     guard let list = work.lists[job.list], list.isChild, let failure = error as? Failure, failure.endsOneList else {
       work.plan.failed()
       return work.failed(error, whileWriting: false)
     }
-    note(failure, of: list, &work)
+    note(failure, of: list, work: &work)
     if failure.kind == .unreachable {
       let resource = list.resources[0]
       work.children.serverErrors[resource, default: 0] += 1
@@ -237,16 +238,16 @@ extension Pull {
       }
     }
     work.plan.ended(job, .failed("\(failure)"))
-    settle(job, list, &work)
+    settle(job, list: list, work: &work)
   }
 
-  private func note(_ failure: Failure, of list: PulledList, _ work: inout PullState) {
+  private func note(_ failure: Failure, of list: PulledList, work: inout PullState) {
     let resource = list.resources[0]
     work.children.failures[resource] = work.children.failures[resource] ?? failure
   }
 
   /// Hands on the outcome of a child list that has ended.
-  private func settle(_ job: PullPlan.PageJob, _ list: PulledList, _ work: inout PullState) {
+  private func settle(_ job: PullPlan.PageJob, list: PulledList, work: inout PullState) {
     guard list.isChild, work.plan.isDone(job.list) else { return }
     let outcome = work.plan.outcome(of: job.list)
     work.close(job.list)
@@ -273,24 +274,26 @@ extension Pull {
   }
 
   private func take(
-    _ answer: PageFetcher.Answer, to job: PullPlan.PageJob, _ list: PulledList, _ known: [CachedPage]?,
-    _ work: inout PullState
+    _ answer: PageFetcher.Answer, to job: PullPlan.PageJob, list: PulledList, known: [CachedPage]?,
+    work: inout PullState
   ) throws {
     switch answer {
-    case .page(let page): try receive(page, job, list, &work)
+    case .page(let page): try receive(page, job: job, list: list, work: &work)
     case .unchanged(let validator, let answered, let isTransferred):
       guard let known else { return work.plan.isMissing(job) }
-      try confirm(job, list, known, validator, answered: answered, isTransferred: isTransferred, &work)
+      try confirm(
+        job, list: list, known: known, validator: validator, answered: answered, isTransferred: isTransferred,
+        work: &work)
       if !isTransferred { progress.notModified(isKept: known[0].state != .published) }
     case .vanished, .forgotten: work.plan.isMissing(job)
     case .pastTheEnd: work.plan.wasPastTheEnd(job)
     case .refused(let status): work.plan.wasRefused(job, status: status)
-    case .declined(let status): decline(status, job, list, &work)
+    case .declined(let status): decline(status, job: job, list: list, work: &work)
     }
   }
 
   /// The list is empty (E4.1), or its parent has disappeared (E7.3).
-  private func decline(_ status: Int, _ job: PullPlan.PageJob, _ list: PulledList, _ work: inout PullState) {
+  private func decline(_ status: Int, job: PullPlan.PageJob, list: PulledList, work: inout PullState) {
     let each = list.plans[0].resource.each
     if job.page.number == 1, each?.emptyStatuses.contains(status) == true { return work.plan.wasPastTheEnd(job) }
     let failure = Failure(
@@ -298,27 +301,27 @@ extension Pull {
       cause: "upstream answered \(status)", hint: "if that means an empty list, set none = [\(status)] in each",
       reason: .status(status)
     ).with(.vanishedLists, [.resource(list.resources[0])])
-    note(failure, of: list, &work)
+    note(failure, of: list, work: &work)
     work.plan.ended(job, .vanished("\(failure)"))
   }
 
   private func links() -> NextLinks { progress.host.settings.links }
 
   private func receive(
-    _ page: FetchedPage, _ job: PullPlan.PageJob, _ list: PulledList, _ work: inout PullState
+    _ page: FetchedPage, job: PullPlan.PageJob, list: PulledList, work: inout PullState
   ) throws {
     let waiting = page.body.count * list.plans.count
     guard
       try work.plan.came(
         job, page.facts, waiting: waiting, isTransferred: true, records: page.records(of: list.plans), links: links)
     else { return }
-    work.queue.add(received(page, job, list), at: clock.uptime())
+    work.queue.add(received(page, job: job, list: list), at: clock.uptime())
     progress.done(
       job.page.number, of: list, storable: page.scans.map(\.storable), pages: work.plan.pages(in: job.list))
   }
 
   /// The page once for each resource of the list.
-  private func received(_ page: FetchedPage, _ job: PullPlan.PageJob, _ list: PulledList) -> [PageBody] {
+  private func received(_ page: FetchedPage, job: PullPlan.PageJob, list: PulledList) -> [PageBody] {
     zip(list.resources, page.scans).map { resource, scan in
       PageBody(
         resource: resource, number: job.page.number, address: job.page.address, next: page.facts.continuation,
@@ -328,8 +331,8 @@ extension Pull {
   }
 
   private func confirm(
-    _ job: PullPlan.PageJob, _ list: PulledList, _ known: [CachedPage], _ validator: Validator, answered: Date?,
-    isTransferred: Bool, _ work: inout PullState
+    _ job: PullPlan.PageJob, list: PulledList, known: [CachedPage], validator: Validator, answered: Date?,
+    isTransferred: Bool, work: inout PullState
   ) throws {
     var facts = ListFacts(known[0], list.since)
     if let answered { facts.answered = answered }

@@ -78,11 +78,11 @@ package struct PullPlan: Sendable {
   package init(_ lists: [Paging], maxPages: Int) {
     self.lists = [:]
     order = []
-    for (number, paging) in lists.enumerated() { open(number, paging, maxPages: maxPages) }
+    for (number, paging) in lists.enumerated() { open(number, paging: paging, maxPages: maxPages) }
   }
 
   /// Adds a list.
-  mutating func open(_ number: Int, _ paging: Paging, maxPages: Int) {
+  mutating func open(_ number: Int, paging: Paging, maxPages: Int) {
     lists[number] = List(paging: paging, maxPages: maxPages)
     order.append(number)
   }
@@ -211,7 +211,7 @@ package struct PullPlan: Sendable {
     let page = job.page.number
     drift(
       job.list,
-      job.isAnnounced
+      why: job.isAnnounced
         ? "page \(page), which was announced, is not there"
         : "upstream does not know the address any more that page \(page - 1) led to")
   }
@@ -226,7 +226,7 @@ package struct PullPlan: Sendable {
   }
 
   /// Call this if the validator of the page lied: the list is pulled again.
-  mutating func lied(_ job: PageJob, _ lie: ValidatorLie) {
+  mutating func lied(_ job: PageJob, lie: ValidatorLie) {
     land(job)
     if lists[job.list]?.lie == nil { lists[job.list]?.lie = lie }
     lists[job.list]?.way = .ended
@@ -256,7 +256,7 @@ package struct PullPlan: Sendable {
       ending: list.ending, answered: list.answered, hasPages: list.pages > 0)
   }
 
-  private mutating func drift(_ list: Int, _ why: String) { lists[list]?.drifts(why) }
+  private mutating func drift(_ list: Int, why: String) { lists[list]?.drifts(why) }
 }
 
 /// The outcome of the pull of one list.
@@ -331,19 +331,19 @@ extension PullPlan.List {
       next = try paging.next(after: page, facts, links: links)
       if next == .end { try paging.expectUsable(facts.token, from: page, links) }
     } catch {
-      throw refused(page, error.reason, error.hint, error.trouble)
+      throw refused(page, cause: error.reason, hint: error.hint, trouble: error.trouble)
     }
     switch next {
     case .announced(let pages):
-      guard pages <= maxPages else { throw tooLong(page, "it announces \(pages) pages, more than") }
+      guard pages <= maxPages else { throw tooLong(page, cause: "it announces \(pages) pages, more than") }
       way = .announced(next: 2, last: pages)
       if pages > 1 { firstLikeness = records()?.likeness }
     case .page(let next):
-      guard next.number <= maxPages else { throw tooLong(page, "the list has more pages than") }
+      guard next.number <= maxPages else { throw tooLong(page, cause: "the list has more pages than") }
       if met.isEmpty { met.insert(page.address.hashValue) }
       if isChain, !met.insert(next.address.hashValue).inserted {
         _ = repeated.came(records())
-        throw ignored(page) ?? endless(page, "it leads to a page that was requested before")
+        throw ignored(page) ?? endless(page, cause: "it leads to a page that was requested before")
       }
       way = .following(next, isFromKept: !isTransferred)
     case .end: way = .ended
@@ -354,7 +354,7 @@ extension PullPlan.List {
   mutating func check(_ records: RepeatedPages.Page?, of page: PageRequest) throws(Failure) {
     guard repeated.came(records) else { return }
     let cause = "it has no new record, like most pages before it"
-    if isChain { throw ignored(page) ?? endless(page, cause) }
+    if isChain { throw ignored(page) ?? endless(page, cause: cause) }
     isParameterIgnored = repeated.areAllAlike
     drift =
       isParameterIgnored
@@ -383,25 +383,26 @@ extension PullPlan.List {
     guard repeated.areAllAlike, let param = paging.resource.pages.style.param else { return nil }
     isEndless = true
     return refused(
-      page, "it has the same records as all pages before it: upstream ignores the parameter \(param)",
-      "see which parameter the API's documentation names, and set param of [resource.\(paging.resource.name).pages]",
-      .ignoredParameter)
+      page, cause: "it has the same records as all pages before it: upstream ignores the parameter \(param)",
+      hint:
+        "see which parameter the API's documentation names, and set param of [resource.\(paging.resource.name).pages]",
+      trouble: .ignoredParameter)
   }
 
-  private mutating func tooLong(_ page: PageRequest, _ cause: String) -> Failure {
+  private mutating func tooLong(_ page: PageRequest, cause: String) -> Failure {
     endless(
-      page, "\(cause) sync.max_pages (\(maxPages))",
-      "raise it if \(paging.resource.name) has this number of pages; else check that the definition's pages end")
+      page, cause: "\(cause) sync.max_pages (\(maxPages))",
+      hint: "raise it if \(paging.resource.name) has this number of pages; else check that the definition's pages end")
   }
 
   private mutating func endless(
-    _ page: PageRequest, _ cause: String, _ hint: String = "upstream repeats its pages; report this to its operator"
+    _ page: PageRequest, cause: String, hint: String = "upstream repeats its pages; report this to its operator"
   ) -> Failure {
     isEndless = true
-    return refused(page, cause, hint)
+    return refused(page, cause: cause, hint: hint)
   }
 
-  private func refused(_ page: PageRequest, _ cause: String, _ hint: String, _ trouble: Diagnosis.Kind = .circle)
+  private func refused(_ page: PageRequest, cause: String, hint: String, trouble: Diagnosis.Kind = .circle)
     -> Failure
   {
     let name = paging.resource.name

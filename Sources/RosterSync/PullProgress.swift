@@ -28,12 +28,12 @@ struct PullProgress: Sendable {
     tally.update { $0.endList(of: end.resource) }
     switch end.state {
     case .pulled, .empty: break
-    case .failed(let error): tell(.listFailed, end, error)
-    case .vanished(let error): tell(.listVanished, end, error)
+    case .failed(let error): tell(.listFailed, end: end, error: error)
+    case .vanished(let error): tell(.listVanished, end: end, error: error)
     }
   }
 
-  private func tell(_ name: Event.Name, _ end: ListEnd, _ error: String) {
+  private func tell(_ name: Event.Name, end: ListEnd, error: String) {
     var event = Event(name, sync: context.sync, resource: end.resource, error: error)
     event.of = end.place.path
     host.tell(event)

@@ -7,7 +7,7 @@ import RosterModel
 enum PullStep: Sendable {
   case answered(PullPlan.PageJob, [CachedPage]?, PageFetcher.Answer)
   /// The validator of the page lied.
-  case lied(PullPlan.PageJob, ValidatorLie)
+  case lied(PullPlan.PageJob, lie: ValidatorLie)
   case written(StageQueue.Batch)
   /// Pages have waited long enough to be written.
   case due
@@ -16,7 +16,7 @@ enum PullStep: Sendable {
 
   init(fetching job: PullPlan.PageJob, _ known: [CachedPage]?, _ fetch: () async throws -> PageFetcher.Answer) async {
     do { self = .answered(job, known, try await fetch()) } catch let lie as ValidatorLie {
-      self = .lied(job, lie)
+      self = .lied(job, lie: lie)
     } catch { self = .failed(error, job: job) }
   }
 
@@ -56,7 +56,7 @@ struct PullState {
   }
 
   mutating func open(_ list: PulledList, maxPages: Int) {
-    plan.open(opened, list.paging, maxPages: maxPages)
+    plan.open(opened, paging: list.paging, maxPages: maxPages)
     lists[opened] = list
     windows[opened] = KnownWindow(list)
     opened += 1

@@ -64,16 +64,16 @@ struct PulledList: Sendable {
     guard let start else { return }
     let asked = wholePlans.compactMap { $0.resource.readIncrementally.dated(now).starting(from: start) }
     guard asked.count == wholePlans.count else {
-      throw failure(Since.unknownZone, hint: "set zone of [resource.\(resources[0]).since]", .malformed)
+      throw failure(Since.unknownZone, hint: "set zone of [resource.\(resources[0]).since]", trouble: .malformed)
     }
     plans = try asked.map { try RecordPlan($0, isIncremental: true) }
     paging = Paging(asked[0], baseURL: baseURL, isIncremental: true, token: start.token)
     do throws(PagingFault) { paging = try paging.startingAtToken(links) } catch {
-      throw failure("its delta token: \(error.reason)", hint: error.hint, error.trouble)
+      throw failure("its delta token: \(error.reason)", hint: error.hint, trouble: error.trouble)
     }
   }
 
-  private func failure(_ cause: String, hint: String, _ trouble: Diagnosis.Kind) -> Failure {
+  private func failure(_ cause: String, hint: String, trouble: Diagnosis.Kind) -> Failure {
     let name = resources[0]
     return Failure(
       .badAnswer, step: "ask for the records of \(name) that changed", subject: name, cause: cause, hint: hint
@@ -118,11 +118,13 @@ struct KnownWindow {
   init(_ list: PulledList) { self.list = list }
 
   /// nil if the page is not known, or if its facts differ between the resources.
-  mutating func known(_ job: PullPlan.PageJob, _ plan: PullPlan, in cache: Cache) async throws -> [CachedPage]? {
+  mutating func known(_ job: PullPlan.PageJob, plan: PullPlan, in session: PullSession) async throws -> [CachedPage]? {
     if job.page.number >= end || !job.isAnnounced {
       let addresses = addresses(from: job, plan)
       pages = []
-      for resource in list.resources { pages.append(try await cache.known(resource, list.place, addresses: addresses)) }
+      for resource in list.resources {
+        pages.append(try await session.known(resource, in: list.place, addresses: addresses))
+      }
       end = job.page.number + addresses.count
     }
     let found = pages.compactMap { $0[job.page.address] }

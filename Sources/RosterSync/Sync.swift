@@ -71,55 +71,50 @@ package actor Sync {
   /// Runs the sync and never throws: the record contains its outcome.
   package func run() async -> SyncRecord {
     let startedAt = clock.now()
-    let record: SyncRecord
+    let session: PullSession
     do throws(SyncStartError) {
-      record = try await cache.begin(at: startedAt) { [host] in try host.renewCacheLock() }
+      session = try await cache.begin(at: startedAt) { [host] in try host.renewCacheLock() }
     } catch {
-      return await end(SyncRecord(id: error.id, startedAt: startedAt.rfc3339), with: error.cause)
+      return await end(SyncRecord(id: error.id, startedAt: startedAt.rfc3339), of: nil, with: error.cause)
     }
     let isFresh = request.withLock { $0.isFresh }
-    await host.began(record, tally, isFresh: isFresh)
+    await host.began(session.record, tally, isFresh: isFresh)
     do {
-      if isFresh { try await cache.beginFresh() }
-      let published = try await untilRefused(record)
+      if isFresh { try await session.beginFresh() }
+      let published = try await untilRefused(session)
       machine.ended()
       await host.ended(published)
       return published
     } catch {
-      return await end(record, with: error)
+      return await end(session.record, of: session, with: error)
     }
   }
 
   /// Tries an ended session once more for a caller that requests it, even if the caller joined the sync after its end
   /// was found (T6).
-  private func untilRefused(_ record: SyncRecord) async throws -> SyncRecord {
+  private func untilRefused(_ session: PullSession) async throws -> SyncRecord {
     while true {
-      do { return try await publish(record) } catch let failure as Failure
+      do { return try await publish(session) } catch let failure as Failure
         where failure.kind == .refused && request.withLock({ $0.retrySession })
       {
-        logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(record.id)"])
+        logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(session.record.id)"])
       }
     }
   }
 
   /// The steps of a sync, in the order of its data.
-  private func publish(_ record: SyncRecord) async throws -> SyncRecord {
+  private func publish(_ session: PullSession) async throws -> SyncRecord {
     try host.renewTokenStoreLock()
     try await tokens.syncBegins(retrySession: takeRetry())
     try expectOpenGate()
     let fetcher = PageFetcher(
       send: send, retry: retry, digest: try await cache.digest, clock: clock, report: host.tell)
-    try await chooseStarts()
-    var wanted = Array(lists.indices)
-    repeat {
-      try await pull(wanted, for: record, by: fetcher)
-      host.entered(.verifying)
-      wanted = try await verify()
-    } while !wanted.isEmpty
-    try await askForMissing(plans.filter { $0.resource.each == nil }, record, by: fetcher)
-    try await pullChildren(record, by: fetcher)
+    try await chooseStarts(in: session)
+    let compared = try await pullUntilWhole(in: session, by: fetcher)
+    try await askForMissing(plans.filter { $0.resource.each == nil }, in: session, by: fetcher)
+    try await pullChildren(of: compared, by: fetcher)
     host.entered(.publishing)
-    return try await conclude(record)
+    return try await conclude(compared)
   }
 
   // MARK: The steps
@@ -132,14 +127,14 @@ package actor Sync {
 
   /// Decides which lists are pulled whole (I1). Resources of one list are pulled in the same way, from the lowest of
   /// their marks (I1.3).
-  private func chooseStarts() async throws {
+  private func chooseStarts(in session: PullSession) async throws {
     let now = clock.now()
     var requests = 0
     for index in lists.indices {
       guard let since = lists[index].since else { continue }
       var (starts, isDue, isLate) = ([SinceStart](), false, false)
       for resource in lists[index].resources {
-        let history = try await cache.sinceHistory(of: resource)
+        let history = try await session.sinceHistory(of: resource)
         marks[resource] = history.mark.flatMap(since.mark)
         switch since.nextPull(after: history, now: now) {
         case .whole: break
@@ -152,10 +147,10 @@ package actor Sync {
       let lowest = starts.count == lists[index].resources.count ? Self.lowest(starts) : nil
       var isWhole = lowest == nil
       if !isWhole, isDue {
-        isWhole = try await mayPullWhole(index, &requests)
+        isWhole = try await mayPullWhole(index, after: &requests, in: session)
         if !isWhole { postpone(index, isLate: isLate) }
       }
-      try await start(index, from: isWhole ? nil : lowest)
+      try await start(index, from: isWhole ? nil : lowest, in: session)
     }
   }
 
@@ -168,9 +163,11 @@ package actor Sync {
 
   /// Whether the budget has room for a whole pull that is due, judged by the last one (I1.2).
   /// - Parameter requests: Those of the whole pulls that this sync makes.
-  private func mayPullWhole(_ list: Int, _ requests: inout Int) async throws -> Bool {
+  private func mayPullWhole(
+    _ list: Int, after requests: inout Int, in session: PullSession
+  ) async throws -> Bool {
     var wanted = requests
-    for resource in lists[list].resources { wanted += try await cache.wholeRequests(of: resource) }
+    for resource in lists[list].resources { wanted += try await session.wholeRequests(of: resource) }
     guard host.permits(requests: wanted) else { return false }
     requests = wanted
     return true
@@ -185,9 +182,9 @@ package actor Sync {
     }
   }
 
-  private func start(_ list: Int, from start: SinceStart?) async throws {
+  private func start(_ list: Int, from start: SinceStart?, in session: PullSession) async throws {
     try lists[list].start(from: start, host.settings.links)
-    for resource in lists[list].resources { await cache.pullIncrementally(resource, start != nil) }
+    for resource in lists[list].resources { await session.pullIncrementally(resource, when: start != nil) }
   }
 
   /// True if the caller permits any number of removals.
@@ -200,7 +197,21 @@ package actor Sync {
     }
   }
 
-  private func pull(_ wanted: [Int], for record: SyncRecord, by fetcher: PageFetcher) async throws {
+  /// Pulls the lists until their pages are one state of upstream, or the sync fails.
+  private func pullUntilWhole(in session: PullSession, by fetcher: PageFetcher) async throws -> ComparedPull {
+    var wanted = Array(lists.indices)
+    while true {
+      try await pull(wanted, in: session, by: fetcher)
+      host.entered(.verifying)
+      switch try await verify(session) {
+      case .again(let lists): wanted = lists
+      case .whole(let compared): return compared
+      }
+    }
+  }
+
+  private func pull(_ wanted: [Int], in session: PullSession, by fetcher: PageFetcher) async throws {
+    let record = session.record
     let resources = wanted.flatMap { lists[$0].resources }
     let incremental = incremental
     tally.update { counts in
@@ -209,22 +220,28 @@ package actor Sync {
     host.entered(tally.now.pagesDone == 0 ? .discovering : .pulling)
     let progress = PullProgress(context: .init(sync: record.id, tally: tally), host: host)
     let pull = Pull(
-      lists: lists, cache: cache, fetcher: fetcher, clock: clock, progress: progress,
+      lists: lists, session: session, fetcher: fetcher, clock: clock, progress: progress,
       startedAt: Date(rfc3339: record.startedAt) ?? clock.now())
     let outcomes = try await host.onTransport { try await pull.run(wanted) }
     for (list, outcome) in outcomes { pulled[list] = outcome }
     try machine.pulled()
   }
 
-  /// The lists that must be pulled again, whole. An empty result means that the pulled pages are one state of upstream
-  /// and may be published.
-  private func verify() async throws -> [Int] {
+  private enum Verified {
+    /// These lists must be pulled again: always, if a drift kept their pages from being compared.
+    case again([Int])
+    /// The pulled pages are one state of upstream.
+    case whole(ComparedPull)
+  }
+
+  private func verify(_ session: PullSession) async throws -> Verified {
     let lies = byResource(\.lie)
-    if !lies.isEmpty { return try await distrust(lies) }
+    if !lies.isEmpty { return .again(try await distrust(lies, in: session)) }
     let refusals = lists.indices.filter { pulled[$0].refusal != nil }
-    if !refusals.isEmpty { return try await reset(refusals) }
+    if !refusals.isEmpty { return .again(try await reset(refusals, in: session)) }
     let drifts = machine.tolerating(byResource(\.drift), of: incremental)
-    let found = drifts.isEmpty ? try await compare() : []
+    let compared = drifts.isEmpty ? try await compare(session) : nil
+    let found = compared?.found ?? []
     // A cancelled sync is reported as cancelled, whatever was found (P13).
     try Task.checkCancellation()
     let after = machine.compared(
@@ -237,19 +254,19 @@ package actor Sync {
         let emptied = EmptiedResource(name: found.resource, skipped: found.skipped)
         logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
       }
-      return []
-    case .fail(let failure): throw await withReason(failure)
-    case .again(let reasons): return try await discard(reasons)
+      return compared.map(Verified.whole) ?? .again(Array(lists.indices))
+    case .fail(let failure): throw await withReason(failure, in: session)
+    case .again(let reasons): return .again(try await discard(reasons, in: session))
     }
   }
 
   /// If one validator lied, the pages that validators confirmed are of no use. These lists are pulled again, without
   /// validators (P15.4).
-  private func distrust(_ lies: [String: ValidatorLie]) async throws -> [Int] {
+  private func distrust(_ lies: [String: ValidatorLie], in session: PullSession) async throws -> [Int] {
     try machine.lied(lies)
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
       host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
-      try await cache.distrust(resource)
+      try await session.distrust(resource)
     }
     return lists.indices.filter { pulled[$0].lie != nil }
   }
@@ -257,15 +274,15 @@ package actor Sync {
   private var incremental: Set<String> { Set(lists.filter { $0.start != nil }.flatMap(\.resources)) }
 
   /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
-  private func reset(_ refused: [Int]) async throws -> [Int] {
+  private func reset(_ refused: [Int], in session: PullSession) async throws -> [Int] {
     try machine.reset()
     for index in refused {
       for resource in lists[index].resources {
         noteReset(
           resource, of: nil, isTokenForgotten: pulled[index].isTokenForgotten, status: pulled[index].refusal ?? 0)
-        try await cache.discard(resource, keepsPublished: true)
+        try await session.discard(resource, keepsPublished: true)
       }
-      try await start(index, from: nil)
+      try await start(index, from: nil, in: session)
     }
     return refused
   }
@@ -290,28 +307,28 @@ package actor Sync {
     for (list, outcome) in zip(lists, pulled) {
       guard let since = list.since else { continue }
       if let place = since.token {
-        guard let token = outcome.token else { throw Self.withoutToken(place, list.resources[0]) }
+        guard let token = outcome.token else { throw Self.withoutToken(place, resource: list.resources[0]) }
         for resource in list.resources { moves[resource] = .token(token) }
         continue
       }
       for resource in list.resources {
         let move = since.move(
           of: marks[resource], after: outcome.extent, isWhole: list.start == nil, path: list.wholePath)
-        if move == .unreadable { throw Self.unreadable(since, resource) }
+        if move == .unreadable { throw Self.unreadable(since, resource: resource) }
         moves[resource] = move
       }
     }
     return moves
   }
 
-  private static func withoutToken(_ place: Resource.AnswerPlace, _ resource: String) -> Failure {
+  private static func withoutToken(_ place: Resource.AnswerPlace, resource: String) -> Failure {
     Failure(
       .badAnswer, step: "keep the delta token of \(resource)", subject: resource,
       cause: "the last page has none at \(place)", hint: "correct token of [resource.\(resource).since]: since.token"
     ).with(.malformed, [.resource(resource)])
   }
 
-  private static func unreadable(_ since: Since, _ resource: String) -> Failure {
+  private static func unreadable(_ since: Since, resource: String) -> Failure {
     Failure(
       .badAnswer, step: "set the mark of \(resource)", subject: resource,
       cause: "no record has a value of the form \(since.form.rawValue) at \(since.at?.description ?? "")",
@@ -319,18 +336,18 @@ package actor Sync {
     ).with(.malformed, [.resource(resource)])
   }
 
-  private func compare() async throws -> [ResourceComparison] {
+  private func compare(_ session: PullSession) async throws -> ComparedPull {
     try await withTaskCancellationHandler {
-      try await cache.compare()
+      try await session.compare()
     } onCancel: {
       cache.interruptPublish()
     }
   }
 
   /// Adds the first records that could not be stored, if the sync fails because of them (P9).
-  private func withReason(_ failure: Failure) async -> Failure {
+  private func withReason(_ failure: Failure, in session: PullSession) async -> Failure {
     guard let resource = machine.unstorable else { return failure }
-    rejected = (try? await cache.rejected(resource, limit: Diagnosis.mostConcerned)) ?? []
+    rejected = (try? await session.rejected(resource, limit: Diagnosis.mostConcerned)) ?? []
     guard let first = rejected.first else { return failure }
     var failure = failure
     failure.cause += "; the first reason, of \(first.place): \(first.reason)"
@@ -338,45 +355,49 @@ package actor Sync {
     return failure
   }
 
-  private func discard(_ reasons: [String: String]) async throws -> [Int] {
+  private func discard(_ reasons: [String: String], in session: PullSession) async throws -> [Int] {
     let again = lists.indices.filter { lists[$0].resources.contains { reasons[$0] != nil } }
     for resource in again.flatMap({ lists[$0].resources }) {
       let why = reasons[resource] ?? "it shares the pages of another resource"
       logger.notice("pulling again: \(why)", metadata: ["resource": "\(resource)"])
-      try await cache.discard(resource)
+      try await session.discard(resource)
     }
     return again
   }
 
   /// Requests the missing records (P8). If a request fails, no record of that resource is removed, and the sync
   /// continues.
-  func askForMissing(_ plans: [RecordPlan], _ record: SyncRecord, by fetcher: PageFetcher) async throws {
+  func askForMissing(_ plans: [RecordPlan], in session: PullSession, by fetcher: PageFetcher) async throws {
     for plan in plans where machine.asks(for: plan.resource.name) {
       do {
         // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
         try expectOpenGate()
-        try machine.asked(plan.resource.name, .success(try await answers(plan, record, by: fetcher)))
+        try machine.asked(plan.resource.name, .success(try await answers(plan, in: session, by: fetcher)))
       } catch var failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
-        let missing = await missingRecords(of: plan.resource.name)
+        let missing = await missingRecords(of: plan.resource.name, in: session)
         failure.concerned += missing
         try machine.asked(plan.resource.name, .failure(failure))
       }
-      try await guardAsked(plan.resource.name)
+      try await guardAsked(plan.resource.name, in: session)
     }
   }
 
   /// Asks for the missing records of each list. At most one control question is asked (P16.3).
-  private func answers(_ plan: RecordPlan, _ record: SyncRecord, by fetcher: PageFetcher) async throws -> KeyAnswers {
+  private func answers(
+    _ plan: RecordPlan, in session: PullSession, by fetcher: PageFetcher
+  ) async throws -> KeyAnswers {
     guard plan.resource.each != nil else {
       let isIncremental = incremental.contains(plan.resource.name)
       return try await missing(
-        plan, plan.resource, ListPlace(), isIncremental: isIncremental, record, by: fetcher)?.ask() ?? KeyAnswers()
+        plan, filled: plan.resource, place: ListPlace(), isIncremental: isIncremental, in: session, by: fetcher)?.ask()
+        ?? KeyAnswers()
     }
     var all = KeyAnswers()
-    for list in try await cache.listsToAskFor(plan.resource.name) {
+    for list in try await session.listsToAskFor(plan.resource.name) {
       let filled = try plan.resource.filled(with: list.values)
       guard
-        let missing = try missing(plan, filled, list.place, isIncremental: list.start != nil, record, by: fetcher)
+        let missing = try missing(
+          plan, filled: filled, place: list.place, isIncremental: list.start != nil, in: session, by: fetcher)
       else { continue }
       let answers = try await missing.ask(controls: all.found == 0)
       all.rejected += answers.rejected
@@ -390,30 +411,30 @@ package actor Sync {
   }
 
   private func missing(
-    _ plan: RecordPlan, _ filled: Resource, _ place: ListPlace, isIncremental: Bool, _ record: SyncRecord,
-    by fetcher: PageFetcher
+    _ plan: RecordPlan, filled: Resource, place: ListPlace, isIncremental: Bool,
+    in session: PullSession, by fetcher: PageFetcher
   ) throws -> MissingRecords? {
     guard let requests = KeyRequests(filled, baseURL: baseURL, template: plan.resource) else { return nil }
     return MissingRecords(
       plan: filled.conditions == plan.resource.conditions ? plan : try RecordPlan(filled), requests: requests,
-      place: place, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency, clock: clock,
-      context: .init(sync: record.id, tally: tally), isIncremental: isIncremental,
-      notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: record.startedAt) })
+      place: place, session: session, fetcher: fetcher, concurrency: host.settings.concurrency, clock: clock,
+      context: .init(sync: session.record.id, tally: tally), isIncremental: isIncremental,
+      notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: session.record.startedAt) })
   }
 
   /// The guard holds for records of an incremental pull that `by_key` did not find (I5.2).
-  private func guardAsked(_ resource: String) async throws {
+  private func guardAsked(_ resource: String, in session: PullSession) async throws {
     guard machine.asksForChanges(of: resource) else { return }
     try machine.guardAsked(
-      resource, leaving: try await cache.unanswered(resource), maxRemoval: host.settings.maxRemoval,
+      resource, leaving: try await session.unanswered(resource), maxRemoval: host.settings.maxRemoval,
       allowRemoval: mayRemove)
   }
 
   /// Publishes, unless the sync is a dry run.
-  private func conclude(_ record: SyncRecord) async throws -> SyncRecord {
+  private func conclude(_ compared: ComparedPull) async throws -> SyncRecord {
     try machine.publishes()
     let isDryRun = request.withLock { $0.isDryRun }
-    var record = record.counting(tally.now)
+    var record = compared.session.record.counting(tally.now)
     record.exit = 0
     record.error = machine.shortcoming
     record.trouble = machine.trouble ?? listReset
@@ -423,8 +444,8 @@ package actor Sync {
     let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
     let published = try await withTaskCancellationHandler { [record] in
       isDryRun
-        ? try await cache.tried(record, decisions, at: clock.now(), history: history)
-        : try await cache.publish(record, decisions, at: clock.now(), history: history)
+        ? try await compared.tried(record, decisions: decisions, at: clock.now(), history: history)
+        : try await compared.publish(record, decisions: decisions, at: clock.now(), history: history)
     } onCancel: {
       cache.interruptPublish()
     }
@@ -470,41 +491,48 @@ package actor Sync {
 // MARK: The end of a sync that published nothing
 
 extension Sync {
-  private func end(_ record: SyncRecord, with error: any Error) async -> SyncRecord {
+  /// - Parameter session: nil if the sync could not begin.
+  private func end(_ record: SyncRecord, of session: PullSession?, with error: any Error) async -> SyncRecord {
     var record = record.counting(tally.now)
     record.finishedAt = clock.now().rfc3339
     record.end(with: error)
     if !rejected.isEmpty { record.trouble?.rejected = rejected }
-    if machine.isGuarded {
-      for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
-        let missing = await missingRecords(of: concern.name)
-        record.trouble?.concerned += missing
-      }
-    }
-    if machine.isWhole {
-      await attempt("keep the pulled pages") {
-        try await cache.concludePull(of: record.id, isGuarded: machine.isGuarded, machine.decisions)
-      }
-    }
-    for resource in machine.drifted {
-      await attempt("drop the pulled pages") { try await cache.discard(resource) }
-    }
-    let (clock, history) = (clock, host.settings.history)
-    await attempt("write the sync's end") { [record] in try await cache.end(record, at: clock.now(), history: history) }
+    if let session { await end(session, with: &record) } else { await cache.noteFailedStart(record) }
     machine.ended()
     await host.ended(record)
     return record
   }
 
+  private func end(_ session: PullSession, with record: inout SyncRecord) async {
+    if machine.isGuarded {
+      for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
+        let missing = await missingRecords(of: concern.name, in: session)
+        record.trouble?.concerned += missing
+      }
+    }
+    if machine.isWhole {
+      await attempt("keep the pulled pages") {
+        try await session.concludePull(of: session.record.id, isGuarded: machine.isGuarded, machine.decisions)
+      }
+    }
+    for resource in machine.drifted {
+      await attempt("drop the pulled pages") { try await session.discard(resource) }
+    }
+    let (clock, history) = (clock, host.settings.history)
+    await attempt("write the sync's end") { [record] in
+      try await session.end(record, at: clock.now(), history: history)
+    }
+  }
+
   /// The first records of the snapshot that upstream does not list any more and that have no other explanation, for
   /// `explain`.
-  private func missingRecords(of resource: String) async -> [AffectedItem] {
-    let found = (try? await cache.missing(resource, after: 0, limit: Diagnosis.mostConcerned)) ?? []
+  private func missingRecords(of resource: String, in session: PullSession) async -> [AffectedItem] {
+    let found = (try? await session.missing(resource, after: 0, limit: Diagnosis.mostConcerned)) ?? []
     return found.map { .record($0.key.text, of: resource, reason: "upstream lists it no more") }
   }
 
   /// Does work whose failure must not hide why the sync failed.
-  private func attempt(_ what: String, _ work: () async throws -> Void) async {
+  private func attempt(_ what: String, work: () async throws -> Void) async {
     do { try await work() } catch { logger.error("cannot \(what): \(error)") }
   }
 }

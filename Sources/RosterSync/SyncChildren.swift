@@ -10,19 +10,21 @@ import RosterModel
 extension Sync {
   /// Pulls and compares the lists of all children. Their parents were compared, checked against the guard, and asked
   /// for.
-  func pullChildren(_ record: SyncRecord, by fetcher: PageFetcher) async throws {
+  func pullChildren(of pull: ComparedPull, by fetcher: PageFetcher) async throws {
     for children in levels {
       for parent in Set(children.compactMap { $0.resource.each?.parent }).sorted() {
-        try await cache.stageParents(parent, machine.decisions[parent] ?? RemovalDecision())
+        try await pull.stageParents(parent, decision: machine.decisions[parent] ?? RemovalDecision())
       }
       try machine.descends()
       for plan in children {
-        try await planLists(plan.resource.name)
+        try await planLists(plan.resource.name, of: pull)
         tally.update { $0.restart(plan.resource.name, .each) }
       }
-      let failures = try await pullLists(children, record, by: fetcher)
-      for plan in children { try await judge(plan.resource.name, failures[plan.resource.name]) }
-      try await askForMissing(children, record, by: fetcher)
+      let failures = try await pullLists(children, of: pull, by: fetcher)
+      for plan in children {
+        try await judge(plan.resource.name, failure: failures[plan.resource.name], in: pull.session)
+      }
+      try await askForMissing(children, in: pull.session, by: fetcher)
     }
   }
 
@@ -42,9 +44,9 @@ extension Sync {
   }
 
   /// Chooses the lists to request.
-  private func planLists(_ resource: String) async throws {
+  private func planLists(_ resource: String, of pull: ComparedPull) async throws {
     let host = host
-    let postponed = try await cache.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver) {
+    let postponed = try await pull.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver) {
       host.permits(requests: $0)
     }
     guard postponed.count > 0 else { return }
@@ -55,8 +57,8 @@ extension Sync {
   }
 
   /// Sets the number of lists in the status. Lists that an interrupted sync has pulled are done.
-  private func countLists(of resource: String) async throws {
-    let lists = try await cache.listCounts(of: resource)
+  private func countLists(of resource: String, in session: PullSession) async throws {
+    let lists = try await session.listCounts(of: resource)
     let done = lists.obtained + lists.failed
     tally.update { $0.setLists(of: resource, done: done, total: done + lists.waiting) }
   }
@@ -64,31 +66,31 @@ extension Sync {
   /// Pulls the lists until each fits together, has failed, or has drifted too often. Returns the first failure of each
   /// resource.
   private func pullLists(
-    _ children: [RecordPlan], _ record: SyncRecord, by fetcher: PageFetcher
+    _ children: [RecordPlan], of pull: ComparedPull, by fetcher: PageFetcher
   ) async throws -> [String: Failure] {
     var failures: [String: Failure] = [:]
     var repeats: [Int64: Int] = [:]
     while true {
-      for plan in children { try await countLists(of: plan.resource.name) }
+      for plan in children { try await countLists(of: plan.resource.name, in: pull.session) }
       host.entered(.pulling)
-      let outcome = try await pullOnce(children, record, by: fetcher)
+      let outcome = try await pullOnce(children, in: pull.session, by: fetcher)
       failures.merge(outcome.failures) { first, _ in first }
       try machine.pulled()
       host.entered(.verifying)
       for (resource, ignores) in outcome.ignoresSince { note(resource, ignores) }
-      try await pullWhole(outcome.refusals)
+      try await pullWhole(outcome.refusals, in: pull.session)
       if !outcome.lies.isEmpty {
-        try await distrustLists(outcome.lies)
+        try await distrustLists(outcome.lies, of: pull)
         continue
       }
       var found: [ResourceComparison] = []
       var again = !outcome.refusals.isEmpty
       for plan in children {
         let name = plan.resource.name
-        let compared = try await compareLists(name)
+        let compared = try await compareLists(name, of: pull)
         let drifts = (outcome.drifts[name] ?? []) + compared.drifts
-        if try await repeatLists(name, drifts, &repeats) { again = true }
-        found.append(drifts.isEmpty ? compared.found : try await compareLists(name).found)
+        if try await repeatLists(name, drifts: drifts, repeats: &repeats, in: pull.session) { again = true }
+        found.append(drifts.isEmpty ? compared.found : try await compareLists(name, of: pull).found)
       }
       try Task.checkCancellation()
       if again {
@@ -101,39 +103,42 @@ extension Sync {
   }
 
   private func pullOnce(
-    _ children: [RecordPlan], _ record: SyncRecord, by fetcher: PageFetcher
+    _ children: [RecordPlan], in session: PullSession, by fetcher: PageFetcher
   ) async throws -> ChildOutcome {
+    let record = session.record
     let startedAt = Date(rfc3339: record.startedAt) ?? clock.now()
     let pull = Pull(
-      lists: [], cache: cache, fetcher: fetcher, clock: clock,
+      lists: [], session: session, fetcher: fetcher, clock: clock,
       progress: PullProgress(context: .init(sync: record.id, tally: tally), host: host), startedAt: startedAt)
-    let supply = try ListSupply(children, cache, baseURL: baseURL, at: startedAt)
+    let supply = try ListSupply(children, in: session, baseURL: baseURL, at: startedAt)
     return try await host.onTransport { try await pull.run(supply) }
   }
 
-  private func compareLists(_ resource: String) async throws -> (found: ResourceComparison, drifts: [ListDrift]) {
+  private func compareLists(
+    _ resource: String, of pull: ComparedPull
+  ) async throws -> (found: ResourceComparison, drifts: [ListDrift]) {
     let machine = machine
     return try await withTaskCancellationHandler {
-      try await cache.compareLists(of: resource) { machine.listDrift($0, count: $1) }
+      try await pull.compareLists(of: resource) { machine.listDrift($0, count: $1) }
     } onCancel: {
       cache.interruptPublish()
     }
   }
 
   /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
-  private func pullWhole(_ refusals: [String: [ListRefusal]]) async throws {
+  private func pullWhole(_ refusals: [String: [ListRefusal]], in session: PullSession) async throws {
     for (resource, lists) in refusals.sorted(by: { $0.key < $1.key }) {
       for list in lists {
         noteReset(resource, of: list.place.path, isTokenForgotten: list.isTokenForgotten, status: list.status)
       }
-      try await cache.pullAgain(resource, lists.map(\.place), asksWhole: true)
+      try await session.pullAgain(resource, places: lists.map(\.place), asksWhole: true)
     }
   }
 
   /// Requests drifted lists again. A list that has drifted too often has failed (E7.1), or is published with a weak
   /// proof if it was pulled incrementally (I6.3). Returns true if a list is requested again.
   private func repeatLists(
-    _ resource: String, _ drifts: [ListDrift], _ repeats: inout [Int64: Int]
+    _ resource: String, drifts: [ListDrift], repeats: inout [Int64: Int], in session: PullSession
   ) async throws -> Bool {
     var again: [ListPlace] = []
     var ended: [ListEnd] = []
@@ -151,19 +156,19 @@ extension Sync {
             .failed("its pages changed while they were pulled, \(SyncMachine.mostRepeats + 1) times: \(drift.reason)")))
       }
     }
-    for end in ended where !end.isWeak { try await cache.discard(resource, end.place) }
-    try await cache.endLists(ended)
-    try await cache.pullAgain(resource, again)
+    for end in ended where !end.isWeak { try await session.discard(resource, in: end.place) }
+    try await session.endLists(ended)
+    try await session.pullAgain(resource, places: again)
     return !again.isEmpty
   }
 
   /// If a validator of one list lied, all lists are pulled again without validators (P15.4).
-  private func distrustLists(_ lies: [String: ValidatorLie]) async throws {
+  private func distrustLists(_ lies: [String: ValidatorLie], of pull: ComparedPull) async throws {
     try machine.lied(lies)
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
       host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
-      try await cache.distrust(resource)
-      try await planLists(resource)
+      try await pull.session.distrust(resource)
+      try await planLists(resource, of: pull)
     }
   }
 
@@ -174,10 +179,10 @@ extension Sync {
   }
 
   /// Too many failed lists fail the sync (E7.6, E7.7).
-  private func judge(_ resource: String, _ failure: Failure?) async throws {
-    let counts = try await cache.listCounts(of: resource)
+  private func judge(_ resource: String, failure: Failure?, in session: PullSession) async throws {
+    let counts = try await session.listCounts(of: resource)
     guard counts.failed > 0 else { return }
-    let examples = try await cache.failedLists(of: resource, limit: Diagnosis.mostConcerned)
+    let examples = try await session.failedLists(of: resource, limit: Diagnosis.mostConcerned)
     let areTooMany = counts.failed > 8 && counts.failed * 100 > counts.requested
     let isFirst = !counts.wasEverPulled && counts.obtained == 0
     let areAllDown = failure?.kind == .unreachable && counts.obtained == 0
@@ -191,6 +196,6 @@ extension Sync {
       failure.cause += "; \(counts.failed) of \(counts.requested.counted(as: "list")) of \(resource) failed"
       throw failure
     }
-    machine.listsFailed(resource, counts, examples)
+    machine.listsFailed(resource, counts: counts, examples: examples)
   }
 }

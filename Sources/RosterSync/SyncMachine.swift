@@ -90,12 +90,14 @@ package struct SyncMachine: Sendable {
       again[found.resource] = resource(found)?.drift(found, count: counts[found.resource])
     }
     again = tolerating(again, of: Set(found.filter(\.isIncremental).map(\.resource)))
-    if !again.isEmpty { return pullAgain(again, ignoring) }
+    if !again.isEmpty { return pullAgain(again, ignoring: ignoring) }
     for found in found {
-      if let failure = allRejected(found) ?? guarded(found, maxRemoval, allowRemoval) { return .fail(failure) }
+      if let failure = allRejected(found) ?? guarded(found, maxRemoval: maxRemoval, allowRemoval: allowRemoval) {
+        return .fail(failure)
+      }
     }
     rejected += found.reduce(0) { $0 + $1.rejected }
-    return decide(found, marks)
+    return decide(found, marks: marks)
   }
 
   /// The drifts for which a list must be pulled again. A drift of an incremental pull is tolerated after the last
@@ -125,7 +127,7 @@ package struct SyncMachine: Sendable {
   /// (70) unless a pull has just ended.
   mutating func lied(_ lies: [String: ValidatorLie]) throws(Failure) {
     guard state == .comparing else { throw defect("lied") }
-    for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) { problems.append(.lie(resource, lie)) }
+    for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) { problems.append(.lie(resource, lie: lie)) }
     state = .pulling
   }
 
@@ -138,10 +140,11 @@ package struct SyncMachine: Sendable {
   }
 
   /// Call this if lists of a child failed, and the others are published (E7.6). Vanished lists are no shortcoming.
-  mutating func listsFailed(_ resource: String, _ counts: ListCounts, _ examples: [FailedList]) {
+  mutating func listsFailed(_ resource: String, counts: ListCounts, examples: [FailedList]) {
     let failed = counts.failed - counts.vanished
     guard failed > 0 else { return }
-    problems.append(.failedLists(resource, failed, of: counts.requested, examples.filter { !$0.hasVanished }))
+    problems.append(
+      .failedLists(resource, failed: failed, of: counts.requested, examples: examples.filter { !$0.hasVanished }))
   }
 
   /// The reason why the pages of one list of a child do not fit together (P7); nil if they fit.
@@ -159,12 +162,12 @@ package struct SyncMachine: Sendable {
       rejected += answers.rejected
       decisions[resource]?.removal = answers.failedControl == nil ? .missing : .nobody
       if answers.failedControl != nil { keepMark(of: resource) }
-      if let question = answers.failedControl { problems.append(.wrongByKey(resource, question)) }
+      if let question = answers.failedControl { problems.append(.wrongByKey(resource, question: question)) }
     case .failure(let failure):
       decisions[resource]?.removal = .nobody
       decisions[resource]?.isSettled = false
       keepMark(of: resource)
-      problems.append(.unasked(resource, failure))
+      problems.append(.unasked(resource, failure: failure))
     }
   }
 
@@ -182,7 +185,7 @@ package struct SyncMachine: Sendable {
   ) throws(Failure) {
     guard !allowRemoval, let found = askedChanges[resource], decisions[resource]?.removal == .missing else { return }
     let limit = self.resource(found)?.maxRemoval ?? maxRemoval
-    if let failure = guarded(found, leaving: leaving, limit) { throw failure }
+    if let failure = guarded(found, leaving: leaving, limit: limit) { throw failure }
   }
 
   /// Begins the publication. Throws (70) unless the sync is ready for it.
@@ -202,25 +205,25 @@ extension SyncMachine {
     resources.first { $0.name == found.resource }
   }
 
-  private mutating func pullAgain(_ reasons: [String: String], _ ignoring: Set<String>) -> AfterComparison {
+  private mutating func pullAgain(_ reasons: [String: String], ignoring: Set<String>) -> AfterComparison {
     for resource in reasons.keys.sorted() {
       repeats[resource, default: 0] += 1
       if repeats[resource, default: 0] > Self.mostRepeats { drifted.append(resource) }
     }
     if let resource = drifted.first {
       let why = reasons[resource] ?? ""
-      return .fail(ignoring.contains(resource) ? ignored(resource, why) : drifting(resource, why))
+      return .fail(ignoring.contains(resource) ? ignored(resource, why: why) : drifting(resource, why: why))
     }
     state = .pulling
     return .again(reasons)
   }
 
   private mutating func decide(
-    _ found: [ResourceComparison], _ marks: [String: Since.MarkMove]
+    _ found: [ResourceComparison], marks: [String: Since.MarkMove]
   ) -> AfterComparison {
     for found in found {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
-      decisions[resource.name] = end(of: resource, found, marks[resource.name] ?? .stays)
+      decisions[resource.name] = end(of: resource, found, mark: marks[resource.name] ?? .stays)
       if found.asked > 0 {
         asking.insert(resource.name)
         askedChanges[resource.name] = found
@@ -234,7 +237,7 @@ extension SyncMachine {
     return asking.isEmpty ? .publish : .ask
   }
 
-  private func end(of resource: Resource, _ found: ResourceComparison, _ mark: Since.MarkMove) -> RemovalDecision {
+  private func end(of resource: Resource, _ found: ResourceComparison, mark: Since.MarkMove) -> RemovalDecision {
     if found.isIncremental {
       let isWeak = weakened.contains(resource.name)
       var end = RemovalDecision(.missing, proof: isWeak ? .weak : .since)
@@ -248,7 +251,7 @@ extension SyncMachine {
 
   private var shortcomings: [Shortcoming] { problems + (rejected > 0 ? [.rejects(rejected)] : []) }
 
-  private mutating func drifting(_ resource: String, _ why: String) -> Failure {
+  private mutating func drifting(_ resource: String, why: String) -> Failure {
     state = .ended
     return Failure(
       .badAnswer, step: "pull one state of \(resource)", subject: upstream,
@@ -257,7 +260,7 @@ extension SyncMachine {
     ).with(.drift, [.resource(resource)])
   }
 
-  private mutating func ignored(_ resource: String, _ why: String) -> Failure {
+  private mutating func ignored(_ resource: String, why: String) -> Failure {
     state = .ended
     let param = self.resources.first { $0.name == resource }?.pages.style.param
     return Failure(
@@ -283,7 +286,7 @@ extension SyncMachine {
   }
 
   private mutating func guarded(
-    _ found: ResourceComparison, _ maxRemoval: Int, _ allowRemoval: Bool
+    _ found: ResourceComparison, maxRemoval: Int, allowRemoval: Bool
   ) -> Failure? {
     guard !allowRemoval, !found.listChanged, let resource = resource(found) else { return nil }
     let leaving: Int
@@ -294,10 +297,10 @@ extension SyncMachine {
     case .never: leaving = 0
     }
     return guarded(
-      found, leaving: leaving + found.skippedNow + found.removedWithParents, resource.maxRemoval ?? maxRemoval)
+      found, leaving: leaving + found.skippedNow + found.removedWithParents, limit: resource.maxRemoval ?? maxRemoval)
   }
 
-  private mutating func guarded(_ found: ResourceComparison, leaving: Int, _ limit: Int) -> Failure? {
+  private mutating func guarded(_ found: ResourceComparison, leaving: Int, limit: Int) -> Failure? {
     guard leaving * 100 > limit * found.snapshot else { return nil }
     state = .ended
     isGuarded = true
@@ -387,7 +390,7 @@ private struct Shortcoming: Sendable {
     return Shortcoming(sentence: "\(what); see the table rejects", trouble: Diagnosis(.rejects, what))
   }
 
-  static func lie(_ resource: String, _ lie: ValidatorLie) -> Shortcoming {
+  static func lie(_ resource: String, lie: ValidatorLie) -> Shortcoming {
     let what =
       "upstream gave the same \(lie.header.rawValue) again for other records of \(resource) on page \(lie.page) "
       + "(\(lie.request.shownURL))"
@@ -399,7 +402,7 @@ private struct Shortcoming: Sendable {
   }
 
   static func failedLists(
-    _ resource: String, _ failed: Int, of requested: Int, _ examples: [FailedList]
+    _ resource: String, failed: Int, of requested: Int, examples: [FailedList]
   ) -> Shortcoming {
     let what = "\(failed) of \(requested.counted(as: "list")) of \(resource) failed"
     let first = examples.first.map { ": \($0.reason)" } ?? ""
@@ -415,7 +418,7 @@ private struct Shortcoming: Sendable {
       trouble: Diagnosis(.postponed, what, [.resource(resource), .setting("limit.budget")]))
   }
 
-  static func unasked(_ resource: String, _ failure: Failure) -> Shortcoming {
+  static func unasked(_ resource: String, failure: Failure) -> Shortcoming {
     Shortcoming(
       sentence: "no \(resource) was removed, because not all missing ones could be asked for: \(failure)",
       trouble: Diagnosis(
@@ -423,7 +426,7 @@ private struct Shortcoming: Sendable {
         [.resource(resource)] + Diagnosis(failure).concerned.filter { $0 != .resource(resource) }))
   }
 
-  static func wrongByKey(_ resource: String, _ question: ControlQuestion) -> Shortcoming {
+  static func wrongByKey(_ resource: String, question: ControlQuestion) -> Shortcoming {
     let what = "by_key does not find a \(resource) that upstream lists (\(question.request.shownURL))"
     return Shortcoming(
       sentence: "no \(resource) was removed, because \(what); correct by_key of [resource.\(resource)]",

@@ -16,10 +16,10 @@ struct AbsentRecordsTests {
   }
 
   private func pending(_ cache: Cache, resource: Resource, pages: [[String]]) async throws -> JSONValue {
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(resource, pages: pages)
     _ = try await cache.compare()
-    _ = try await cache.tried(record, [:], at: noon, history: ninetyDays)
+    _ = try await cache.tried(record, decisions: [:], at: noon, history: ninetyDays)
     var text = ""
     try CacheReader(path: folder.cache).pending().writeJSON { text += $0 }
     return try JSONValue(json: text.utf8)
@@ -56,10 +56,10 @@ struct AbsentRecordsTests {
       if removal == .ask { resource.byKey = Resource.character.byKey }
       let cache = try await folder.define([resource])
       _ = try await cache.mirror(resource, pages: [people(1...2)])
-      let record = try await cache.begin(at: noon)
+      let record = try await cache.begin(at: noon).record
       try await Pull(cache: cache).pages(resource, pages: [people(1...1)])
       _ = try await cache.compare()
-      _ = try await cache.tried(record, [:], at: noon, history: ninetyDays)
+      _ = try await cache.tried(record, decisions: [:], at: noon, history: ninetyDays)
       var text = ""
       try CacheReader(path: folder.cache).pending().writeJSON { text += $0 }
       #expect(try JSONValue(json: text.utf8)["resources"]?.elements.first?["absent"] == .list(found))

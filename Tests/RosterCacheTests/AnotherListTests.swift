@@ -43,13 +43,14 @@ struct AnotherListTests {
     }
     let next = try await folder.define([second])
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
-    let record = try await next.begin(at: noon)
+    let record = try await next.begin(at: noon).record
     try await Pull(cache: next).pages(second, pages: paired(people))
     let found = try #require(try await next.compare().first)
     #expect(found.listChanged && found.missing == 2 && found.skipped == 2)
     // A sync that may not remove records leaves this to the next one.
     #expect(
-      try await next.publish(record, ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays).removed
+      try await next.publish(record, decisions: ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays)
+        .removed
         == 0)
     await next.close()
     let last = try await folder.define([second])

@@ -64,12 +64,12 @@ import Testing
     #expect(empty.changes.isEmpty && empty.last == 0)
     #expect(isAnew(try await reader.changes(FeedRequest(since: 1))))
     func mirror(_ mark: String, titles: [String]) async throws {
-      let record = try await cache.begin(at: noon)
+      let record = try await cache.begin(at: noon).record
       let pull = Pull(cache: cache, validators: false)
       try await pull.pages(.character, pages: [people(1...3, mark: mark)])
       try await pull.pages(issue, pages: [titles.map { #"{"node":"\#($0)","title":"\#(mark)"}"# }])
       _ = try await cache.compare()
-      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     }
     try await mirror("", titles: ["x"])
     #expect(isAnew(try await reader.changes(FeedRequest(since: 0, feed: empty.feed))))

@@ -146,10 +146,10 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
   func pending() async throws {
     _ = try await mirror([[row("go", player: 1), row("go", player: 2)]])
     let cache = try await folder.define([score])
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(score, pages: [[row("go", player: 1, note: "x"), row("go", player: 3)]])
     _ = try await cache.compare()
-    _ = try await cache.tried(record, ["score": RemovalDecision()], at: noon, history: ninetyDays)
+    _ = try await cache.tried(record, decisions: ["score": RemovalDecision()], at: noon, history: ninetyDays)
     var text = ""
     try CacheReader(path: folder.cache).pending().writeJSON { text += $0 }
     await cache.close()

@@ -111,7 +111,7 @@ struct Pull {
         if let records { isSame = try await cache.digest(answer(records)) == page.digest } else { isSame = true }
       }
       if let page, isSame {
-        try await cache.confirm(resource.name, [ConfirmedPage(number: index + 1, page: page)])
+        try await cache.confirm(resource.name, pages: [ConfirmedPage(number: index + 1, page: page)])
       } else {
         try await cache.append([received(resource, index + 1, try #require(records))])
       }
@@ -142,12 +142,13 @@ extension Cache {
     _ resource: Resource, pages: [[String]?], answers: [String] = [],
     removal: RemovalDecision.Removal = .missing, at date: Date = noon
   ) async throws -> SyncRecord {
-    let record = try begin(at: date)
+    let record = try begin(at: date).record
     let pull = Pull(cache: self)
     try await pull.pages(resource, pages: pages)
     _ = try compare()
     if !answers.isEmpty { try await pull.answers(resource, records: answers) }
-    return try publish(record, [resource.name: RemovalDecision(removal, proof: .count)], at: date, history: ninetyDays)
+    return try publish(
+      record, decisions: [resource.name: RemovalDecision(removal, proof: .count)], at: date, history: ninetyDays)
   }
 }
 

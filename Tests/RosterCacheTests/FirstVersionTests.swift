@@ -60,10 +60,10 @@ struct FirstVersionTests {
     try folder.expectSound()
     // Unchanged records are not reported as changes, and ids of changes continue.
     let next = try await folder.define(upstream: upstream)
-    let record = try await next.begin(at: noon)
+    let record = try await next.begin(at: noon).record
     _ = try await next.compare()
     #expect(try await next.missing("character", after: 0, limit: 99).count == 8)
-    #expect(try await next.publish(record, [:], at: noon, history: .seconds(9e9)).removed == 8)
+    #expect(try await next.publish(record, decisions: [:], at: noon, history: .seconds(9e9)).removed == 8)
     #expect(try folder.ask("SELECT min(id) FROM changes WHERE sync_id = \(record.id)") == ["3"])
     await next.close()
     try folder.expectSound()

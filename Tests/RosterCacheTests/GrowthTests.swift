@@ -70,7 +70,7 @@ extension Cache {
   func mirror(
     _ resource: Resource, pages: [[String]], present: [GrowthRecord], kind: GrowthKind
   ) async throws -> SyncRecord {
-    let record = try begin(at: noon)
+    let record = try begin(at: noon).record
     let pull = Pull(cache: self)
     try await pull.pages(resource, pages: pages)
     _ = try compare()
@@ -81,7 +81,7 @@ extension Cache {
     }
     let decisions = [resource.name: RemovalDecision(.missing, proof: .count)]
     return kind == .dryRun
-      ? try tried(record, decisions, at: noon, history: ninetyDays)
-      : try publish(record, decisions, at: noon, history: ninetyDays)
+      ? try tried(record, decisions: decisions, at: noon, history: ninetyDays)
+      : try publish(record, decisions: decisions, at: noon, history: ninetyDays)
   }
 }

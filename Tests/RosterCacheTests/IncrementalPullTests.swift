@@ -28,8 +28,8 @@ struct IncrementalPullTests {
 
   /// The pages of an incremental pull; nil: unchanged.
   static func pull(_ resource: Resource, pages: [[String]?], in cache: Cache) async throws -> SyncRecord {
-    let record = try await cache.begin(at: noon)
-    await cache.pullIncrementally(resource.name, true)
+    let record = try await cache.begin(at: noon).record
+    await cache.pullIncrementally(resource.name, when: true)
     for (index, records) in pages.enumerated() {
       let address = "since /things?page=\(index + 1)"
       if let records {
@@ -41,7 +41,7 @@ struct IncrementalPullTests {
         try await cache.append([page])
       } else {
         let known = try #require(try await cache.known(resource.name, addresses: [address])[address])
-        try await cache.confirm(resource.name, [ConfirmedPage(number: index + 1, page: known)])
+        try await cache.confirm(resource.name, pages: [ConfirmedPage(number: index + 1, page: known)])
       }
     }
     _ = try await cache.compare()
@@ -51,14 +51,14 @@ struct IncrementalPullTests {
   static func publish(_ record: SyncRecord, mark: String?, in cache: Cache) async throws -> SyncRecord {
     var end = RemovalDecision(.missing, proof: .since)
     end.mark = mark.flatMap { Mark($0, form: .number) }.map(Since.MarkMove.moves) ?? .stays
-    return try await cache.publish(record, ["thing": end], at: noon, history: ninetyDays)
+    return try await cache.publish(record, decisions: ["thing": end], at: noon, history: ninetyDays)
   }
 
   /// A whole pull of two pages, whose mark is 4.
   static func whole(_ resource: Resource, pages: [[String]?], mark: String?, in cache: Cache) async throws
     -> SyncRecord
   {
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(resource, pages: pages)
     _ = try await cache.compare()
     return try await publish(record, mark: mark, in: cache)
@@ -188,7 +188,7 @@ struct IncrementalPullTests {
     let pulled = try await Self.pull(
       resource, pages: [[Self.thing(2, mark: 6, isGone: true), Self.thing(9, mark: 7)]], in: cache)
     let tried = try await cache.tried(
-      pulled, ["thing": RemovalDecision(.missing, proof: .since)], at: noon, history: ninetyDays)
+      pulled, decisions: ["thing": RemovalDecision(.missing, proof: .since)], at: noon, history: ninetyDays)
     #expect(tried.added == 1 && tried.removed == 1 && tried.changed == 0)
     let pending = try CacheReader(path: folder.cache).pending()
     #expect(pending.pull.resources.map(\.removed) == [1] && pending.pull.resources.map(\.added) == [1])

@@ -15,14 +15,14 @@ struct MissingRecordsTests {
   func asked() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: [nil, [person(9)]])
     #expect(try await cache.compare().first?.missing == 4)
     #expect(try await cache.missing("character", after: 3, limit: 2).map(\.key) == [.integer(4), .integer(5)])
     try await Pull(cache: cache).answers(
       .character, records: [person(4, mark: "!"), #"{"id":5,"name":1}"#, person(77)])
     #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [3, 6])
-    let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
     #expect(
       try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 2", "Name 4!", "Name 5", "Name 9"])
@@ -49,11 +49,11 @@ struct MissingRecordsTests {
       #expect(try await cache.mirror(resource, pages: [nil, people(3...4)]).outcome == .unchanged)
       #expect(try await cache.absent().isEmpty)
       _ = try await cache.mirror(resource, pages: [nil, [person(3)]])
-      let record = try await cache.begin(at: noon)
+      let record = try await cache.begin(at: noon).record
       try await Pull(cache: cache).pages(resource, pages: [nil, nil])
       let found = try #require(try await cache.compare().first)
       #expect(found.missing == 1 && found.missingTwice == 1)
-      let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
       #expect(report.removed == (rule == .twice ? 1 : 0))
       // A pull in which a reject may have been the missing one does not count.
       _ = try await cache.mirror(resource, pages: [nil, []], removal: .nobody)
@@ -72,11 +72,11 @@ struct MissingRecordsTests {
     // Which page has the better one is not known when one of them goes: all are asked for whole.
     #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
     #expect(try await cache.mirror([[person(1), person(2)], [person(3)]]).changed == 1)
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: [[person(1), person(3, mark: "?")], nil])
     #expect(try await cache.compare().first?.repeats == 1)
     // 2 is removed: a request did not find it. 3 is on a later page, which is unchanged.
-    let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     #expect([report.changed, report.removed] == [0, 1])
     #expect(try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 3"])
     await cache.close()
@@ -113,7 +113,7 @@ struct MissingRecordsTests {
       let pages = upstream.map { page in page.keys.sorted().map { person(Int64($0), mark: page[$0] ?? "") } }
       let now = upstream.reduce(into: [:]) { $0.merge($1) { $1 } }
       let missing = Set(rows.keys).subtracting(now.keys)
-      let record = try await cache.begin(at: noon)
+      let record = try await cache.begin(at: noon).record
       try await Pull(cache: cache).pages(resource, pages: pages)
       let found = try #require(try await cache.compare().first)
       #expect(found.distinct == now.count && found.repeats == 0 && found.missing == missing.count, "sync \(sync)")
@@ -122,7 +122,7 @@ struct MissingRecordsTests {
       if !still.isEmpty {
         try await Pull(cache: cache).answers(resource, records: still.map { person(Int64($0), mark: "k\(sync)") })
       }
-      let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
       let gone = missing.filter { id in
         switch resource.removal {
         case .ask: !still.contains(id)

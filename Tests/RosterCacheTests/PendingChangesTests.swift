@@ -81,7 +81,7 @@ struct PendingChangesTests {
   func guarded() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
-    var record = try await cache.begin(at: noon)
+    var record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: [nil, [person(9)]])
     _ = try await cache.compare()
     try await cache.concludePull(of: record.id, isGuarded: true, [:])
@@ -90,23 +90,23 @@ struct PendingChangesTests {
     await cache.close()
     #expect(try folder.pending().lines() == ["character added 9"] + gone)
     let next = try await folder.define()
-    record = try await next.begin(at: noon)
+    record = try await next.begin(at: noon).record
     // It begins with what was kept, and has asked for nothing yet.
     #expect(try folder.pending().lines() == ["character added 9"] + gone)
     try await Pull(cache: next).pages(.character, pages: [nil, [person(9)]])
     _ = try await next.compare()
     try await Pull(cache: next).answers(.character, records: [person(4, mark: "!"), #"{"id":5,"name":1}"#])
     let decisions = ["character": RemovalDecision(.missing)]
-    let report = try await next.tried(record, decisions, at: noon, history: ninetyDays)
+    let report = try await next.tried(record, decisions: decisions, at: noon, history: ninetyDays)
     #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
     #expect(report.outcome == .tried && report.records == 5 && report.pages == 2)
     let shown = ["character added 9", "character changed 4 name status", "character removed 3", "character removed 6"]
     #expect(try folder.pending().lines() == shown)
     // No record is removed if not all of them could be requested.
-    record = try await next.begin(at: noon)
+    record = try await next.begin(at: noon).record
     try await Pull(cache: next).pages(.character, pages: [nil, [person(9)]])
     _ = try await next.compare()
-    let kept = try await next.tried(record, ["character": .init(.nobody)], at: noon, history: ninetyDays)
+    let kept = try await next.tried(record, decisions: ["character": .init(.nobody)], at: noon, history: ninetyDays)
     #expect(kept.removed == 0)
     #expect(try folder.pending().lines() == ["character added 9"])
     await next.close()
@@ -225,21 +225,21 @@ struct PendingChangesTests {
     try await pull.pages(.character, pages: paired(people(1...6)))
     _ = try await cache.compare()
     try await cache.concludePull(of: 1, isGuarded: true, [:])
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     let later = noon.addingTimeInterval(600)
     let known = try await cache.known("character", addresses: [address(1), address(2)])
     #expect(known.values.allSatisfy { $0.state == .guarded })
     for number in 1...2 {
       try await cache.confirm(
         "character",
-        [
+        pages: [
           // The first page arrived again, unchanged.
           ConfirmedPage(
             number: number, page: try #require(known[address(number)]), receivedAt: number == 1 ? later : nil)
         ])
     }
     _ = try await cache.compare()
-    _ = try await cache.tried(record, [:], at: noon, history: ninetyDays)
+    _ = try await cache.tried(record, decisions: [:], at: noon, history: ninetyDays)
     await cache.close()
     let next = try await folder.define()
     _ = try await next.begin(at: noon)
@@ -291,10 +291,10 @@ struct PendingChangesTests {
   }
 
   private func tried(_ cache: Cache, resource: Resource, pages: [[String]?]) async throws -> PendingChanges {
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(resource, pages: pages)
     _ = try await cache.compare()
-    let report = try await cache.tried(record, [:], at: noon, history: ninetyDays)
+    let report = try await cache.tried(record, decisions: [:], at: noon, history: ninetyDays)
     #expect(report.outcome == .tried && report.finishedAt != nil)
     let shown = try folder.pending()
     #expect(report.added + report.changed + report.removed == shown.pull.differences || resource != .character)

@@ -42,7 +42,7 @@ struct PublishSnapshotTests {
 
   /// A sync that has pulled and compared these pages.
   private func pulled(_ cache: Cache, pages: [[String]?]) async throws -> SyncRecord {
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: pages)
     _ = try await cache.compare()
     return record
@@ -57,7 +57,7 @@ struct PublishSnapshotTests {
     let record = try await pulled(cache, pages: [[person(1, mark: isNew ? "!" : "")]])
     let looks = Mutex(0)
     let written = try await cache.publish(
-      record, [:],
+      record, decisions: [:],
       at: noon
         + looks.withLock {
           $0 += 1
@@ -92,7 +92,7 @@ struct PublishSnapshotTests {
     }
     if moment == .before { _ = take() }
     let failure = await #expect(throws: Failure.self) {
-      _ = try await cache.publish(record, [:], at: moment == .before ? noon : take(), history: ninetyDays)
+      _ = try await cache.publish(record, decisions: [:], at: moment == .before ? noon : take(), history: ninetyDays)
     }
     #expect(failure?.kind == .cannotWrite && failure?.cause.contains("removed or replaced") == true)
     record.outcome = .failed
@@ -114,7 +114,7 @@ struct PublishSnapshotTests {
     let record = try await pulled(cache, pages: [[person(1)]])
     try #require(unlink("\(folder.cache)-\(part)") == 0)
     let failure = await #expect(throws: Failure.self) {
-      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     }
     #expect(failure?.kind == .cannotWrite)
     #expect(try await cache.mirror([[person(1)]]).outcome == .published)
@@ -142,12 +142,12 @@ struct PublishSnapshotTests {
       return noon
     }
     await #expect(throws: CancellationError.self) {
-      _ = try await cache.publish(record, [:], at: interrupt(), history: ninetyDays)
+      _ = try await cache.publish(record, decisions: [:], at: interrupt(), history: ninetyDays)
     }
     #expect(try folder.ask("SELECT name FROM characters") == before)
     #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
     #expect(try folder.ask("SELECT outcome FROM syncs WHERE id = \(record.id)") == ["running"])
-    #expect(try await cache.publish(record, [:], at: noon, history: ninetyDays).changed == 4)
+    #expect(try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays).changed == 4)
     await cache.close()
     try folder.expectSound()
   }
@@ -172,13 +172,13 @@ struct PublishSnapshotTests {
     let pages = try #require(try folder.ask("PRAGMA page_count").first)
     try await cache.perform("test") { try $0.execute("PRAGMA max_page_count = \(pages)") }
     let failure = await #expect(throws: Failure.self) {
-      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     }
     #expect(failure?.kind == .cannotWrite && failure?.hint != nil)
     #expect(try folder.ask("SELECT name FROM characters") == (1...4).map { "Name \($0)" })
     #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
     try await cache.perform("test") { try $0.execute("PRAGMA max_page_count = 1000000") }
-    let written = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    let written = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     #expect([written.added, written.changed, written.records] == [3_996, 4, 4_000])
     await cache.close()
     try folder.expectSound()

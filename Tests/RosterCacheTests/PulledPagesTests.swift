@@ -33,7 +33,7 @@ struct PulledPagesTests {
     await cache.close()
     for name in try other.names() { try folder.write(other.bytes(name), to: name) }
     let next = try await folder.define()
-    let record = try await next.begin(at: noon)
+    let record = try await next.begin(at: noon).record
     let known = try await next.known("character", addresses: (1...4).map(address))
     #expect(known.count == 3)
     let page = try #require(known[address(3)])
@@ -41,9 +41,9 @@ struct PulledPagesTests {
     #expect(page.next == "/page?page=4" && page.count == 1 && page.last == 1 && page.records == 2)
     // Taken over and published; nothing of it is left.
     try await next.confirm(
-      "character", (1...3).map { ConfirmedPage(number: $0, page: try #require(known[address($0)])) })
+      "character", pages: (1...3).map { ConfirmedPage(number: $0, page: try #require(known[address($0)])) })
     #expect(try await next.compare().first?.distinct == 6)
-    #expect(try await next.publish(record, [:], at: noon, history: ninetyDays).added == 6)
+    #expect(try await next.publish(record, decisions: [:], at: noon, history: ninetyDays).added == 6)
     #expect(try #require(fileStatus(folder.pulled)).st_size == PageSpool.headerLength)
     await next.close()
     try folder.expectSound()
@@ -106,11 +106,11 @@ struct PulledPagesTests {
   @Test("P4.1: a crash between the COMMIT of a publish and its end loses nothing and publishes nothing twice")
   func crashAfterCommit() async throws {
     let cache = try await folder.define()
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
     _ = try await cache.compare()
     let pulled = try folder.bytes("roster.db.pulled")
-    _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     await cache.close()
     // Not emptied yet.
     try folder.write(pulled, to: "roster.db.pulled")
@@ -174,7 +174,7 @@ struct PulledPagesTests {
   func discarded() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: [nil, people([2, 3])])
     #expect(try await cache.compare().first?.repeats == 1)
     try await cache.discard("character")
@@ -183,7 +183,7 @@ struct PulledPagesTests {
     try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
     let found = try #require(try await cache.compare().first)
     #expect(found.distinct == 4 && found.repeats == 0 && found.missing == 0)
-    #expect(try await cache.publish(record, [:], at: noon, history: ninetyDays).outcome == .unchanged)
+    #expect(try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays).outcome == .unchanged)
     await cache.close()
     try folder.expectSound()
   }
@@ -230,7 +230,7 @@ struct PulledPagesTests {
   @Test("P2.1: a cache that was made again since the sync began is neither compared nor published")
   func madeAnew() async throws {
     let cache = try await folder.define()
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
     _ = try await cache.compare()
     try CacheFile.remove(folder.cache)
@@ -240,7 +240,7 @@ struct PulledPagesTests {
         switch attempt {
         case 0: try await cache.append([Pull(cache: cache).received(.character, 3, people([5]))])
         case 1: _ = try await cache.compare()
-        default: _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+        default: _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
         }
       }
       #expect(failure?.kind == .cannotWrite)

@@ -71,7 +71,7 @@ struct QueryPlanTests {
     }
     _ = try await cache.absent()
     let later = noon.addingTimeInterval(400 * 86_400)
-    try await cache.end(cache.begin(at: later), at: later, history: ninetyDays)
+    try await cache.end(cache.begin(at: later).record, at: later, history: ninetyDays)
     await cache.close()
   }
 
@@ -118,15 +118,15 @@ struct QueryPlanTests {
     let cache = try await folder.define([resource])
     let records = GrowthKind.rejected.after(60)
     _ = try await cache.mirror(resource, pages: records.pages)
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     let known = try await cache.known("thing", addresses: (1...3).map(address))
     #expect(known.count == 3)
     let ordered = known.values.sorted { $0.address < $1.address }
-    try await cache.confirm("thing", ordered.enumerated().map { ConfirmedPage(number: 3 - $0, page: $1) })
+    try await cache.confirm("thing", pages: ordered.enumerated().map { ConfirmedPage(number: 3 - $0, page: $1) })
     let last = try await Pull(cache: cache).received(resource, 1, records[0..<19].map(\.json), address: address(3))
     try await cache.append([last])
     _ = try await cache.compare()
-    _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     let pages = [records[0..<20], records[20..<40] + records[2...3], records[40...]]
     _ = try await cache.mirror(resource, pages: pages.map { $0.map(\.json) }, present: [], kind: .changed)
     await cache.close()

@@ -42,7 +42,7 @@ struct ReaderGrowthTests {
   private func pruningSteps(_ count: Int, history: Duration) async throws -> (steps: Int, folder: Folder) {
     let folder = try Folder()
     let cache = try await filled(folder, count: count)
-    var record = try await cache.begin(at: noon)
+    var record = try await cache.begin(at: noon).record
     (record.outcome, record.finishedAt) = (.failed, noon.rfc3339)
     let steps = Steps()
     await cache.count(steps)

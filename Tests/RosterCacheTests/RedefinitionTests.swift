@@ -212,12 +212,12 @@ struct RedefinitionTests {
     // A resource may have the name of a temporary table.
     let first = [named("a", table: "answers"), named("b", table: "missing"), named("c", table: "came")]
     let cache = try await folder.define(first)
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     for resource in first {
       try await Pull(cache: cache).pages(resource, pages: [[#"{"id":1,"name":"\#(resource.name)"}"#]])
     }
     _ = try await cache.compare()
-    _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     await cache.close()
     try folder.expectSound(first)
     let second = [named("a", table: "MISSING"), named("b", table: "came")]
@@ -236,21 +236,21 @@ struct RedefinitionTests {
     "C6.6: an added and a removed resource stay unchanged until a sync publishes, also beside a changed one")
   func comesAndGoes() async throws {
     let cache = try await folder.define([.character, issue])
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: [people])
     try await Pull(cache: cache).pages(issue, pages: [[#"{"node":"a","title":"Bug"}"#]])
     _ = try await cache.compare()
-    _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     await cache.close()
     let next = try await folder.define([ranked, .location])
     #expect(try folder.ask("SELECT name FROM resources ORDER BY 1") == ["character", "issue"])
     #expect(try folder.ask("SELECT records || (SELECT count(*) FROM removed) FROM cache_info") == ["40"])
     let before = try feed()
-    let second = try await next.begin(at: noon)
+    let second = try await next.begin(at: noon).record
     try await Pull(cache: next).pages(ranked, pages: [people])
     try await Pull(cache: next).pages(.location, pages: [[]])
     _ = try await next.compare()
-    #expect(try await next.publish(second, [:], at: noon, history: ninetyDays).outcome == .published)
+    #expect(try await next.publish(second, decisions: [:], at: noon, history: ninetyDays).outcome == .published)
     #expect(try folder.ask("SELECT name FROM resources ORDER BY 1") == ["character", "location"])
     #expect(try folder.ask("SELECT records FROM cache_info") == ["3"])
     #expect(try feed() != before)

@@ -19,12 +19,12 @@ struct ResourceComparisonTests {
     let signs = Mutex(0)
     let cache = try await folder.define { signs.withLock { $0 += 1 } }
     for mark in ["", "!"] {
-      let record = try await cache.begin(at: noon)
+      let record = try await cache.begin(at: noon).record
       try await Pull(cache: cache).pages(.character, pages: paired(people(1...6, mark: mark)))
       signs.withLock { $0 = 0 }
       _ = try await cache.compare()
       #expect(signs.withLock { $0 } >= 3)
-      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     }
     await cache.close()
   }
@@ -39,14 +39,14 @@ struct ResourceComparisonTests {
       }
     }
     _ = try await cache.mirror(paired(people(1...6)))
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: paired(people(3...8, mark: "!")))
     running.withLock { $0 = (cache, sign) }
     await #expect(throws: CancellationError.self) { _ = try await cache.compare() }
     running.withLock { $0 = nil }
     let found = try #require(try await cache.compare().first)
     #expect(found.distinct == 6 && found.missing == 2)
-    #expect(try await cache.publish(record, [:], at: noon, history: ninetyDays).changed == 4)
+    #expect(try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays).changed == 4)
     await cache.close()
     try folder.expectSound()
   }
@@ -89,14 +89,14 @@ struct ResourceComparisonTests {
       try await Pull(cache: cache).pages(alive, pages: pages)
       return try #require(try await cache.compare().first)
     }
-    var first = try await cache.begin(at: noon)
+    var first = try await cache.begin(at: noon).record
     for moved in [gone(1), faulty(1)] {
       let found = try await compare([[person(1), person(2)], [person(4), moved]])
       #expect(found.distinct == 3 && found.skipped + found.rejected == 1 && found.passedRepeats == 1)
     }
     #expect(try await compare([[gone(1), person(2)], [faulty(1), gone(1)]]).passedRepeats == 2)
     #expect(try await compare([[gone(1), person(2)], [person(3), gone(4)]]).passedRepeats == 0)
-    first = try await cache.publish(first, [:], at: noon, history: ninetyDays)
+    first = try await cache.publish(first, decisions: [:], at: noon, history: ninetyDays)
     #expect(first.outcome == .published && first.skipped == 2 && first.records == 2)
     _ = try await cache.begin(at: noon)
     #expect(try await compare([nil, [gone(2), gone(4)]]).passedRepeats == 1)
@@ -110,13 +110,13 @@ struct ResourceComparisonTests {
   func beyond() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...6)))
-    let broken = try await cache.begin(at: noon)
+    let broken = try await cache.begin(at: noon).record
     try await cache.append([Pull(cache: cache).received(.character, 4, [person(9), "{}"])])
     try await cache.end(broken, at: noon, history: ninetyDays)
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     let found = try await compare(cache, [nil, nil])
     #expect(found.distinct == 4 && found.missing == 2 && found.rejected == 0 && found.pages == 2)
-    let written = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    let written = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     #expect([written.removed, written.added, written.rejected, written.records] == [2, 0, 0, 4])
     _ = try await cache.begin(at: noon)
     #expect(
@@ -140,11 +140,11 @@ struct ResourceComparisonTests {
   @Test("P9.1: rejects of a page that is transferred again are those of its new body")
   func rejectsAgain() async throws {
     let cache = try await folder.define()
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     #expect(try await compare(cache, [[person(1)], [#"{"id":7,"name":1}"#]]).rejected == 1)
     let found = try await compare(cache, [[person(1)], [person(2)]])
     #expect(found.rejected == 0 && found.distinct == 2 && found.pages == 2)
-    let written = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    let written = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     #expect(written.rejected == 0 && written.records == 2)
     await cache.close()
   }
@@ -153,7 +153,7 @@ struct ResourceComparisonTests {
   func staleAnswer(isRestarted: Bool) async throws {
     var cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     #expect(try await compare(cache, [people(1...2)]).missing == 2)
     try await Pull(cache: cache).answers(.character, records: [person(3), #"{"id":4,"name":1}"#])
     #expect(try await cache.missing("character", after: 0, limit: 9).isEmpty)

@@ -36,15 +36,16 @@ struct ResourcePublicationTests {
 
   /// Moves the numbers of pages and keeps their addresses, as with a style whose pages name the next one.
   private func move(_ cache: Cache, to numbers: [Int: Int]) async throws {
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     let known = try await cache.known("character", addresses: numbers.keys.map(address))
     try await cache.append([Pull(cache: cache).received(.character, 1, [person(9)], address: "/new")])
     try await cache.confirm(
       "character",
-      try numbers.map { ConfirmedPage(number: $0.value, page: try #require(known[address($0.key)])) })
+      pages: try numbers.map { ConfirmedPage(number: $0.value, page: try #require(known[address($0.key)])) })
     _ = try await cache.compare()
     #expect(
-      try await cache.publish(record, ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays).added == 1
+      try await cache.publish(record, decisions: ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays)
+        .added == 1
     )
   }
 
@@ -77,12 +78,12 @@ struct ResourcePublicationTests {
   func onlyRejectsMove() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([["7"], [person(1), "{}"]], removal: .nobody)
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     let known = try await cache.known("character", addresses: [address(2)])
-    try await cache.confirm("character", [ConfirmedPage(number: 1, page: try #require(known[address(2)]))])
+    try await cache.confirm("character", pages: [ConfirmedPage(number: 1, page: try #require(known[address(2)]))])
     _ = try await cache.compare()
     let written = try await cache.publish(
-      record, ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays)
+      record, decisions: ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays)
     #expect(written.outcome == .published && written.rejected == 1 && written.records == 1)
     #expect(try rejects() == ["1 1 1 {}"])
     await cache.close()

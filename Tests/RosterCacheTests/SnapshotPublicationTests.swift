@@ -129,7 +129,7 @@ struct SnapshotPublicationTests {
     _ = try await cache.mirror(pages)
     _ = try await cache.mirror(pages.map { _ in nil })
     try emptyLog()
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     if confirmed {
       try await Pull(cache: cache).pages(.character, pages: pages.map { _ in nil })
     } else {
@@ -141,7 +141,7 @@ struct SnapshotPublicationTests {
     #expect(found.distinct == 200 && found.rejected == 2 && found.rejectedUnknown == 1 && found.missing == 0)
     #expect(found.repeats == 0 && found.pages == 100)
     let report = try await cache.publish(
-      record, ["character": RemovalDecision(proof: .count)], at: noon, history: ninetyDays)
+      record, decisions: ["character": RemovalDecision(proof: .count)], at: noon, history: ninetyDays)
     #expect(report.outcome == .unchanged && report.rejected == 2 && report.records == 200)
     let written = try loggedPages()
     let allowed = try folder.ask(
@@ -185,13 +185,13 @@ struct SnapshotPublicationTests {
     ]
     let all: [Resource] = [.character, .location, .episode]
     let cache = try await folder.define(all)
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     let pull = Pull(cache: cache)
     try await pull.pages(.character, pages: paired(people(1...3)))
     try await pull.pages(.location, pages: [places])
     try await pull.pages(.episode, pages: [pilots])
     #expect(try await cache.compare().map(\.distinct) == [3, 1, 1])
-    let report = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+    let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     #expect([report.added, report.records, report.pages] == [5, 5, 4])
     #expect(
       try folder.ask("SELECT resource || records FROM sync_resources ORDER BY 1") == [
@@ -207,11 +207,11 @@ struct SnapshotPublicationTests {
     let fewer: [Resource] = [.episode, issue]
     let next = try await folder.define(fewer)
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
-    let second = try await next.begin(at: noon)
+    let second = try await next.begin(at: noon).record
     try await Pull(cache: next).pages(.episode, pages: [nil])
     try await Pull(cache: next).pages(issue, pages: [[#"{"node":"a","title":"Bug"}"#]])
     _ = try await next.compare()
-    let published = try await next.publish(second, [:], at: noon, history: ninetyDays)
+    let published = try await next.publish(second, decisions: [:], at: noon, history: ninetyDays)
     #expect(published.outcome == .published && published.added == 1 && published.records == 2)
     #expect(try folder.ask("SELECT name FROM resources ORDER BY name") == ["episode", "issue"])
     #expect(
@@ -254,12 +254,12 @@ struct SnapshotPublicationTests {
   func interrupted() async throws {
     let running = Mutex<Cache?>(nil)
     let cache = try await folder.define { running.withLock { $0 }?.interruptPublish() }
-    let record = try await cache.begin(at: noon)
+    let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: paired(people(1...4_000)))
     _ = try await cache.compare()
     running.withLock { $0 = cache }
     await #expect(throws: CancellationError.self) {
-      _ = try await cache.publish(record, [:], at: noon, history: ninetyDays)
+      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
     }
     running.withLock { $0 = nil }
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["0"])

@@ -201,7 +201,7 @@ private struct PendingReading {
       case .page, .again, .dropped, .answer, .list:
         guard let index = source.resources.firstIndex(where: { $0.name == facts.resource }) else { return }
         pages += 1
-        try PulledTables.take(facts, index, facts.number, place, database)
+        try PulledTables.take(facts, index: index, number: facts.number, place: place, in: database)
       }
     }
     (upstream, resources, self.conclusion) = (source.upstream, source.resources, conclusion)
@@ -235,7 +235,7 @@ private struct PendingReading {
   private func compare(_ index: Int, _ descent: ListDescent, isInSnapshot: Bool) throws -> PendingResource {
     let (tables, plan) = (descent.tables[index], descent.plans[index])
     let removal = conclusion.map { $0.parts[index].removal }
-    let only = try compareLists(index, descent)
+    let only = try compareLists(index, descent: descent)
     try answer(index, plan: plan)
     var table = try DifferenceTable(database, tables: tables, index: index, isInSnapshot: isInSnapshot)
     var pending = PendingResource(tables)
@@ -245,22 +245,22 @@ private struct PendingReading {
       for (scope, found) in lists {
         table.owner = try owner(of: scope)
         var differences = try ResourceDifferences(database, file, tables, plan, scope, found, Interruption())
-        try differences.find(removal, table)
+        try differences.find(removal, table: table)
         pending.add(differences)
       }
       last = end.0.number
     }
-    if isInSnapshot { pending.removed += try removeWithParents(index, descent, &table) }
+    if isInSnapshot { pending.removed += try removeWithParents(index, descent: descent, table: &table) }
     guard descent.family.hasChildren(index) else { return pending }
     // The missing records are not known yet.
     if removal == nil { try database.run("DELETE FROM \(tables.keys.missing) WHERE resource = ?1", Value(index)) }
-    try descent.stageParents(index, only, RemovalDecision(removal ?? .nobody))
+    try descent.stageParents(index, only: only, decision: RemovalDecision(removal ?? .nobody))
     return pending
   }
 
   /// Compares the lists of a resource that the pull has read completely. Returns the only list of a resource, with its
   /// comparison; nil for a child.
-  private func compareLists(_ index: Int, _ descent: ListDescent) throws -> (ListScope, ResourceComparison)? {
+  private func compareLists(_ index: Int, descent: ListDescent) throws -> (ListScope, ResourceComparison)? {
     let resource = resources[index]
     func compared(_ scope: ListScope) throws -> ResourceComparison {
       let (tables, plan) = (descent.tables[index], descent.plans[index])
@@ -299,7 +299,7 @@ private struct PendingReading {
     for list in lists {
       if let kept = list.kept {
         let (_, body) = try file.page(at: kept)
-        try ListManifest(UnsafeRawBufferPointer(body))?.restore(index, list: list.list, database)
+        try ListManifest(UnsafeRawBufferPointer(body))?.restore(index, list: list.list, in: database)
       } else if pull.isWhole, resources[index].isListEmpty(by: ParentValues(json: list.facts.utf8) ?? ParentValues([]))
       {
         try database.run(
@@ -315,13 +315,13 @@ private struct PendingReading {
   }
 
   /// Notes the records that go because their parents do (E5.1). Returns their number.
-  private func removeWithParents(_ index: Int, _ descent: ListDescent, _ table: inout DifferenceTable) throws -> Int {
+  private func removeWithParents(_ index: Int, descent: ListDescent, table: inout DifferenceTable) throws -> Int {
     let tables = descent.tables[index]
     guard let parent = descent.family.parent(of: index), let column = tables.parentColumn else { return 0 }
     let above = descent.tables[parent]
     let gone = try database.rows(
       """
-      SELECT t.\(tables.id), r.record_id, \(descent.family.path(parent, "p")) FROM temp.removed_parents r
+      SELECT t.\(tables.id), r.record_id, \(descent.family.path(parent, row: "p")) FROM temp.removed_parents r
       CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
       CROSS JOIN main.\(above.table) p ON p.\(above.id) = r.record_id WHERE r.resource = ?1 ORDER BY 1
       """, Value(parent)
@@ -336,11 +336,11 @@ private struct PendingReading {
   private func answer(_ index: Int, plan: RecordPlan) throws {
     for place in conclusion?.parts[index].answers ?? [] {
       let facts = try file.facts(at: place)
-      let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, database)
+      let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, in: database)
       try database.run(
         "INSERT OR REPLACE INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(list))
       _ = try PulledTables.answer(
-        index, list: list, [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, database)
+        index, list: list, lists: [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, in: database)
     }
   }
 

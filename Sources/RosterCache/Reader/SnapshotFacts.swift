@@ -97,7 +97,7 @@ extension CacheFacts {
       for state in ["failed", "vanished"] {
         failed += try database.rows(
           """
-          SELECT \(Family.keys(inPath: family.path(parent, "t"))), l.error
+          SELECT \(Family.keys(inPath: family.path(parent, row: "t"))), l.error
           FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
           CROSS JOIN \(table.table) t ON t.\(table.id) = l.parent_id
           WHERE c.name = ?1 AND l.state <> 'current' AND l.state = ?2 ORDER BY l.id LIMIT ?3

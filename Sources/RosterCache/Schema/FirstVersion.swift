@@ -11,7 +11,7 @@ enum FirstVersion {
     for statement in FixedTables.create { try database.execute(statement) }
     for statement in takeOver { try database.execute(statement) }
     let schema = try Schema([.character])
-    try schema.introduce(schema.tables[0], database)
+    try schema.introduce(schema.tables[0], in: database)
     try takeOverRecords(database)
     try schema.defineRemoved(database)
     for table in old { try database.execute("DROP TABLE \(table)_1") }

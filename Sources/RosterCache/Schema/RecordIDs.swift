@@ -16,7 +16,7 @@ enum RecordIDs {
   }
 
   /// Continues with the stored ids in a new, empty table.
-  static func goOn(_ tables: ResourceTables, _ database: Database) throws {
+  static func goOn(_ tables: ResourceTables, in database: Database) throws {
     guard tables.hasOwnIDs else { return }
     // After the highest possible id, no other would be left (sqlite.org/autoinc.html). If earlier integer keys were
     // very large, the ids continue at half the range.

@@ -37,10 +37,10 @@ struct Redefinition {
     try makeRoom()
     // All old tables are renamed before the first new one is made, because a new name may be another's old one.
     let aside = try changed.enumerated().map { index, pair in
-      pair.old.isLike(pair.new) ? pair.old : try setAside(pair.old, index)
+      pair.old.isLike(pair.new) ? pair.old : try setAside(pair.old, index: index)
     }
     for (old, new) in zip(aside, changed.map(\.new)) {
-      if old.resource.table == new.resource.table { try redefineIndex(old, new) } else { try move(old, to: new) }
+      if old.resource.table == new.resource.table { try redefineIndex(old, new: new) } else { try move(old, to: new) }
       if new.parent == nil { try forgetPages(of: new, old: old) } else { try forgetLists(of: new) }
     }
     try Schema(of: database).defineRemoved(database)
@@ -55,12 +55,12 @@ struct Redefinition {
     where !schema.tables.contains(where: { $0.resource.name == old.resource.name })
       && old.names.contains(where: { taken.contains($0.lowercased()) })
     {
-      try schema.drop(old.resource.name, database)
+      try schema.drop(old.resource.name, in: database)
     }
   }
 
   /// Renames the tables to names that no definition has.
-  private func setAside(_ tables: ResourceTables, _ index: Int) throws -> ResourceTables {
+  private func setAside(_ tables: ResourceTables, index: Int) throws -> ResourceTables {
     for statement in tables.dropIndex { try database.execute(statement) }
     var resource = tables.resource
     resource.search = []
@@ -73,7 +73,7 @@ struct Redefinition {
   }
 
   /// Only the index of words is made again; the tables are unchanged.
-  private func redefineIndex(_ old: ResourceTables, _ new: ResourceTables) throws {
+  private func redefineIndex(_ old: ResourceTables, new: ResourceTables) throws {
     guard old.resource.search != new.resource.search else { return }
     for statement in old.dropIndex + new.createIndex { try database.execute(statement) }
     if let rebuild = new.rebuildIndex { try database.execute(rebuild) }
@@ -82,7 +82,7 @@ struct Redefinition {
   private func move(_ old: ResourceTables, to new: ResourceTables) throws {
     try RecordIDs.note(old, database)
     for statement in new.create { try database.execute(statement) }
-    try RecordIDs.goOn(new, database)
+    try RecordIDs.goOn(new, in: database)
     // A record of another parent, or of one with other record ids, would belong to no list.
     if old.parent == new.parent, !losesParents(new) { try moveRecords(old, to: new) }
     for statement in old.drop { try database.execute(statement) }
@@ -106,7 +106,7 @@ struct Redefinition {
     let all = try database.once(old.selectAll)
     let syncs = Int32(old.resource.columns.count + 2)
     let keepsIDs = old.keepsIDs(in: new)
-    func restore(_ document: [UInt8], _ row: Row) throws -> Bool {
+    func restore(_ document: [UInt8], row: Row) throws -> Bool {
       try document.withUnsafeBufferPointer { bytes in
         try decoder.begin(bytes, at: 0)
         guard case .record? = try decoder.next() else { return false }
@@ -121,8 +121,8 @@ struct Redefinition {
       count += 1
       if count.isMultiple(of: Self.recordsATick) { tick() }
       // A record without a key by the new definition keeps its old key until the next sync, if the old key can be one.
-      if try restore(document.bytes(all.row), all.row) { continue }
-      if let keyed = try document.bytes(keyed: all.row) { _ = try restore(keyed, all.row) }
+      if try restore(document.bytes(all.row), row: all.row) { continue }
+      if let keyed = try document.bytes(keyed: all.row) { _ = try restore(keyed, row: all.row) }
     }
     try writer.finish()
   }

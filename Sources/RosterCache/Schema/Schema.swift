@@ -55,12 +55,12 @@ struct Schema {
   /// Adds a resource: its empty tables and its row.
   func add(_ table: ResourceTables, _ database: Database) throws {
     for statement in table.create { try database.execute(statement) }
-    try RecordIDs.goOn(table, database)
-    try introduce(table, database)
+    try RecordIDs.goOn(table, in: database)
+    try introduce(table, in: database)
   }
 
   /// Drops a resource: its tables and its rows. Its rows in `changes` are kept.
-  func drop(_ name: String, _ database: Database) throws {
+  func drop(_ name: String, in database: Database) throws {
     let definition = try database.first("SELECT definition FROM main.resources WHERE name = ?", .text(name)) {
       $0.text(0)
     }
@@ -85,7 +85,7 @@ struct Schema {
     try database.run("DELETE FROM main.cache_lists WHERE id IN (\(lists))", .text(name))
   }
 
-  func introduce(_ table: ResourceTables, _ database: Database) throws {
+  func introduce(_ table: ResourceTables, in database: Database) throws {
     let resource = table.resource
     try database.run(
       """

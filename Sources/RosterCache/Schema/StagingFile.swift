@@ -13,7 +13,7 @@ struct StagingFile {
   }
 
   /// Reads the file before the cache is migrated. A file of another program with that name is ignored.
-  static func read(_ path: String, upstream: String, _ database: Database) throws -> StagingFile {
+  static func read(_ path: String, upstream: String, in database: Database) throws -> StagingFile {
     guard isOurs(Self.path(beside: path)), let file = try? Database(path: Self.path(beside: path), access: .writer)
     else {
       return StagingFile()

@@ -1,27 +1,20 @@
 internal import FoundationEssentials
 internal import RosterModel
 
-/// The entries for one page in the file of pulled pages.
-struct KeptPage {
-  /// Place of the page in the file; nil if only the published page is known.
-  var place: Int64?
-  var seen: SeenPage?
-}
-
-/// A note that upstream sent or confirmed a page without a change.
-struct SeenPage {
-  /// Place of the note in the file.
-  var place: Int64
-  var at: Date
-  var validator: Validator
-}
-
 extension CachedPage {
-  /// Ignores a note that is older than the page's current body, or that belongs to a guarded pull.
-  mutating func came(again seen: SeenPage, guardedBelow: Int64) {
-    guard seen.place >= guardedBelow, state == .published || seen.place > place else { return }
-    receivedAt = seen.at
-    validator = seen.validator
+  /// The entries of the file for one page: its place there, and the note that upstream sent or confirmed it again.
+  static let selectEntries = """
+    SELECT p.place, s.place, s.at, s.etag, s.last_modified FROM (SELECT ?1 AS resource, ?2 AS list, ?3 AS address) a
+    LEFT JOIN temp.pulled p USING (resource, list, address) LEFT JOIN temp.seen s USING (resource, list, address)
+    """
+
+  /// Takes the note of `selectEntries`, unless it is older than the page's current body or belongs to a guarded pull.
+  mutating func came(again entry: Row, guardedBelow: Int64) {
+    guard let noted = entry.optionalInteger(1), noted >= guardedBelow, state == .published || noted > place else {
+      return
+    }
+    receivedAt = Date(timeIntervalSince1970: entry.real(2))
+    validator = Validator(etag: entry.optionalText(3), lastModified: entry.optionalText(4))
     answered = nil
     if state == .guarded { state = .kept }
   }

@@ -1,22 +1,20 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import RosterDecode
-package import RosterModel
+internal import RosterModel
 
 extension Cache {
-  func descent(_ database: Database, _ file: PageSpool) -> ListDescent {
+  func descent(_ database: Database, file: PageSpool) -> ListDescent {
     ListDescent(
       database: database, file: file, tables: schema.tables, plans: plans, interruption: interruption)
   }
 
-  /// Notes the parents that this pull adds, or changes so that lists of their children depend on it, and those that the
-  /// publication will remove. Call it when the resource was compared, and its missing records were asked for.
-  package func stageParents(_ resource: String, _ decision: RemovalDecision) throws {
+  func stageParents(_ resource: String, decision: RemovalDecision) throws {
     try performPull("find the parents of lists") { database, file in
       let index = try self.index(of: resource)
-      let descent = descent(database, file)
+      let descent = descent(database, file: file)
       guard descent.family.hasChildren(index) else { return }
       try database.transaction("BEGIN") {
-        try descent.stageParents(index, try only(at: index, database), decision, tick: tick)
+        try descent.stageParents(index, only: try only(at: index, database), decision: decision, tick: tick)
       }
     }
   }
@@ -27,14 +25,8 @@ extension Cache {
     return (try onlyList(at: index, database), found)
   }
 
-  /// Decides which lists of a child this sync requests (E3), and which of them it pulls whole (I1). Lists that an
-  /// interrupted sync has pulled to their end become part of the pull (E8.1).
-  /// - Parameters:
-  ///   - maxAge: Largest age of such a list that is used although the definition has no `changed`.
-  ///   - permits: True if the budget has room for that number of requests.
-  /// - Returns: The whole pulls for which it has none.
   @discardableResult
-  package func planLists(
+  func planLists(
     of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool = { _ in true }
   ) throws -> PostponedLists {
     try performPull("choose the lists to request") { database, file in
@@ -47,17 +39,17 @@ extension Cache {
           WHERE resource = ?1
           """, Value(index))
         try ListPlanning(
-          descent(database, file), index, upstream: upstream, now: now, isFresh: pull.isFresh
+          descent(database, file: file), index, upstream: upstream, now: now, isFresh: pull.isFresh
         ).run()
-        let postponed = try chooseStarts(index, at: now, permits, database)
-        try useKept(index, at: now, maxAge, database, file)
+        let postponed = try chooseStarts(index, at: now, permits: permits, in: database)
+        try useKept(index, at: now, maxAge: maxAge, in: database, file: file)
         return postponed
       }
     }
   }
 
   private func useKept(
-    _ index: Int, at now: Date, _ maxAge: Duration, _ database: Database, _ file: PageSpool
+    _ index: Int, at now: Date, maxAge: Duration, in database: Database, file: PageSpool
   ) throws {
     if pull.isFresh { return }
     let isDated = plans[index].resource.each?.changed.isEmpty == false
@@ -72,13 +64,12 @@ extension Cache {
       tick()
       let (_, body) = try file.page(at: entry.place)
       guard let manifest = ListManifest(UnsafeRawBufferPointer(body)) else { continue }
-      try manifest.restore(index, list: entry.list, database)
+      try manifest.restore(index, list: entry.list, in: database)
       pull.confirmed += manifest.same.count
     }
   }
 
-  /// Lists to request, in the order of their numbers.
-  package func wantedLists(of resource: String, after number: Int64, limit: Int) throws -> [WantedList] {
+  func wantedLists(of resource: String, after number: Int64, limit: Int) throws -> [WantedList] {
     try performPull("read the lists to request") { database, _ in
       let index = try self.index(of: resource)
       return try database.rows(
@@ -91,8 +82,7 @@ extension Cache {
     }
   }
 
-  /// Ends lists. The pages of a complete one are kept until they are published (E8.1).
-  package func endLists(_ ends: [ListEnd]) throws {
+  func endLists(_ ends: [ListEnd]) throws {
     guard !ends.isEmpty else { return }
     try performPull("keep pulled lists") { database, file in
       var entries: [(PageMetadata, [UInt8])] = []
@@ -107,18 +97,18 @@ extension Cache {
           """, .integer(end.place.number), Value(state.rawValue), Value(error),
           end.answered.map { .real($0.timeIntervalSince1970) } ?? .null, Value(end.count.map(Int64.init)),
           Value(moved.mark), Value(moved.token), Value(end.isWeak ? 1 : 0))
-        if case .pulled = end.state, !end.isWeak { entries.append(try entry(of: end, index, database)) }
+        if case .pulled = end.state, !end.isWeak { entries.append(try entry(of: end, index, in: database)) }
       }
       guard !entries.isEmpty else { return }
-      let places = try store(entries, database, file)
+      let places = try store(entries, in: database, file: file)
       for ((facts, _), place) in zip(entries, places) {
-        let list = try ParentTables.number(of: facts.list, index(of: facts.resource), database)
-        try ParentTables.keep(facts, list, place, database)
+        let list = try ParentTables.number(of: facts.list, index(of: facts.resource), in: database)
+        try ParentTables.keep(facts, list: list, place: place, in: database)
       }
     }
   }
 
-  private func entry(of end: ListEnd, _ index: Int, _ database: Database) throws -> (PageMetadata, [UInt8]) {
+  private func entry(of end: ListEnd, _ index: Int, in database: Database) throws -> (PageMetadata, [UInt8]) {
     let body = try ListManifest(index, list: end.place.number, end, database).bytes
     let asked = try database.first(
       "SELECT \(ParentTables.question) FROM temp.lists WHERE list = ?1", .integer(end.place.number)
@@ -129,10 +119,8 @@ extension Cache {
     return (facts, body)
   }
 
-  /// Requests lists again, because their pages did not fit together (P7).
-  /// - Parameter asksWhole: True if upstream refused to continue their incremental pulls instead (I7.2, I8.1).
-  package func pullAgain(_ resource: String, _ places: [ListPlace], asksWhole: Bool = false) throws {
-    for place in places { try discard(resource, place, keepsPublished: asksWhole) }
+  func pullAgain(_ resource: String, places: [ListPlace], asksWhole: Bool = false) throws {
+    for place in places { try discard(resource, in: place, keepsPublished: asksWhole) }
     try performPull("request lists again") { database, _ in
       for place in places {
         try database.run(
@@ -144,8 +132,7 @@ extension Cache {
     }
   }
 
-  /// Numbers of lists of a child in this sync.
-  package func listCounts(of resource: String) throws -> ListCounts {
+  func listCounts(of resource: String) throws -> ListCounts {
     try performPull("count lists") { database, _ in
       let index = try self.index(of: resource)
       var counts = ListCounts()
@@ -174,8 +161,7 @@ extension Cache {
     }
   }
 
-  /// The first failed lists of this pull, and the first vanished ones.
-  package func failedLists(of resource: String, limit: Int) throws -> [FailedList] {
+  func failedLists(of resource: String, limit: Int) throws -> [FailedList] {
     try performPull("list failed lists") { database, _ in
       let index = try index(of: resource)
       let parent = plans[index].resource.each?.parent ?? ""

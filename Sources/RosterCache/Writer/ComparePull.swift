@@ -1,16 +1,14 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
 extension Cache {
-  /// Compares the pulled pages of resources without parents with the snapshot, in the order of the definitions. Every
-  /// page is a sign of life (S4). Throws CancellationError if `interruptPublish` or a cancelled task ended it (P13).
-  package func compare() throws -> [ResourceComparison] {
+  func compare() throws -> [ResourceComparison] {
     let indices = plans.indices.filter { plans[$0].resource.each == nil }
     let found = try performPull("compare the pull with the snapshot") { database, file in
       try interruptible(database) {
         try indices.map { index in
-          try beginComparison(index, database)
+          try beginComparison(index, in: database)
           return try compare(try onlyList(at: index, database), database, file)
         }
       }
@@ -19,31 +17,27 @@ extension Cache {
     return found
   }
 
-  /// Compares the complete lists of a child with the snapshot.
-  /// - Parameter drift: The reason why the pages of a list do not fit together; nil if they fit. Its arguments are the
-  ///   comparison of the list, and the number of records that upstream reports.
-  /// - Returns: The sums over all lists, and the lists with a drift.
-  package func compareLists(
+  func compareLists(
     of resource: String, drift: @Sendable (ResourceComparison, Int?) -> String?
   ) throws -> (found: ResourceComparison, drifts: [ListDrift]) {
     let result = try performPull("compare the pull with the snapshot") { database, file in
       try interruptible(database) {
         let index = try self.index(of: resource)
-        try beginComparison(index, database)
+        try beginComparison(index, in: database)
         var total = ResourceComparison(resource: resource)
         var drifts: [ListDrift] = []
-        let descent = descent(database, file)
+        let descent = descent(database, file: file)
         var last: Int64 = -1
         while case let lists = try descent.completeLists(at: index, after: last), let end = lists.last {
           for (scope, _) in lists {
             let found = try compare(scope, database, file)
             try descent.note(found, of: scope)
             total.add(found)
-            if let drift = try self.drift(of: scope, found, drift, database) { drifts.append(drift) }
+            if let drift = try self.drift(of: scope, found, drift: drift, in: database) { drifts.append(drift) }
           }
           last = end.0.number
         }
-        try countRemovedWithParents(index, &total, database)
+        try countRemovedWithParents(index, total: &total, in: database)
         return (total, drifts)
       }
     }
@@ -58,8 +52,8 @@ extension Cache {
   }
 
   private func drift(
-    of scope: ListScope, _ found: ResourceComparison, _ drift: (ResourceComparison, Int?) -> String?,
-    _ database: Database
+    of scope: ListScope, _ found: ResourceComparison, drift: (ResourceComparison, Int?) -> String?,
+    in database: Database
   ) throws -> ListDrift? {
     let facts = try database.first(
       "SELECT path, count FROM temp.lists WHERE list = ?1", .integer(scope.number)
@@ -72,7 +66,7 @@ extension Cache {
 
   /// Counts the records whose parent the publication removes, and the records of the snapshot (E5.1).
   private func countRemovedWithParents(
-    _ index: Int, _ total: inout ResourceComparison, _ database: Database
+    _ index: Int, total: inout ResourceComparison, in database: Database
   ) throws {
     let tables = schema.tables[index]
     total.snapshot =
@@ -91,7 +85,7 @@ extension Cache {
       ) { $0.int(0) } ?? 0
   }
 
-  private func beginComparison(_ index: Int, _ database: Database) throws {
+  private func beginComparison(_ index: Int, in database: Database) throws {
     for table in KeyTables.all.map(\.missing) + ["temp.answers"] {
       try database.run("DELETE FROM \(table) WHERE resource = ?1", Value(index))
     }
@@ -109,8 +103,7 @@ extension Cache {
     return try KeyComparison(database, file, tables, plan, scope).run(onPage: onPage)
   }
 
-  /// The missing records of the last comparison that no kept answer has, by ascending id.
-  package func missing(
+  func missing(
     _ resource: String, list: Int64 = 0, after id: Int64, limit: Int
   ) throws -> [MissingRecord] {
     try performPull("list missing records") { database, _ in
@@ -126,39 +119,36 @@ extension Cache {
     }
   }
 
-  /// Keeps an answer of `by_key` (P8), scanned as an answer, for this sync. Its records are kept in the snapshot and
-  /// updated. A record that cannot be stored keeps its last good version (P9). Records that were not requested are
-  /// ignored.
   @discardableResult
-  package func keep(_ answer: PageBody) throws -> KeptAnswer {
+  func keep(_ answer: PageBody) throws -> KeptAnswer {
     try performPull("keep records asked for by key") { database, file in
       try database.transaction("BEGIN") {
-        try use(append(answer, database, file), answer.resource, list: answer.place.number, database)
+        try use(
+          append(answer, in: database, file: file), resource: answer.resource, list: answer.place.number, in: database)
       }
     }
   }
 
-  /// Keeps the answer to a control question (P16) for the next sync. Its records are not updated.
-  package func keepControl(_ answer: PageBody) throws {
+  func keepControl(_ answer: PageBody) throws {
     try performPull("keep the answer to a control question") { database, file in
-      _ = try append(answer, database, file)
+      _ = try append(answer, in: database, file: file)
     }
   }
 
   private func append(
-    _ answer: PageBody, _ database: Database, _ file: PageSpool
+    _ answer: PageBody, in database: Database, file: PageSpool
   ) throws -> [(facts: PageMetadata, place: Int64)] {
     let facts = PageMetadata(answer, kind: .answer)
     let index = try self.index(of: answer.resource)
-    return try store([(facts, answer.body)], database, file).map { place in
-      try PulledTables.see(facts, index, list: answer.place.number, place, database)
+    return try store([(facts, answer.body)], in: database, file: file).map { place in
+      try PulledTables.see(facts, index: index, list: answer.place.number, place: place, in: database)
       return (facts, place)
     }
   }
 
   /// Makes kept answers part of this sync.
   private func use(
-    _ answers: [(facts: PageMetadata, place: Int64)], _ resource: String, list: Int64, _ database: Database
+    _ answers: [(facts: PageMetadata, place: Int64)], resource: String, list: Int64, in database: Database
   ) throws -> KeptAnswer {
     let index = try self.index(of: resource)
     var kept = KeptAnswer(rejected: 0, found: 0)
@@ -167,14 +157,12 @@ extension Cache {
         "INSERT INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(list))
       kept.rejected += facts.rejects
       kept.found += try PulledTables.answer(
-        index, list: list, [facts.keys, facts.rejectedKeys], isText: plans[index].hasTextKeys, database)
+        index, list: list, lists: [facts.keys, facts.rejectedKeys], isText: plans[index].hasTextKeys, in: database)
     }
     return kept
   }
 
-  /// Keys of storable records that this pull has seen, from its last pages: of transferred pages if they have one,
-  /// otherwise of unchanged ones (P16).
-  package func seenKeys(_ resource: String, list: Int64 = 0, limit: Int) throws -> [MissingRecord.Key] {
+  func seenKeys(_ resource: String, list: Int64 = 0, limit: Int) throws -> [MissingRecord.Key] {
     try performPull("read what was pulled") { database, file in
       let index = try self.index(of: resource)
       let isText = plans[index].hasTextKeys
@@ -197,8 +185,7 @@ extension Cache {
     }
   }
 
-  /// Keys of the records of a list that changed last and that were not asked for, for a control question (I9.2).
-  package func latestKeys(_ resource: String, _ place: ListPlace, limit: Int) throws -> [MissingRecord.Key] {
+  func latestKeys(_ resource: String, in place: ListPlace, limit: Int) throws -> [MissingRecord.Key] {
     try performPull("read the latest records") { database, _ in
       let index = try self.index(of: resource)
       let tables = try tables(at: index)
@@ -214,8 +201,7 @@ extension Cache {
     }
   }
 
-  /// Number of records of the snapshot that incremental pulls asked `by_key` for and that it did not find.
-  package func unanswered(_ resource: String) throws -> Int {
+  func unanswered(_ resource: String) throws -> Int {
     try performPull("count missing records") { database, _ in
       let index = try self.index(of: resource)
       let isAsked = "(list = 0 OR list IN (SELECT l.list FROM temp.lists l WHERE l.start IS NOT NULL))"
@@ -228,30 +214,30 @@ extension Cache {
     }
   }
 
-  /// Uses an answer that an earlier sync kept (P4) within these times; nil if there is no such answer.
-  package func takeOver(
+  func takeOver(
     _ resource: String, list: Int64 = 0, answer address: String, receivedIn times: Range<Date>
   ) throws -> KeptAnswer? {
     try performPull("keep records asked for by key") { database, file in
-      try kept(resource, list, address, times, database, file).map { try use([$0], resource, list: list, database) }
+      try kept(resource, list: list, address: address, times: times, in: database, file: file).map {
+        try use([$0], resource: resource, list: list, in: database)
+      }
     }
   }
 
-  /// The keys in the answer to a control question that an earlier sync kept within these times; nil if it kept none.
-  package func keptKeys(
+  func keptKeys(
     _ resource: String, list: Int64 = 0, answer address: String, receivedIn times: Range<Date>
   ) throws -> [MissingRecord.Key]? {
     try performPull("read the answer to a control question") { database, file in
       let isText = plans[try index(of: resource)].hasTextKeys
-      return try kept(resource, list, address, times, database, file).map { answer in
+      return try kept(resource, list: list, address: address, times: times, in: database, file: file).map { answer in
         (answer.facts.keys + answer.facts.rejectedKeys).lastKeys(.max, isText: isText)
       }
     }
   }
 
   private func kept(
-    _ resource: String, _ list: Int64, _ address: String, _ times: Range<Date>, _ database: Database,
-    _ file: PageSpool
+    _ resource: String, list: Int64, address: String, times: Range<Date>, in database: Database,
+    file: PageSpool
   ) throws -> (facts: PageMetadata, place: Int64)? {
     let found = try database.first(
       "SELECT place, at FROM temp.seen WHERE resource = ?1 AND list = ?3 AND address = ?2",
@@ -267,8 +253,7 @@ extension Cache {
     try perform("read the cache") { try Dictionary(uniqueKeysWithValues: $0.absentRecords()) }
   }
 
-  /// The lists of a child with records that `by_key` is asked for, with the values of their parents.
-  package func listsToAskFor(_ resource: String) throws -> [WantedList] {
+  func listsToAskFor(_ resource: String) throws -> [WantedList] {
     try performPull("list missing records") { database, _ in
       let index = try self.index(of: resource)
       let definition = plans[index].resource

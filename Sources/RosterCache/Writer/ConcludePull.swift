@@ -1,21 +1,14 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import RosterDecode
-package import RosterModel
+internal import RosterModel
 
 extension Cache {
-  /// Ends a sync that is not meant to publish. Counts what it would have changed, keeps its pulled pages for the next
-  /// sync, and writes its row.
-  ///
-  /// Throws CancellationError if `interruptPublish` interrupted it.
-  /// - Parameters:
-  ///   - report: Its exit and error are written unchanged. The result is the written row, with the outcome `tried`.
-  ///   - decisions: As in `publish`.
-  package func tried(
-    _ report: SyncRecord, _ decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
+  func tried(
+    _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
   ) throws -> SyncRecord {
     try Task.checkCancellation()
-    var report = try sum(report, decisions)
+    var report = try sum(report, decisions: decisions)
     try concludePull(of: report.id, isGuarded: false, decisions)
     report.outcome = .tried
     let end = now()
@@ -24,12 +17,7 @@ extension Cache {
     return report
   }
 
-  /// Keeps the composition of a whole pull, so that readers can compare it with the snapshot.
-  /// - Parameters:
-  /// - isGuarded: True if the removal guard stopped the pull (P8): the next sync pulls its pages without a validator
-  ///   again (P4).
-  /// - ends: The decisions of the publication about missing records, if it made any.
-  package func concludePull(of sync: Int64, isGuarded: Bool, _ decisions: [String: RemovalDecision]) throws {
+  func concludePull(of sync: Int64, isGuarded: Bool, _ decisions: [String: RemovalDecision]) throws {
     try performPull("keep pulled pages") { database, file in
       let removals = plans.map { plan -> RemovalDecision.Removal in
         decisions[plan.resource.name]?.removal ?? pull.compared[plan.resource.name]?.removal ?? .missing
@@ -37,21 +25,21 @@ extension Cache {
       let incremental = Set(plans.indices.filter { pull.incremental.contains(plans[$0].resource.name) })
       let conclusion = try PullManifest(
         database, sync: sync, isGuarded: isGuarded, removals, incremental: incremental)
-      _ = try store([], database, file)
+      _ = try store([], in: database, file: file)
       if isGuarded { pull.guardedBelow = file.end }
       let body = conclusion.bytes
-      try file.conclude(PageMetadata(.conclusion, number: sync, digest: try Self.digest(database)(body)), body)
-      try writeOwner(database, file)
+      try file.conclude(PageMetadata(.conclusion, number: sync, digest: try Self.digest(database)(body)), body: body)
+      try writeOwner(database, file: file)
     }
   }
 
   /// Appends pages to the file. If the file is empty, the source of the pages precedes them. Returns the place of each
   /// page.
-  func store(_ pages: [(facts: PageMetadata, body: [UInt8])], _ database: Database, _ file: PageSpool) throws -> [Int64]
+  func store(_ pages: [(facts: PageMetadata, body: [UInt8])], in database: Database, file: PageSpool) throws -> [Int64]
   {
     if pull.sync != begun {
       pull.sync = begun
-      try writeOwner(database, file)
+      try writeOwner(database, file: file)
     }
     guard file.end == PageSpool.headerLength else { return try file.append(pages) }
     let source = source.bytes
@@ -61,8 +49,7 @@ extension Cache {
 
   var source: PullKey { PullKey(upstream, schema.tables.map(\.resource)) }
 
-  private func sum(_ report: SyncRecord, _ decisions: [String: RemovalDecision]) throws -> SyncRecord {
-    try expectCompared("try a sync")
+  private func sum(_ report: SyncRecord, decisions: [String: RemovalDecision]) throws -> SyncRecord {
     return try performPull("compare the pull with the snapshot") { database, file in
       try interruptible(database) {
         var report = report
@@ -75,13 +62,13 @@ extension Cache {
           let removal = decisions[plans[index].resource.name]?.removal ?? .missing
           let before = try ResourceDifferences.snapshot(database)[plans[index].resource.name] ?? 0
           report.records += before
-          let (descent, only) = (descent(database, file), try only(at: index, database))
+          let (descent, only) = (descent(database, file: file), try only(at: index, database))
           var last: Int64 = -1
           while case let lists = try descent.lists(at: index, only, after: last), let end = lists.last {
             for (scope, found) in lists {
               var differences = try ResourceDifferences(
                 database, file, schema.tables[index], plans[index], scope, found, interruption)
-              try differences.find(removal, nil)
+              try differences.find(removal, table: nil)
               differences.sum(into: &report)
             }
             last = end.0.number
@@ -93,14 +80,6 @@ extension Cache {
         return report
       }
     }
-  }
-}
-
-extension Cache {
-  /// Throws (70) unless each resource was compared.
-  func expectCompared(_ step: String) throws {
-    if plans.allSatisfy({ pull.compared[$0.resource.name] != nil }) { return }
-    throw Failure(.defect, step: step, subject: path, cause: "the pulled pages were not compared")
   }
 }
 

@@ -55,9 +55,9 @@ struct IncrementalComparison {
     found.pages += places.count
     for place in places {
       try onPage()
-      try receive(file.facts(at: place), &found)
+      try receive(file.facts(at: place), found: &found)
     }
-    if !places.isEmpty { try receiveKept(&found, onPage) }
+    if !places.isEmpty { try receiveKept(&found, onPage: onPage) }
     try settle(&found)
     return found
   }
@@ -86,7 +86,7 @@ struct IncrementalComparison {
       """, in: scope, .text(Resource.incrementalPrefix), .text("since!"))
   }
 
-  private func receive(_ facts: PageMetadata, _ found: inout ResourceComparison) throws {
+  private func receive(_ facts: PageMetadata, found: inout ResourceComparison) throws {
     found.received += facts.records
     found.rejected += facts.rejects
     found.rejectedUnknown += facts.rejectsOfUnknownKey
@@ -98,13 +98,15 @@ struct IncrementalComparison {
     ] {
       try list.forEachKey(isText: plan.hasTextKeys) { key in
         let mark = marks.popFirst() ?? PageScan.noMark
-        try receive(key, kind, mark, kind == .storable ? position.next() : KeyPlace.start(of: facts.number), &found)
+        try receive(
+          key, kind: kind, mark: mark, place: kind == .storable ? position.next() : KeyPlace.start(of: facts.number),
+          found: &found)
       }
     }
   }
 
   /// Adds the keys of unchanged pages, so that a key that has moved to another page is found.
-  private func receiveKept(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+  private func receiveKept(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
     let pages = try database.rows(
       """
       SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
@@ -114,13 +116,13 @@ struct IncrementalComparison {
     for (number, list) in pages {
       try onPage()
       try list.forEachKey(isText: plan.hasTextKeys) { key in
-        try receive(key, .kept, PageScan.noMark, KeyPlace.start(of: number), &found)
+        try receive(key, kind: .kept, mark: PageScan.noMark, place: KeyPlace.start(of: number), found: &found)
       }
     }
   }
 
   private func receive(
-    _ key: RecordKey, _ kind: Kind, _ mark: Int64, _ place: Int64, _ found: inout ResourceComparison
+    _ key: RecordKey, kind: Kind, mark: Int64, place: Int64, found: inout ResourceComparison
   ) throws {
     find.bind(1, Int64(scope.index))
     find.bind(2, scope.number)

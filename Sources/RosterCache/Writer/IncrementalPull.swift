@@ -1,17 +1,16 @@
 internal import FoundationEssentials
 internal import RosterDecode
-package import RosterModel
+internal import RosterModel
 
 /// Facts of the cache for incremental pulls (I1, I11).
 extension Cache {
-  /// Facts of earlier pulls of a resource with `since`.
-  package func sinceHistory(of resource: String) throws -> SinceHistory {
+  func sinceHistory(of resource: String) throws -> SinceHistory {
     try performPull("read the mark") { database, _ in
       let definition = plans[try index(of: resource)].resource
       guard let list = try ListID(resource, database) else {
         return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false)
       }
-      var history = try Self.history(of: list, Self.question(of: definition, database), database)
+      var history = try Self.history(of: list, Self.question(of: definition, database), in: database)
       let isSameUpstream = try database.first("SELECT upstream IS ? FROM main.cache_identity", .text(upstream)) {
         $0.int(0) != 0
       }
@@ -20,8 +19,7 @@ extension Cache {
     }
   }
 
-  /// Number of requests of the last whole pull of a resource. Its pages replace a row that `history` has ended.
-  package func wholeRequests(of resource: String) throws -> Int {
+  func wholeRequests(of resource: String) throws -> Int {
     try performPull("read the last whole pull") { database, _ in
       try database.first(
         """
@@ -42,12 +40,11 @@ extension Cache {
     }
   }
 
-  /// Says whether this sync pulls only the records of a resource that changed.
-  package func pullIncrementally(_ resource: String, _ isIncremental: Bool) {
+  func pullIncrementally(_ resource: String, when isIncremental: Bool) {
     if isIncremental { pull.incremental.insert(resource) } else { pull.incremental.remove(resource) }
   }
 
-  static func history(of list: ListID, _ question: Int64, _ database: Database) throws -> SinceHistory {
+  static func history(of list: ListID, _ question: Int64, in database: Database) throws -> SinceHistory {
     let found = try database.first(
       "SELECT mark, whole_at, question, token FROM main.cache_lists WHERE id = ?", .integer(list.id)
     ) {
@@ -79,12 +76,12 @@ extension Cache {
   func expiredPages(of resource: String, list: Int64, _ database: Database) throws -> Set<Int64> {
     if let expired = pull.expired[list] { return expired }
     let plan = plans[try index(of: resource)]
-    let expired = try findExpired(plan, list, database)
+    let expired = try findExpired(plan, list: list, in: database)
     if plan.resource.each == nil || !expired.isEmpty { pull.expired[list] = expired }
     return expired
   }
 
-  private func findExpired(_ plan: RecordPlan, _ list: Int64, _ database: Database) throws -> Set<Int64> {
+  private func findExpired(_ plan: RecordPlan, list: Int64, in database: Database) throws -> Set<Int64> {
     let overlaid = try database.rows(
       "SELECT key FROM main.cache_overlaid WHERE list_id = ?1", .integer(list)
     ) { plan.hasTextKeys ? MissingRecord.Key.text($0.text(0)) : .integer($0.integer(0)) }

@@ -36,26 +36,26 @@ struct KeyComparison {
     for table in keys.compared + ["temp.missed_pages"] {
       try database.run("DELETE FROM \(table) WHERE resource = ?1 AND list = ?2", in: scope)
     }
-    let kept = try keptPages(&found, onPage)
+    let kept = try keptPages(&found, onPage: onPage)
     try countRecords(&found)
     let isAlone = kept == 0 && found.snapshot == 0
     let places = try pulledPlaces()
     guard !places.isEmpty || found.snapshot > 0 || kept > 0 else { return found }
-    let isTold = isAlone ? try countAscending(places, &found, onPage) : false
-    if !isTold { try fill(places, &found, onPage) }
+    let isTold = isAlone ? try countAscending(places, found: &found, onPage: onPage) : false
+    if !isTold { try fill(places, found: &found, onPage: onPage) }
     found.pages += places.count
     if isAlone { return found }
     if kept > 0, !places.isEmpty {
-      try settleOverlap(&found, onPage)
-      try settlePassed(&found, onPage)
+      try settleOverlap(&found, onPage: onPage)
+      try settlePassed(&found, onPage: onPage)
     }
-    try findMissing(&found, onPage)
+    try findMissing(&found, onPage: onPage)
     return found
   }
 
   /// Sums the published pages that are part of this pull, and returns their number. Notes the other published pages and
   /// their keys.
-  private func keptPages(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws -> Int {
+  private func keptPages(_ found: inout ResourceComparison, onPage: () throws -> Void) throws -> Int {
     guard scope.list != nil else { return 0 }
     let same = "SELECT count(*) FROM temp.same WHERE resource = ?1 AND list = ?2"
     let kept = try database.first(same, in: scope) { $0.int(0) } ?? 0
@@ -130,7 +130,7 @@ struct KeyComparison {
   /// Counts keys that ascend from page to page, which are different without a further check. Only possible without a
   /// snapshot. Returns false if the keys do not ascend, or if some records are not stored.
   private func countAscending(
-    _ places: [Int64], _ found: inout ResourceComparison, _ onPage: () throws -> Void
+    _ places: [Int64], found: inout ResourceComparison, onPage: () throws -> Void
   ) throws -> Bool {
     guard !plan.hasTextKeys else { return false }
     var counted = found
@@ -152,7 +152,7 @@ struct KeyComparison {
     return true
   }
 
-  private func fill(_ places: [Int64], _ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+  private func fill(_ places: [Int64], found: inout ResourceComparison, onPage: () throws -> Void) throws {
     var (storable, excluded) = (0, 0)
     for place in places {
       try onPage()
@@ -161,7 +161,7 @@ struct KeyComparison {
       add(facts, to: &found)
       var position = KeyPlace(page: facts.number)
       try facts.keys.forEachKey(isText: plan.hasTextKeys) { key in
-        try insert(key, position.next())
+        try insert(key, place: position.next())
       }
       _ = try note(facts.rejectedKeys, in: keys.rejected)
       excluded += try note(facts.rejectedKeys, in: keys.excluded) + note(facts.skippedKeys, in: keys.excluded)
@@ -199,7 +199,7 @@ struct KeyComparison {
     ) { $0.int(0) } ?? 0
   }
 
-  private func insert(_ key: RecordKey, _ place: Int64) throws {
+  private func insert(_ key: RecordKey, place: Int64) throws {
     pulled.bind(1, Int64(scope.index))
     pulled.bind(2, scope.number)
     pulled.bind(3, key)
@@ -208,7 +208,7 @@ struct KeyComparison {
   }
 
   /// Counts keys that both a transferred page and an unchanged page list.
-  private func settleOverlap(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+  private func settleOverlap(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
     let overlap = try countKept(in: keys.pulled)
     guard overlap > 0 else { return }
     found.distinct -= overlap
@@ -230,7 +230,7 @@ struct KeyComparison {
 
   /// Counts keys of rejected or skipped records on a transferred page that an unchanged page lists too, and the other
   /// way round.
-  private func settlePassed(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+  private func settlePassed(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
     found.passedRepeats += try countKept(in: keys.excluded)
     let isHere = try database.statement(
       """
@@ -280,7 +280,7 @@ struct KeyComparison {
     }
   }
 
-  private func findMissing(_ found: inout ResourceComparison, _ onPage: () throws -> Void) throws {
+  private func findMissing(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
     try refuseKept(onPage)
     let isListed = [keys.pulled, keys.rejected].map {
       "EXISTS (SELECT 1 FROM \($0) s WHERE s.resource = ?1 AND s.list = ?2 AND s.key = \(tables.key(of: "t")))"

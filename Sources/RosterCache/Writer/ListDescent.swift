@@ -15,7 +15,7 @@ struct ListDescent {
   /// depend on the changed columns.
   /// - Parameter only: The only list of the resource, with its comparison; nil for a child.
   func stageParents(
-    _ index: Int, _ only: (ListScope, ResourceComparison)?, _ decision: RemovalDecision, tick: () -> Void = {}
+    _ index: Int, only: (ListScope, ResourceComparison)?, decision: RemovalDecision, tick: () -> Void = {}
   ) throws {
     for table in ["temp.parents", "temp.removed_parents"] {
       try database.run("DELETE FROM \(table) WHERE resource = ?1", Value(index))
@@ -25,7 +25,7 @@ struct ListDescent {
     while case let lists = try self.lists(at: index, only, after: last), let end = lists.last {
       for (scope, found) in lists {
         tick()
-        try staging.stage(scope, found)
+        try staging.stage(scope, found: found)
         if scope.list != nil, let query = decision.removalQuery(for: plans[index], comparison: found) {
           try database.run(
             "INSERT OR IGNORE INTO temp.removed_parents SELECT ?1, record_id FROM (\(query))", in: scope)

@@ -28,7 +28,7 @@ struct ListManifest {
   }
 
   /// Makes the pages part of this pull, and ends the list.
-  func restore(_ index: Int, list: Int64, _ database: Database) throws {
+  func restore(_ index: Int, list: Int64, in database: Database) throws {
     let take = try database.statement(
       "UPDATE temp.pulled SET number = ?3 WHERE resource = ?1 AND list = ?2 AND place = ?4")
     for page in pages { try take.run([Value(index), .integer(list), .integer(page.number), .integer(page.place)]) }

@@ -49,23 +49,23 @@ struct ListPlanning {
     }
     guard let parents else { return }
     if asksAll {
-      try wantStored(facts?.id, "FROM main.\(tables.table) t WHERE true")
+      try wantStored(facts?.id, from: "FROM main.\(tables.table) t WHERE true")
       return
     }
     try wantStored(
       facts?.id,
-      """
-      FROM main.cache_lists l CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = l.parent_id
-      WHERE l.resource_id = ?3 AND l.due_at <= ?2
-      """)
+      from: """
+        FROM main.cache_lists l CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = l.parent_id
+        WHERE l.resource_id = ?3 AND l.due_at <= ?2
+        """)
     // A parent that was missed when the child was pulled for the first time has no list yet.
     guard let facts, facts.lists < parents else { return }
     try wantStored(
       facts.id,
-      """
-      FROM main.\(tables.table) t
-      WHERE NOT EXISTS (SELECT 1 FROM main.cache_lists l WHERE l.resource_id = ?3 AND l.parent_id = t.\(tables.id))
-      """)
+      from: """
+        FROM main.\(tables.table) t
+        WHERE NOT EXISTS (SELECT 1 FROM main.cache_lists l WHERE l.resource_id = ?3 AND l.parent_id = t.\(tables.id))
+        """)
   }
 
   private static let insert = """
@@ -92,14 +92,14 @@ struct ListPlanning {
       """, Value(index), .real(now.timeIntervalSince1970), Value(id))
   }
 
-  private func wantStored(_ id: Int64?, _ from: String) throws {
+  private func wantStored(_ id: Int64?, from: String) throws {
     let facts = family.facts(parent, "t")
     try database.run(
       """
       \(Self.insert) SELECT ?1, p.path, p.record_id, 1, p.facts, \(family.asked(child, "p.facts")) FROM (
-        SELECT \(family.path(parent, "t")) AS path, t.\(tables.id) AS record_id, \(facts) AS facts \(from)
+        SELECT \(family.path(parent, row: "t")) AS path, t.\(tables.id) AS record_id, \(facts) AS facts \(from)
           AND NOT EXISTS (SELECT 1 FROM temp.parents s WHERE s.resource = \(parent) AND s.record_id = t.\(tables.id))
-          AND \(family.isPublished(parent, "t"))) p
+          AND \(family.isPublished(parent, row: "t"))) p
       WHERE true \(Self.conflict)
       """, Value(index), .real(now.timeIntervalSince1970), Value(id))
   }

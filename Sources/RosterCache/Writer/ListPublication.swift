@@ -88,11 +88,11 @@ extension ResourcePublication {
 
   /// Notes when a complete list is requested again (E3).
   /// - Parameter change: the change of the number of its records.
-  func settle(_ complete: CompleteList, _ change: Int) throws {
+  func settle(_ complete: CompleteList, change: Int) throws {
     guard let each = plan.resource.each else { return }
     let proof = complete.isIncremental ? (complete.isWeak ? .weak : .since) : end.proof
-    let wholeAt = try wholeTime(each, complete)
-    let due = try dueTime(each, complete, wholeAt: wholeAt)
+    let wholeAt = try wholeTime(each, complete: complete)
+    let due = try dueTime(each, complete: complete, wholeAt: wholeAt)
     try database.run(
       """
       UPDATE main.cache_lists SET records = coalesce(records, 0) + ?2, proof = ?3, asked = ?4, due_at = ?5,
@@ -104,7 +104,7 @@ extension ResourcePublication {
   }
 
   /// The last whole pull of the list; nil if every sync pulls it whole.
-  private func wholeTime(_ each: Each, _ complete: CompleteList) throws -> String? {
+  private func wholeTime(_ each: Each, complete: CompleteList) throws -> String? {
     if plan.resource.since == nil { return each.wholeEvery == .inEachSync ? nil : whole.at }
     return try database.first("SELECT whole_at FROM main.cache_lists WHERE id = ?1", .integer(list.id)) {
       $0.optionalText(0)
@@ -120,7 +120,7 @@ extension ResourcePublication {
   }
 
   /// Seconds since 1970; 0 if the next sync requests the list again, nil if only a change of its parent does.
-  private func dueTime(_ each: Each, _ complete: CompleteList, wholeAt: String?) throws -> Double? {
+  private func dueTime(_ each: Each, complete: CompleteList, wholeAt: String?) throws -> Double? {
     if each.wholeEvery == .inEachSync { return nil }
     let hasAbsent = try database.first(
       "SELECT 1 FROM main.cache_unlisted WHERE list_id = ?1 AND absent > 0 LIMIT 1", .integer(list.id)

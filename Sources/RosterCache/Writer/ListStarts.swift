@@ -15,14 +15,15 @@ extension Cache {
   /// Notes the starts of incremental pulls.
   /// - Parameter permits: True if the budget has room for that number of requests.
   func chooseStarts(
-    _ index: Int, at now: Date, _ permits: (Int) -> Bool, _ database: Database
+    _ index: Int, at now: Date, permits: (Int) -> Bool, in database: Database
   ) throws -> PostponedLists {
     var postponed = PostponedLists()
     guard let since = plans[index].resource.since else { return postponed }
     var requests = 0
-    for list in try requestedLists(index, database) {
+    for list in try requestedLists(index, in: database) {
       tick()
-      let next = since.nextPull(after: list.history, now: now, isDue: try isDue(list, index, at: now, database))
+      let next = since.nextPull(
+        after: list.history, now: now, isDue: try isDue(list, index: index, at: now, in: database))
       let start: SinceStart?
       switch next {
       case .whole: start = nil
@@ -46,7 +47,7 @@ extension Cache {
     var history: SinceHistory
   }
 
-  private func requestedLists(_ index: Int, _ database: Database) throws -> [RequestedList] {
+  private func requestedLists(_ index: Int, in database: Database) throws -> [RequestedList] {
     let question = try question(of: plans[index].resource.name, database)
     let isSameUpstream = try database.first("SELECT upstream IS ? FROM main.cache_identity", .text(upstream)) {
       $0.int(0) != 0
@@ -69,7 +70,7 @@ extension Cache {
     }
   }
 
-  private func isDue(_ list: RequestedList, _ index: Int, at now: Date, _ database: Database) throws -> Bool {
+  private func isDue(_ list: RequestedList, index: Int, at now: Date, in database: Database) throws -> Bool {
     guard let each = plans[index].resource.each, let wholeAt = list.history.wholeAt,
       let due = each.dueTime(after: wholeAt, path: list.path, try Self.digest(database))
     else { return false }

@@ -21,8 +21,7 @@ package struct AuditHistory: Sendable, Equatable {
 
 /// Facts of the cache for the audit of validators (P15).
 extension Cache {
-  /// The syncs before the current one.
-  package func auditHistory() throws -> AuditHistory {
+  func auditHistory() throws -> AuditHistory {
     try perform("read the history") { database in
       let first = try database.first("SELECT started_at FROM syncs WHERE id = 1") { Date(rfc3339: $0.text(0)) } ?? nil
       let verified = try database.rows(
@@ -38,15 +37,13 @@ extension Cache {
   /// Limits the search for older syncs if many have failed.
   private static let failuresPerSuccess = 4
 
-  /// Number of published pages of a resource, over all its lists.
-  package func publishedPages(of resource: String) throws -> Int {
+  func publishedPages(of resource: String) throws -> Int {
     try perform("read the cache") { database in
       try database.first("SELECT pages FROM resources WHERE name = ?1", .text(resource)) { $0.int(0) } ?? 0
     }
   }
 
-  /// Published pages of whole pulls (`CachedPage.place`) at these positions in the order of lists and addresses.
-  package func pages(of resource: String, at places: Range<Int>) throws -> Set<Int64> {
+  func pages(of resource: String, at places: Range<Int>) throws -> Set<Int64> {
     try perform("read the cache") { database in
       Set(
         try database.rows(
@@ -62,12 +59,10 @@ extension Cache {
     ORDER BY l.parent_id, p.address LIMIT ?2 OFFSET ?3
     """
 
-  /// True if the records of a transferred page differ from its stored records (P15.3). The rest of the body does not
-  /// matter.
-  package func differs(_ page: PageBody) throws -> Bool {
+  func differs(_ page: PageBody) throws -> Bool {
     try performPull("compare a page with its stored records") { database, _ in
       let index = try self.index(of: page.resource)
-      guard try hasStoredKeys(page, isText: plans[index].hasTextKeys, database) else { return true }
+      guard try hasStoredKeys(page, isText: plans[index].hasTextKeys, in: database) else { return true }
       let stored = try StoredRecords(database, schema.tables[index])
       var decoder = RecordDecoder(plans[index])
       return try page.body.withUnsafeBufferPointer { body in
@@ -81,7 +76,7 @@ extension Cache {
     }
   }
 
-  private func hasStoredKeys(_ page: PageBody, isText: Bool, _ database: Database) throws -> Bool {
+  private func hasStoredKeys(_ page: PageBody, isText: Bool, in database: Database) throws -> Bool {
     let stored = try database.first(
       """
       SELECT p.keys, p.rejected_keys, p.skipped_keys FROM main.cache_pages p

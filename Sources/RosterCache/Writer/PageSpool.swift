@@ -45,7 +45,7 @@ final class PageSpool {
     self.digest = digest
     handle = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, CacheFile.privateMode)
     guard handle >= 0, fchmod(handle, CacheFile.privateMode) == 0 else {
-      throw SystemError.last.failure("open", path)
+      throw SystemError.last.failure("open", path: path)
     }
     giveToFolderOwner(handle, at: path)
   }
@@ -85,11 +85,11 @@ final class PageSpool {
 
   private static func start(of path: String) throws -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else { throw SystemError.last.failure("open", path) }
+    guard file >= 0 else { throw SystemError.last.failure("open", path: path) }
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: magic.utf8.count)
     let count = Glibc.read(file, &bytes, bytes.count)
-    guard count >= 0 else { throw SystemError.last.failure("read", path) }
+    guard count >= 0 else { throw SystemError.last.failure("read", path: path) }
     return Array(bytes.prefix(count))
   }
 
@@ -137,7 +137,7 @@ final class PageSpool {
   }
 
   private func cut(to length: Int64) throws {
-    guard ftruncate(handle, off_t(length)) == 0 else { throw SystemError.last.failure("shorten", path) }
+    guard ftruncate(handle, off_t(length)) == 0 else { throw SystemError.last.failure("shorten", path: path) }
     end = length
     hasConclusion = false
   }
@@ -169,7 +169,7 @@ final class PageSpool {
 
   /// Writes the conclusion of a whole pull after its pages, and replaces an earlier conclusion. The next page
   /// overwrites it.
-  func conclude(_ facts: PageMetadata, _ body: [UInt8]) throws {
+  func conclude(_ facts: PageMetadata, body: [UInt8]) throws {
     let pages = end
     _ = try append([(facts, body)])
     (end, hasConclusion) = (pages, true)
@@ -254,7 +254,7 @@ final class PageSpool {
     while done < bytes.count {
       let count = pread(handle, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(place) + done)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw SystemError.last.failure("read", path) }
+      guard count >= 0 else { throw SystemError.last.failure("read", path: path) }
       if count == 0 { break }
       done += count
     }
@@ -266,7 +266,7 @@ final class PageSpool {
     while done < bytes.count {
       let count = pwrite(handle, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(place) + done)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw SystemError.last.failure("write", path) }
+      guard count >= 0 else { throw SystemError.last.failure("write", path: path) }
       done += count
     }
   }
@@ -315,7 +315,7 @@ private struct Head {
 
 extension SystemError {
   /// The failure that the user sees (73).
-  fileprivate func failure(_ step: String, _ path: String) -> Failure {
+  fileprivate func failure(_ step: String, path: String) -> Failure {
     let (goal, cause) = ("keep pulled pages", "cannot \(step) it: \(text)")
     guard [EACCES, EPERM].contains(code) else { return SQLiteError.disk(cause, errno: code).failure(goal, path) }
     return Failure(.cannotWrite, step: goal, subject: path, cause: cause, hint: Failure.writeHint(path))

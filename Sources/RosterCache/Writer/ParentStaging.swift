@@ -50,7 +50,7 @@ struct ParentStaging {
       ) { $0.integer(0) } ?? 0
   }
 
-  mutating func stage(_ scope: ListScope, _ found: ResourceComparison) throws {
+  mutating func stage(_ scope: ListScope, found: ResourceComparison) throws {
     for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
       guard var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption) else {
         continue
@@ -61,15 +61,17 @@ struct ParentStaging {
           switch try stored?.standing(of: &pulled.decoder, below: scope.parent) ?? .new {
           case .same: break
           case .changed(let difference):
-            if difference.columns.contains(where: needed.contains) { try add(difference.id, scope, pulled.decoder) }
-          case .new: try add(newID(scope, pulled.decoder.key), scope, pulled.decoder)
+            if difference.columns.contains(where: needed.contains) {
+              try add(difference.id, scope: scope, decoder: pulled.decoder)
+            }
+          case .new: try add(newID(scope, key: pulled.decoder.key), scope: scope, decoder: pulled.decoder)
           }
         }
       }
     }
   }
 
-  private mutating func newID(_ scope: ListScope, _ key: RecordKey) -> Int64 {
+  private mutating func newID(_ scope: ListScope, key: RecordKey) -> Int64 {
     if tables.hasOwnIDs {
       nextID += 1
       return nextID
@@ -78,7 +80,7 @@ struct ParentStaging {
     return scope.parent
   }
 
-  private func add(_ id: Int64, _ scope: ListScope, _ decoder: borrowing RecordDecoder) throws {
+  private func add(_ id: Int64, scope: ListScope, decoder: borrowing RecordDecoder) throws {
     insert.bind(1, Int64(scope.index))
     insert.bind(2, id)
     insert.bind(3, scope.number)

@@ -51,7 +51,7 @@ enum ParentTables {
   static let names = ["temp.lists", "temp.parents", "temp.removed_parents"]
 
   /// The number of a list, which is new for a new path.
-  static func number(of path: String, _ index: Int, _ database: Database) throws -> Int64 {
+  static func number(of path: String, _ index: Int, in database: Database) throws -> Int64 {
     try database.run(
       "INSERT OR IGNORE INTO temp.lists(resource, path, state) VALUES (?1, ?2, 0)", Value(index), .text(path))
     return try database.first(
@@ -60,14 +60,14 @@ enum ParentTables {
   }
 
   /// Notes an entry of the file that ends a list.
-  static func keep(_ facts: PageMetadata, _ list: Int64, _ place: Int64, _ database: Database) throws {
+  static func keep(_ facts: PageMetadata, list: Int64, place: Int64, in database: Database) throws {
     try database.run(
       "UPDATE temp.lists SET kept = ?2, kept_asked = ?3, kept_at = ?4 WHERE list = ?1", .integer(list), .integer(place),
       .text(facts.address), .real(facts.receivedAt.timeIntervalSince1970))
   }
 
   /// Forgets the end of a list, or of all lists of a resource, because pages were dropped.
-  static func forget(_ index: Int, list: Int64?, _ database: Database) throws {
+  static func forget(_ index: Int, list: Int64?, in database: Database) throws {
     if let list {
       try database.run("UPDATE temp.lists SET kept = NULL WHERE list = ?1", .integer(list))
     } else {
@@ -153,13 +153,13 @@ struct Family {
   }
 
   /// JSON list of the keys of its ancestors and its own.
-  func path(_ index: Int, _ row: String) -> String {
+  func path(_ index: Int, row: String) -> String {
     let table = tables[index]
     let key = table.resource.hasCompositeKey ? "json(\(table.key(of: row)))" : table.key(of: row)
     guard let parent = parent(of: index), let column = table.parentColumn else { return "json_array(\(key))" }
     let next = row + "p"
     let above =
-      "SELECT \(path(parent, next)) FROM main.\(tables[parent].table) \(next) WHERE \(next).\(tables[parent].id) = \(row).\(column)"
+      "SELECT \(path(parent, row: next)) FROM main.\(tables[parent].table) \(next) WHERE \(next).\(tables[parent].id) = \(row).\(column)"
     return table.resource.isDetail ? "(\(above))" : "json_insert((\(above)), '$[#]', \(key))"
   }
 
@@ -176,7 +176,7 @@ struct Family {
   }
 
   /// True for a stored record that this pull neither misses, rejects nor removes (E1.2).
-  func isPublished(_ index: Int, _ row: String) -> String {
+  func isPublished(_ index: Int, row: String) -> String {
     let table = tables[index]
     let keys = table.keys
     let list =

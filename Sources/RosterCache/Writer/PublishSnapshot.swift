@@ -1,24 +1,15 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import Logging
-package import RosterModel
+internal import RosterModel
 
 extension Cache {
-  /// Publishes the pulled pages of this sync as the snapshot, all resources in one transaction with the sync's own row,
-  /// and deletes expired history. If nothing is new (P5), it writes only that row and those of `sync_resources`.
-  ///
-  /// Throws CancellationError if `interruptPublish` interrupted it: then nothing has changed.
-  /// - Parameters:
-  ///   - report: Its exit and error are written unchanged. The result is the written row, published or unchanged.
-  ///   - ends: Decisions by the names of resources. A missing resource has the default.
-  ///   - now: Evaluated at the beginning for `changes`, and at the end for the row.
-  package func publish(
-    _ report: SyncRecord, _ decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
+  func publish(
+    _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
   ) throws -> SyncRecord {
     try Task.checkCancellation()
     try verifyNotReplaced(includingWAL: true)
     _ = try pulledPages("publish the snapshot")
-    try expectCompared("publish the snapshot")
     database?.arm(interruption)
     defer { try? interruption.disarm() }
     // A task that was cancelled before `arm` has not interrupted anything.
@@ -47,7 +38,7 @@ extension Cache {
   /// The snapshot is published. A failure with the pulled pages costs at most another pull.
   private func emptyPulled() {
     guard let database, let pulled else { return }
-    do { try dropPulled(database, pulled) } catch {
+    do { try dropPulled(database, file: pulled) } catch {
       do { try renewPulled(database, because: "\(error)") } catch {
         logger.error("cannot replace the file of pulled pages: \(error)")
       }

@@ -36,17 +36,19 @@ struct PullManifest {
   ) throws {
     self.sync = sync
     self.isGuarded = isGuarded
-    func pairs(_ sql: String, _ index: Int) throws -> [(Int64, Int64)] {
+    func pairs(_ sql: String, index: Int) throws -> [(Int64, Int64)] {
       try database.rows(sql, Value(index)) { ($0.integer(0), $0.integer(1)) }
     }
     parts = try removals.enumerated().map { index, removal in
       Part(
         removal: removal, isIncremental: incremental.contains(index),
         pages: try pairs(
-          "SELECT number, place FROM temp.pulled WHERE resource = ? AND list = 0 AND number IS NOT NULL", index
+          "SELECT number, place FROM temp.pulled WHERE resource = ? AND list = 0 AND number IS NOT NULL", index: index
         )
         .map { ($0, $1) },
-        same: try pairs("SELECT number, page FROM temp.same WHERE resource = ? AND list = 0", index).map { ($0, $1) },
+        same: try pairs("SELECT number, page FROM temp.same WHERE resource = ? AND list = 0", index: index).map {
+          ($0, $1)
+        },
         answers: try database.rows("SELECT place FROM temp.answers WHERE resource = ?", Value(index)) {
           $0.integer(0)
         })

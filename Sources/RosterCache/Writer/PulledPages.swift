@@ -19,25 +19,29 @@ extension Cache {
     return PageDigest(key: key ?? [])
   }
 
-  /// The known facts of the pages of a list at these addresses. An address without known facts is left out.
-  package func known(
-    _ resource: String, _ place: ListPlace = ListPlace(), addresses: [String]
+  func known(
+    _ resource: String, in place: ListPlace = ListPlace(), addresses: [String]
   ) throws -> [String: CachedPage] {
     if pull.isFresh { return [:] }
     return try performPull("read what is known of pages") { database, file in
       let index = try self.index(of: resource)
-      let published = try publishedPages(of: resource, place, database)
-      let isWhole = try !isIncremental(index, list: place.number, database)
+      let published = try publishedPages(of: resource, place, in: database)
+      let isWhole = try !isIncremental(index, list: place.number, in: database)
       let expired = try isWhole ? published.map { try expiredPages(of: resource, list: $0, database) } ?? [] : []
       let question = try question(of: resource, database)
       // One transaction for all, because each single look-up would lock the file and release it again.
       return try database.transaction("BEGIN") {
-        let kept = try kept(index, list: place.number, of: addresses, database)
+        let entries = try hasPulled(database) ? database.statement(CachedPage.selectEntries) : nil
+        entries?.bind(1, Int64(index))
+        entries?.bind(2, place.number)
         var found: [String: CachedPage] = [:]
         found.reserveCapacity(addresses.count)
         let look = try database.statement("\(CachedPage.select) WHERE list_id = ?1 AND address = ?2")
         for address in addresses {
-          if let place = kept[address]?.place {
+          entries?.bind(3, address)
+          defer { entries?.reset() }
+          let entry = try entries?.step() == true ? entries?.row : nil
+          if let place = entry?.optionalInteger(0) {
             let facts = try file.facts(at: place)
             // The page was read by another question, and may lack what this question looks for.
             guard facts.since?.question ?? 0 == question else { continue }
@@ -50,7 +54,7 @@ extension Cache {
               found[address] = CachedPage(row: look.row, address)
             }
           }
-          if let seen = kept[address]?.seen { found[address]?.came(again: seen, guardedBelow: pull.guardedBelow) }
+          if let entry { found[address]?.came(again: entry, guardedBelow: pull.guardedBelow) }
           if pull.ignoresValidators(of: resource) { found[address]?.validator = Validator() }
         }
         return found
@@ -59,7 +63,7 @@ extension Cache {
   }
 
   /// True if only the changed records of the list are pulled.
-  private func isIncremental(_ index: Int, list: Int64, _ database: Database) throws -> Bool {
+  private func isIncremental(_ index: Int, list: Int64, in database: Database) throws -> Bool {
     let resource = plans[index].resource
     guard resource.each != nil else { return pull.incremental.contains(resource.name) }
     guard resource.since != nil else { return false }
@@ -68,50 +72,24 @@ extension Cache {
     } ?? false
   }
 
-  /// The entries of the file for these addresses. Mostly the file is empty.
-  private func kept(
-    _ index: Int, list: Int64, of addresses: [String], _ database: Database
-  ) throws -> [String: KeptPage] {
-    guard try hasPulled(database) else { return [:] }
-    let look = try database.statement(
-      """
-      SELECT p.place, s.place, s.at, s.etag, s.last_modified FROM (SELECT ?1 AS resource, ?2 AS list, ?3 AS address) a
-      LEFT JOIN temp.pulled p USING (resource, list, address) LEFT JOIN temp.seen s USING (resource, list, address)
-      """)
-    var pages: [String: KeptPage] = [:]
-    for address in addresses {
-      let found = try look.rows([Value(index), .integer(list), .text(address)], limit: 1) { row in
-        KeptPage(
-          place: row.optionalInteger(0),
-          seen: row.isNull(1)
-            ? nil
-            : SeenPage(
-              place: row.integer(1), at: Date(timeIntervalSince1970: row.real(2)),
-              validator: Validator(etag: row.optionalText(3), lastModified: row.optionalText(4))))
-      }
-      if let page = found.first, page.place != nil || page.seen != nil { pages[address] = page }
-    }
-    return pages
-  }
-
-  /// Keeps transferred pages with one append. A page replaces an earlier page of the same address.
-  package func append(_ pages: [PageBody]) throws {
+  func append(_ pages: [PageBody]) throws {
     guard !pages.isEmpty else { return }
     for page in pages where page.place.number == 0 { pull.compared[page.resource] = nil }
     try performPull("keep pulled pages") { database, file in
-      let places = try store(pages.map { (try facts($0, database), $0.body) }, database, file)
+      let places = try store(pages.map { (try facts($0, in: database), $0.body) }, in: database, file: file)
       try database.transaction("BEGIN") {
         for (page, place) in zip(pages, places) {
           let index = try self.index(of: page.resource)
-          try PulledTables.insert(index, list: page.place.number, page.address, page.number, place, database)
+          try PulledTables.insert(
+            index, list: page.place.number, address: page.address, number: page.number, place: place, in: database)
           // The page differs from the published one.
-          if pull.confirmed > 0 { try unconfirm(index, page.place, page.address, database) }
+          if pull.confirmed > 0 { try unconfirm(index, place: page.place, address: page.address, in: database) }
         }
       }
     }
   }
 
-  private func facts(_ page: PageBody, _ database: Database) throws -> PageMetadata {
+  private func facts(_ page: PageBody, in database: Database) throws -> PageMetadata {
     var facts = PageMetadata(page)
     let question = try question(of: page.resource, database)
     if question != 0 { facts.since = SinceFacts(page, question: question) }
@@ -119,8 +97,7 @@ extension Cache {
     return facts
   }
 
-  /// Makes known pages part of this pull.
-  package func confirm(_ resource: String, _ pages: [ConfirmedPage], in place: ListPlace = ListPlace()) throws {
+  func confirm(_ resource: String, pages: [ConfirmedPage], in place: ListPlace = ListPlace()) throws {
     guard !pages.isEmpty else { return }
     var pages = pages
     if pull.ignoresValidators(of: resource) { for index in pages.indices { pages[index].validator = Validator() } }
@@ -128,12 +105,12 @@ extension Cache {
     let list = place.number
     try performPull("keep pulled pages") { database, file in
       let index = try self.index(of: resource)
-      let seen = try noteSeen(resource, place, pages, database, file)
+      let seen = try noteSeen(resource, place: place, pages: pages, in: database, file: file)
       let keep = try database.statement(
         "UPDATE temp.pulled SET number = ?4 WHERE resource = ?1 AND list = ?2 AND address = ?3")
       let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
       try database.transaction("BEGIN") {
-        for (facts, place) in seen { try PulledTables.see(facts, index, list: list, place, database) }
+        for (facts, place) in seen { try PulledTables.see(facts, index: index, list: list, place: place, in: database) }
         for confirmed in pages {
           guard confirmed.page.state == .published else {
             try keep.run([Value(index), .integer(list), .text(confirmed.page.address), Value(confirmed.number)])
@@ -152,7 +129,7 @@ extension Cache {
   /// Notes pages that were transferred although they are unchanged, or that have another validator now. The next sync
   /// does not transfer them again (P4).
   private func noteSeen(
-    _ resource: String, _ place: ListPlace, _ pages: [ConfirmedPage], _ database: Database, _ file: PageSpool
+    _ resource: String, place: ListPlace, pages: [ConfirmedPage], in database: Database, file: PageSpool
   ) throws -> [(PageMetadata, Int64)] {
     let digest = try Self.digest(database)([])
     let seen = pages.compactMap { confirmed -> PageMetadata? in
@@ -164,20 +141,17 @@ extension Cache {
         .again, number: begun, digest: digest, resource: resource, list: place.path, address: confirmed.page.address,
         validator: validator, receivedAt: at)
     }
-    return seen.isEmpty ? [] : Array(zip(seen, try store(seen.map { ($0, []) }, database, file)))
+    return seen.isEmpty ? [] : Array(zip(seen, try store(seen.map { ($0, []) }, in: database, file: file)))
   }
 
-  /// Drops the pulled pages of a resource, or of one of its lists, because they do not fit together (P7). The sync
-  /// ignores its known pages from here on, so that the next pull requests every page whole.
-  /// - Parameter keepsPublished: True if published pages may still be confirmed: only the question was wrong.
-  package func discard(_ resource: String, _ place: ListPlace? = nil, keepsPublished: Bool = false) throws {
+  func discard(_ resource: String, in place: ListPlace? = nil, keepsPublished: Bool = false) throws {
     pull.compared[resource] = nil
     if !keepsPublished {
       if let place { pull.forgottenLists.insert(place.number) } else { pull.forgotten.insert(resource) }
     }
     try performPull("discard pulled pages") { database, file in
       let index = try self.index(of: resource)
-      try PulledTables.drop(index, list: place?.number, ["pulled", "same", "seen"], database)
+      try PulledTables.drop(index, list: place?.number, tables: ["pulled", "same", "seen"], in: database)
       // The file has no other page, so it can be emptied.
       if try hasPulled(database) {
         let digest = try Self.digest(database)([])
@@ -186,37 +160,34 @@ extension Cache {
         _ = try file.append([(entry, [])])
       } else {
         try file.empty()
-        try writeOwner(database, file)
-        try noteLies(database, file)
+        try writeOwner(database, file: file)
+        try noteLies(database, file: file)
       }
     }
   }
 
-  /// Drops the pulled pages of a resource, and all pages that its validators confirmed: they lied (P15). The validators
-  /// are not used until another definition or a fresh sync is published, even if this sync is not published.
-  package func distrust(_ resource: String) throws {
+  func distrust(_ resource: String) throws {
     pull.lying.insert(resource)
     try discard(resource)
     try performPull("note that validators lied") { database, file in
-      if try hasPulled(database) { try noteLies(database, file) }
+      if try hasPulled(database) { try noteLies(database, file: file) }
     }
   }
 
-  private func noteLies(_ database: Database, _ file: PageSpool) throws {
+  private func noteLies(_ database: Database, file: PageSpool) throws {
     guard !pull.lying.isEmpty else { return }
     let digest = try Self.digest(database)([])
     let notes = pull.lying.sorted().map { PageMetadata(.lie, number: begun, digest: digest, resource: $0) }
-    _ = try store(notes.map { ($0, []) }, database, file)
+    _ = try store(notes.map { ($0, []) }, in: database, file: file)
   }
 
-  /// Begins a sync that transfers everything again (L1): forgets the pages that an earlier one kept.
-  package func beginFresh() throws {
+  func beginFresh() throws {
     try performPull("begin a fresh sync") { database, file in
       let lying = pull.lying
-      try dropPulled(database, file)
+      try dropPulled(database, file: file)
       pull.isFresh = true
       pull.lying = lying
-      try noteLies(database, file)
+      try noteLies(database, file: file)
     }
   }
 
@@ -236,8 +207,8 @@ extension Cache {
     let remembered = try rememberedFile(database)
     let file = try PageSpool(pulledPath, digest: Self.digest(database))
     let found = try file.owner()
-    let isOurs = try found.map { try isOfSnapshot($0, database) } ?? false
-    let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, database)
+    let isOurs = try found.map { try isOfSnapshot($0, in: database) } ?? false
+    let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, in: database)
     if try !redefine(database), !isKnown { try renewFeed(database) }
     if let until = migrated?.heldUntil {
       // Version 0.1 did not store when the hold began.
@@ -246,12 +217,12 @@ extension Cache {
         .real(until))
     }
     if migrated != nil { StagingFile.drop(path) }
-    pull = PullSession()
+    pull = PullFacts()
     generation += 1
     pulled = file
-    try remember(file, remembered, database)
+    try remember(file, remembered: remembered, in: database)
     if isOurs, let found { try index(file, found, database) } else { try file.empty() }
-    try writeOwner(database, file)
+    try writeOwner(database, file: file)
   }
 
   /// The file that rosterd made there last. Throws if another program's file has this name.
@@ -263,7 +234,7 @@ extension Cache {
 
   /// Call this before anything is written to the file. Its header may be damaged by the disk or a crash, and the file
   /// is rosterd's all the same.
-  private func remember(_ file: PageSpool, _ remembered: String?, _ database: Database) throws {
+  private func remember(_ file: PageSpool, remembered: String?, in database: Database) throws {
     let identity = FileIdentity(file.path)?.text
     if identity != remembered { try database.run("UPDATE main.cache_identity SET pulled = ?", Value(identity)) }
   }
@@ -285,20 +256,20 @@ extension Cache {
     let file = try PageSpool(pulledPath, digest: Self.digest(database))
     pulled = file
     generation += 1
-    try remember(file, remembered, database)
-    try dropPulled(database, file)
+    try remember(file, remembered: remembered, in: database)
+    try dropPulled(database, file: file)
   }
 
   /// Empties the file, because its pages are published or of no use.
-  func dropPulled(_ database: Database, _ file: PageSpool) throws {
+  func dropPulled(_ database: Database, file: PageSpool) throws {
     let emptied = ["temp.pulled", "temp.same", "temp.answers", "temp.seen"] + ParentTables.names
     for table in emptied + KeyTables.all.map(\.missing) { try database.run("DELETE FROM \(table)") }
-    pull = PullSession(generation: pull.generation)
+    pull = PullFacts(generation: pull.generation)
     try file.empty()
-    try writeOwner(database, file)
+    try writeOwner(database, file: file)
   }
 
-  func writeOwner(_ database: Database, _ file: PageSpool) throws {
+  func writeOwner(_ database: Database, file: PageSpool) throws {
     guard var owner = try owner(database) else { throw SQLiteError.damaged("cache_identity is empty") }
     owner.guardedBelow = pull.guardedBelow
     owner.sync = pull.sync
@@ -312,7 +283,7 @@ extension Cache {
       try database.run("DELETE FROM \(table)")
     }
     try ParentTables.begin(database)
-    pull = PullSession(
+    pull = PullFacts(
       generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync, lying: pull.lying,
       distrusted: Set(
         try database.rows("SELECT name FROM main.resources WHERE validators = 'distrusted'") { $0.text(0) }))
@@ -327,7 +298,7 @@ extension Cache {
     }
   }
 
-  private func isOfSnapshot(_ found: PageSpool.Owner, _ database: Database) throws -> Bool {
+  private func isOfSnapshot(_ found: PageSpool.Owner, in database: Database) throws -> Bool {
     guard let own = try owner(database) else { return false }
     return found.feed == own.feed && found.epoch == own.epoch && found.source == own.source
   }
@@ -335,7 +306,7 @@ extension Cache {
   /// True if this file is the one that was written last. After a restored backup, ids of `changes` that readers have
   /// already followed would be used again. The header of the pulled pages shows this: it names the file, and no later
   /// sync than its own.
-  private func isCacheKnown(_ found: PageSpool.Owner?, _ database: Database) throws -> Bool {
+  private func isCacheKnown(_ found: PageSpool.Owner?, in database: Database) throws -> Bool {
     guard let own = try owner(database), let found else { return false }
     return found.feed == own.feed && found.cache == own.cache && found.epoch <= own.epoch
   }
@@ -354,12 +325,12 @@ extension Cache {
       try file.scan { facts, place in
         if facts.kind == .lie { pull.lying.insert(facts.resource) }
         guard let index = try? self.index(of: facts.resource) else { return }
-        try PulledTables.take(facts, index, nil, place, database)
+        try PulledTables.take(facts, index: index, number: nil, place: place, in: database)
       }
     }
   }
 
-  private func unconfirm(_ index: Int, _ place: ListPlace, _ address: String, _ database: Database) throws {
+  private func unconfirm(_ index: Int, place: ListPlace, address: String, in database: Database) throws {
     let list = try ListID(schema.tables[index].resource.name, parent: place.parent, database)
     try database.run(
       """
@@ -371,7 +342,7 @@ extension Cache {
   /// The list's id if its published pages may be requested conditionally. It is nil in three cases: they belong to
   /// another upstream; they do not fit together; or they list a key twice. A removed page may have had the better
   /// record of such a key.
-  private func publishedPages(of resource: String, _ place: ListPlace, _ database: Database) throws -> Int64? {
+  private func publishedPages(of resource: String, _ place: ListPlace, in database: Database) throws -> Int64? {
     guard !pull.forgotten.contains(resource), !pull.forgottenLists.contains(place.number) else { return nil }
     return try database.first(
       """

@@ -1,13 +1,12 @@
 internal import RosterDecode
-package import RosterModel
+internal import RosterModel
 
 extension Cache {
-  /// The first records that cannot be stored, from the pages of the last `compare`. Long records are shortened.
-  package func rejected(_ resource: String, limit: Int) throws -> [RejectedRecord] {
+  func rejected(_ resource: String, limit: Int) throws -> [RejectedRecord] {
     try performPull("list rejected records") { database, file in
       let index = try self.index(of: resource)
       var found: [RejectedRecord] = []
-      let (descent, only) = (descent(database, file), try only(at: index, database))
+      let (descent, only) = (descent(database, file: file), try only(at: index, database))
       var last: Int64 = -1
       while found.count < limit, case let lists = try descent.lists(at: index, only, after: last), let end = lists.last
       {
@@ -15,7 +14,7 @@ extension Cache {
           guard
             var pulled = try PulledRecords(.pages, of: plans[index], scope, compared, database, file, interruption)
           else { continue }
-          try collect(&pulled, resource, limit, &found)
+          try collect(&pulled, resource: resource, limit: limit, found: &found)
         }
         last = end.0.number
       }
@@ -24,7 +23,7 @@ extension Cache {
   }
 
   private func collect(
-    _ pulled: inout PulledRecords, _ resource: String, _ limit: Int, _ found: inout [RejectedRecord]
+    _ pulled: inout PulledRecords, resource: String, limit: Int, found: inout [RejectedRecord]
   ) throws {
     while found.count < limit, try pulled.nextPage() != nil {
       while found.count < limit, let step = try pulled.next() {

@@ -39,7 +39,7 @@ enum PulledTables {
 
   /// Inserts a page of the file, or replaces the page of the same address.
   static func insert(
-    _ index: Int, list: Int64, _ address: String, _ number: Int?, _ place: Int64, _ database: Database
+    _ index: Int, list: Int64, address: String, number: Int?, place: Int64, in database: Database
   ) throws {
     try database.statement("INSERT OR REPLACE INTO temp.pulled VALUES (?1, ?2, ?3, ?4, ?5)").run([
       Value(index), .integer(list), .text(address), Value(number.map(Int64.init)), .integer(place),
@@ -47,19 +47,19 @@ enum PulledTables {
   }
 
   /// Applies one entry of the file to the tables.
-  static func take(_ facts: PageMetadata, _ index: Int, _ number: Int?, _ place: Int64, _ database: Database) throws {
-    let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, database)
+  static func take(_ facts: PageMetadata, index: Int, number: Int?, place: Int64, in database: Database) throws {
+    let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, in: database)
     switch facts.kind {
-    case .page: try insert(index, list: list, facts.address, number, place, database)
-    case .again, .answer: try see(facts, index, list: list, place, database)
-    case .dropped: try drop(index, list: facts.list.isEmpty ? nil : list, ["pulled", "seen"], database)
-    case .list: try ParentTables.keep(facts, list, place, database)
+    case .page: try insert(index, list: list, address: facts.address, number: number, place: place, in: database)
+    case .again, .answer: try see(facts, index: index, list: list, place: place, in: database)
+    case .dropped: try drop(index, list: facts.list.isEmpty ? nil : list, tables: ["pulled", "seen"], in: database)
+    case .list: try ParentTables.keep(facts, list: list, place: place, in: database)
     case .source, .conclusion, .lie: break
     }
   }
 
   /// Drops the rows of a list, or of all lists of a resource.
-  static func drop(_ index: Int, list: Int64?, _ tables: [String], _ database: Database) throws {
+  static func drop(_ index: Int, list: Int64?, tables: [String], in database: Database) throws {
     for table in tables {
       if let list {
         try database.run(
@@ -68,10 +68,10 @@ enum PulledTables {
         try database.run("DELETE FROM temp.\(table) WHERE resource = ?1", Value(index))
       }
     }
-    try ParentTables.forget(index, list: list, database)
+    try ParentTables.forget(index, list: list, in: database)
   }
 
-  static func see(_ facts: PageMetadata, _ index: Int, list: Int64, _ place: Int64, _ database: Database) throws {
+  static func see(_ facts: PageMetadata, index: Int, list: Int64, place: Int64, in database: Database) throws {
     try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)").run([
       Value(index), .integer(list), .text(facts.address), .integer(place),
       .real(facts.receivedAt.timeIntervalSince1970), Value(facts.validator.etag), Value(facts.validator.lastModified),
@@ -80,7 +80,7 @@ enum PulledTables {
 
   /// Notes that upstream still has the missing records of these keys. Returns their number.
   static func answer(
-    _ index: Int, list number: Int64, _ lists: [[UInt8]], isText: Bool, _ database: Database
+    _ index: Int, list number: Int64, lists: [[UInt8]], isText: Bool, in database: Database
   ) throws -> Int {
     let before = database.totalChanges
     let missing = KeyTables(isText: isText).missing

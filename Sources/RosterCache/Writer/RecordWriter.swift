@@ -67,7 +67,7 @@ struct RecordWriter {
     case .new: return .added(try add(&decoder, scope))
     case .same: return .same
     case .changed(let difference):
-      try change(difference, &decoder)
+      try change(difference, decoder: &decoder)
       return .changed
     }
   }
@@ -128,7 +128,7 @@ struct RecordWriter {
     return id
   }
 
-  private mutating func change(_ difference: RecordDifference, _ decoder: inout RecordDecoder) throws {
+  private mutating func change(_ difference: RecordDifference, decoder: inout RecordDecoder) throws {
     let id = difference.id
     let isIndexed = difference.columns.contains { tables.isSearched[$0] }
     try tellBefore(id)
@@ -137,7 +137,7 @@ struct RecordWriter {
     update.bind(Int32(columns + 2), sync)
     update.bind(Int32(columns + 3), id)
     try update.run()
-    for list in difference.lists { try lists[list].replace(id, &decoder) }
+    for list in difference.lists { try lists[list].replace(id, decoder: &decoder) }
     if isIndexed { try words?.add(id) }
     change.bind(1, id)
     change.bind(2, "changed")
@@ -175,12 +175,12 @@ private struct WordIndex {
   }
 
   /// Call this while the row still has its old values.
-  func remove(_ id: Int64) throws { try tell(unindex, id) }
+  func remove(_ id: Int64) throws { try tell(unindex, id: id) }
 
   /// Call this after the row has its new values.
-  func add(_ id: Int64) throws { try tell(index, id) }
+  func add(_ id: Int64) throws { try tell(index, id: id) }
 
-  private func tell(_ statement: Statement, _ id: Int64) throws {
+  private func tell(_ statement: Statement, id: Int64) throws {
     words.bind(1, id)
     defer { words.reset() }
     guard try words.step() else { return }
@@ -211,7 +211,7 @@ private struct ListWriter {
 
   func add(_ id: Int64, _ decoder: inout RecordDecoder) throws { _ = try write(insertNew, id, &decoder) }
 
-  func replace(_ id: Int64, _ decoder: inout RecordDecoder) throws {
+  func replace(_ id: Int64, decoder: inout RecordDecoder) throws {
     try cut(id, from: write(insert, id, &decoder))
   }
 

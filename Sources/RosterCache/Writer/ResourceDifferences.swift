@@ -49,7 +49,7 @@ struct ResourceDifferences {
   /// - Parameters:
   ///   - removal: The decision about missing records; nil for a partial pull, which has no missing records.
   ///   - table: The table for each difference; nil only counts them.
-  mutating func find(_ removal: RemovalDecision.Removal?, _ table: DifferenceTable?) throws {
+  mutating func find(_ removal: RemovalDecision.Removal?, table: DifferenceTable?) throws {
     for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
       guard var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption) else {
         continue
@@ -57,7 +57,7 @@ struct ResourceDifferences {
       while try pulled.nextPage() != nil {
         while let step = try pulled.next() {
           switch step {
-          case .record: try take(&pulled.decoder, table)
+          case .record: try take(&pulled.decoder, table: table)
           case .rejected: if part == .answers { rejected += 1 }
           }
         }
@@ -79,7 +79,7 @@ struct ResourceDifferences {
     try query.map { try database.rows($0, in: scope, read: { $0.integer(0) }) } ?? []
   }
 
-  private mutating func take(_ decoder: inout RecordDecoder, _ table: DifferenceTable?) throws {
+  private mutating func take(_ decoder: inout RecordDecoder, table: DifferenceTable?) throws {
     switch try stored?.standing(of: &decoder, below: scope.parent) ?? .new {
     case .same: break
     case .new:

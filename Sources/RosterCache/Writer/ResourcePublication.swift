@@ -67,7 +67,7 @@ struct ResourcePublication {
 
   private func storedMark() throws -> Mark? {
     if question == 0 { return nil }
-    return try Cache.history(of: list, question, database).mark.flatMap { plan.resource.since?.mark($0) }
+    return try Cache.history(of: list, question, in: database).mark.flatMap { plan.resource.since?.mark($0) }
   }
 
   mutating func write() throws {
@@ -118,7 +118,7 @@ struct ResourcePublication {
     let hasNew = try writeList()
     if !found.isIncremental { pageChange += found.pages - pages }
     if let missedNow { missedInLists = (missedInLists ?? 0) + missedNow }
-    try settle(complete, records.added - records.removed - balance)
+    try settle(complete, change: records.added - records.removed - balance)
     return hasNew
   }
 
@@ -197,7 +197,7 @@ struct ResourcePublication {
         case .rejected:
           // A page of an incremental pull has a negative number in `rejects`.
           let page = found.isIncremental ? -pulled.number : pulled.number
-          try reject(pulled.decoder.reject, page, pulled.decoder.reject.position)
+          try reject(pulled.decoder.reject, page: page, position: pulled.decoder.reject.position)
         }
       }
       // The next pull must ask for its keys again if one of them could not be asked for (I9.2).
@@ -209,7 +209,7 @@ struct ResourcePublication {
     try PulledRecords(part, of: plan, scope, found, database, whole.file, whole.interruption)
   }
 
-  private func reject(_ reject: RecordReject, _ page: Int, _ position: Int) throws {
+  private func reject(_ reject: RecordReject, page: Int, position: Int) throws {
     try database.run(
       "INSERT OR REPLACE INTO temp.rejected VALUES (?1, ?2, ?3, ?4, ?5, ?6)", Value(index), .integer(scope.number),
       Value(page), Value(position), .text(reject.reason), .text(String(decoding: reject.document, as: UTF8.self)))
@@ -227,7 +227,7 @@ struct ResourcePublication {
           let outcome = try records.write(&pulled.decoder, of: scope)
           if found.isIncremental { try note(outcome, pulled.decoder) }
         case .rejected:
-          try reject(pulled.decoder.reject, 0, rejected)
+          try reject(pulled.decoder.reject, page: 0, position: rejected)
           rejected += 1
         }
       }

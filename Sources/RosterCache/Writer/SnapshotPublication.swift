@@ -8,7 +8,7 @@ struct SnapshotPublication {
   let file: PageSpool
   let schema: Schema
   let plans: [RecordPlan]
-  let pull: PullSession
+  let pull: PullFacts
   let sync: Int64
   let time: Date
   let upstream: String
@@ -19,7 +19,7 @@ struct SnapshotPublication {
   var family: Family { Family(tables: schema.tables) }
 
   init(
-    database: Database, file: PageSpool, schema: Schema, plans: [RecordPlan], pull: PullSession, sync: Int64,
+    database: Database, file: PageSpool, schema: Schema, plans: [RecordPlan], pull: PullFacts, sync: Int64,
     at time: Date, upstream: String, interruption: Interruption
   ) {
     (self.database, self.file, self.schema, self.plans) = (database, file, schema, plans)
@@ -82,7 +82,7 @@ struct SnapshotPublication {
     let gone = found.filter { name in !schema.tables.contains { $0.resource.name == name } }
     let new = schema.tables.filter { !found.contains($0.resource.name) }
     guard !gone.isEmpty || !new.isEmpty else { return false }
-    for name in gone { try schema.drop(name, database) }
+    for name in gone { try schema.drop(name, in: database) }
     for tables in new { try schema.add(tables, database) }
     try schema.defineRemoved(database)
     return true

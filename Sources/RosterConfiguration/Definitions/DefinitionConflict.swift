@@ -186,7 +186,7 @@ extension PagesDraft {
     }
   }
 
-  private func conflict(_ name: String, _ rests: [String], _ problem: String, _ allowed: String) -> DefinitionConflict {
+  private func conflict(_ name: String, rests: [String], problem: String, allowed: String) -> DefinitionConflict {
     DefinitionConflict(
       path: ["pages", name], restsOn: (["style"] + rests).map { ["pages", $0] }, problem: problem, allowed: allowed)
   }
@@ -194,59 +194,73 @@ extension PagesDraft {
   private var paramMissing: DefinitionConflict? {
     guard style.needsParam, param == nil else { return nil }
     return conflict(
-      "param", ["param"], "the style \"\(style.rawValue)\" needs it",
-      "the name of a query parameter, or a place in body")
+      "param", rests: ["param"], problem: "the style \"\(style.rawValue)\" needs it",
+      allowed: "the name of a query parameter, or a place in body")
   }
 
   private var placeMissing: DefinitionConflict? {
     guard style.needsPlace, at == nil else { return nil }
     return conflict(
-      "at", ["at"], "the style \"\(style.rawValue)\" needs it", "a JSON Pointer such as \"/next\", or \"header:NAME\"")
+      "at", rests: ["at"], problem: "the style \"\(style.rawValue)\" needs it",
+      allowed: "a JSON Pointer such as \"/next\", or \"header:NAME\"")
   }
 
   private var placeInHeader: DefinitionConflict? {
     guard style == .after, case .header? = at else { return nil }
-    return conflict("at", [], "a header has nothing of the last record", "a JSON Pointer into a record")
+    return conflict(
+      "at", rests: [], problem: "a header has nothing of the last record", allowed: "a JSON Pointer into a record")
   }
 
   private var sizeMissing: DefinitionConflict? {
     guard short, size == nil else { return nil }
-    return conflict("short", ["size"], "needs size", "short with size")
+    return conflict("short", rests: ["size"], problem: "needs size", allowed: "short with size")
   }
 
   private var valueWithoutPlaceholder: DefinitionConflict? {
     guard let value, let placeholder = style.placeholder,
       Resource.ValueTemplate(value, placeholder: placeholder) == nil
     else { return nil }
-    return conflict("value", ["value"], "does not contain \(placeholder) once", "a text with one \(placeholder)")
+    return conflict(
+      "value", rests: ["value"], problem: "does not contain \(placeholder) once",
+      allowed: "a text with one \(placeholder)")
   }
 
   private var doneBesideMore: DefinitionConflict? {
     guard done != nil, more != nil else { return nil }
-    return conflict("done", ["more"], "is beside more", "more or done: one is the opposite of the other")
+    return conflict(
+      "done", rests: ["more"], problem: "is beside more", allowed: "more or done: one is the opposite of the other")
   }
 
   /// `*` sends each member of an object, which only `param` of a cursor can do.
   private var starConflicts: [DefinitionConflict] {
     var conflicts: [DefinitionConflict] = []
     let parameter = "the name of a query parameter, or a place in body"
-    if sizeParam == .everyMember { conflicts.append(conflict("size_param", [], "\"*\" is for param", parameter)) }
+    if sizeParam == .everyMember {
+      conflicts.append(conflict("size_param", rests: [], problem: "\"*\" is for param", allowed: parameter))
+    }
     guard param == .everyMember, !style.foreignKeys.contains("param") else { return conflicts }
     guard style == .cursor else {
-      return conflicts + [conflict("param", ["param"], "\"*\" is for the style \"cursor\"", parameter)]
+      return conflicts + [
+        conflict("param", rests: ["param"], problem: "\"*\" is for the style \"cursor\"", allowed: parameter)
+      ]
     }
     if start != nil {
       conflicts.append(
-        conflict("start", ["param"], "has no meaning beside param = \"*\"", "query, for what the first request sends"))
+        conflict(
+          "start", rests: ["param"], problem: "has no meaning beside param = \"*\"",
+          allowed: "query, for what the first request sends"))
     }
     if value != nil {
       conflicts.append(
         conflict(
-          "value", ["param"], "has no meaning beside param = \"*\"", "no value: each member of the object has its own"))
+          "value", rests: ["param"], problem: "has no meaning beside param = \"*\"",
+          allowed: "no value: each member of the object has its own"))
     }
     if case .header? = at {
       conflicts.append(
-        conflict("at", ["param"], "param = \"*\" needs an object, which no header is", "a JSON Pointer to an object"))
+        conflict(
+          "at", rests: ["param"], problem: "param = \"*\" needs an object, which no header is",
+          allowed: "a JSON Pointer to an object"))
     }
     return conflicts
   }
@@ -262,7 +276,9 @@ extension PagesDraft {
         nil
       }
     return problem.map {
-      conflict("size_param", ["param"], "\(sizeParam.description.tomlString) \($0)", "a parameter of its own")
+      conflict(
+        "size_param", rests: ["param"], problem: "\(sizeParam.description.tomlString) \($0)",
+        allowed: "a parameter of its own")
     }
   }
 }

@@ -19,20 +19,21 @@ extension Resource {
     let name = "resource.\(name)"
     let meaningless = inline == nil ? (isDetail ? ["key"] : []) : ResourceDraft.keysOfRequests
     let keys = ResourceDraft.keys.filter { !meaningless.contains($0.name) }
-    var lines = ["[\(name)]"] + Self.lines(keys, draft)
+    var lines = ["[\(name)]"] + Self.lines(keys, draft: draft)
     if self.maxRemoval == nil { lines.append("# max_removal: \(maxRemoval), as sync.max_removal has it") }
     if inline == nil {
       let foreign = draft.pages.style.foreignKeys
-      lines += ["", "[\(name).pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, draft.pages)
+      lines +=
+        ["", "[\(name).pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, draft: draft.pages)
     }
     lines += sinceLines(draft.since, below: name)
-    if let each = draft.each { lines += ["", "[\(name).each]"] + Self.lines(EachDraft.keys, each) }
+    if let each = draft.each { lines += ["", "[\(name).each]"] + Self.lines(EachDraft.keys, draft: each) }
     let key = isDetail ? [] : Set(keyColumns ?? [])
     lines += ["", "[\(name).columns]"]
     lines += columns.enumerated().map { "\($1.name) = \($1.toml(isKey: key.contains($0)))" }
     for list in lists {
       let columns = inlineTable(list.columns.map { ($0.name, $0.toml(isKey: false)) })
-      lines += ["", "[\(name).lists.\(list.table)]"] + Self.lines(ListDraft.keys, ListDraft(at: list.at))
+      lines += ["", "[\(name).lists.\(list.table)]"] + Self.lines(ListDraft.keys, draft: ListDraft(at: list.at))
       lines += ["columns = \(columns)"]
     }
     return lines.joined(separator: "\n") + "\n"
@@ -41,15 +42,16 @@ extension Resource {
   private func sinceLines(_ draft: SinceDraft?, below name: String) -> [String] {
     guard let draft else { return [] }
     let keys = SinceDraft.keys.filter { draft.token == nil || !SinceDraft.keysOfMarks.contains($0.name) }
-    var lines = ["", "[\(name).since]"] + Self.lines(keys, draft)
+    var lines = ["", "[\(name).since]"] + Self.lines(keys, draft: draft)
     if let pages = draft.pages {
       let foreign = pages.style.foreignKeys
-      lines += ["", "[\(name).since.pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, pages)
+      lines +=
+        ["", "[\(name).since.pages]"] + Self.lines(PagesDraft.keys.filter { !foreign.contains($0.name) }, draft: pages)
     }
     return lines
   }
 
-  private static func lines<Draft>(_ keys: [DefinitionKey<Draft>], _ draft: Draft) -> [String] {
+  private static func lines<Draft>(_ keys: [DefinitionKey<Draft>], draft: Draft) -> [String] {
     keys.compactMap { key in key.write(draft).map { "\(key.name) = \($0)" } }
   }
 }

@@ -36,7 +36,7 @@ struct DefinitionsReader {
     if let lists = members.given("lists") { draft.lists = self.lists(lists, at: path + ["lists"]) }
     if let since = members.given("since") { draft.since = self.since(since, at: path + ["since"]) }
     if let each = members.given("each") { draft.each = self.each(each, at: path + ["each"]) }
-    refuseMeaningless(members, draft, at: path)
+    refuseMeaningless(members, draft: draft, at: path)
     if draft.method == .get, draft.body != .object([]) {
       warnings.append("\(dotted(path + ["body"])) is not sent with GET")
     }
@@ -59,7 +59,7 @@ struct DefinitionsReader {
   }
 
   /// Refuses keys without a meaning beside `inline`, and the key of a detail (F1.1).
-  private mutating func refuseMeaningless(_ members: TOMLMembers, _ draft: ResourceDraft, at path: [String]) {
+  private mutating func refuseMeaningless(_ members: TOMLMembers, draft: ResourceDraft, at path: [String]) {
     for member in members.list where members.given(member.name) != nil {
       if members.given("inline") != nil, ResourceDraft.keysOfRequests.contains(member.name) {
         faults.add(path + [member.name], "is beside inline, which sends no request", allowed: "no \(member.name)")
@@ -106,10 +106,10 @@ struct DefinitionsReader {
 
   private mutating func columns(_ item: TOMLItem, at path: [String]) -> [Resource.Column] {
     guard let members = faults.table(item, at: path) else { return [] }
-    return members.list.map { column($0.name, $0.item, at: path + [$0.name]) }
+    return members.list.map { column($0.name, item: $0.item, at: path + [$0.name]) }
   }
 
-  private mutating func column(_ name: String, _ item: TOMLItem, at path: [String]) -> Resource.Column {
+  private mutating func column(_ name: String, item: TOMLItem, at path: [String]) -> Resource.Column {
     var draft = ColumnDraft()
     switch item {
     case .string: draft.at = faults.value(item, at: path, .pointer) ?? draft.at

@@ -168,7 +168,7 @@ struct Ancestry {
     if let parent = draft.each?.parent, parent != name {
       if let problem = problem(of: name, ancestors) { conflicts.append(.parent(problem, of: name)) }
       if let columns = drafts[parent]?.columns {
-        conflicts += parentColumnConflicts(draft, parent, Set(columns.map(\.name)), of: name)
+        conflicts += parentColumnConflicts(draft, parent: parent, columns: Set(columns.map(\.name)), of: name)
       }
     }
     return conflicts
@@ -192,7 +192,7 @@ struct Ancestry {
   }
 
   private func parentColumnConflicts(
-    _ draft: ResourceDraft, _ parent: String, _ columns: Set<String>, of name: String
+    _ draft: ResourceDraft, parent: String, columns: Set<String>, of name: String
   ) -> [DefinitionConflict] {
     guard let each = draft.each else { return [] }
     let named =

@@ -178,7 +178,7 @@ extension ResourceDraft {
       + (since.pages?.conflicts(of: ["since", "pages"]) ?? [])
   }
 
-  private func askConflicts(_ since: SinceDraft, _ conflict: Conflict) -> [DefinitionConflict] {
+  private func askConflicts(_ since: SinceDraft, conflict: Conflict) -> [DefinitionConflict] {
     var conflicts: [DefinitionConflict] = []
     if since.asks, byKey == nil {
       conflicts.append(conflict("ask", "needs by_key of the resource", "false, or by_key", []))
@@ -199,7 +199,7 @@ extension ResourceDraft {
 
   private typealias Conflict = (String, String, String, [String]) -> DefinitionConflict
 
-  private func formConflicts(_ since: SinceDraft, _ conflict: Conflict) -> [DefinitionConflict] {
+  private func formConflicts(_ since: SinceDraft, conflict: Conflict) -> [DefinitionConflict] {
     var conflicts: [DefinitionConflict] = []
     let isNumber = since.form == .number
     if isNumber, Since.placeholder(in: since.value)?.form != nil {
@@ -220,7 +220,7 @@ extension ResourceDraft {
     return conflicts
   }
 
-  private func paramConflicts(_ since: SinceDraft, _ conflict: Conflict) -> [DefinitionConflict] {
+  private func paramConflicts(_ since: SinceDraft, conflict: Conflict) -> [DefinitionConflict] {
     let pages = since.pages ?? self.pages
     switch since.param {
     case nil: return []

@@ -85,10 +85,10 @@ extension Paging {
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
-    facts.next = try next(scan, response)
+    facts.next = try next(scan, response: response)
     facts.highest = scan.highest
     if isIncremental { facts.lowest = scan.marks.lazy.filter { $0 != PageScan.noMark }.min() }
-    facts.token = try deltaToken(scan.token, response)
+    facts.token = try deltaToken(scan.token, response: response)
     if let token = response.token,
       facts.next?.texts.contains(where: token.isRepeated) == true || facts.token.map(token.isRepeated) == true
     {
@@ -98,7 +98,7 @@ extension Paging {
   }
 
   /// Without the access token, if it is an address. Empty is absent.
-  private func deltaToken(_ found: PointedValue, _ response: Response) throws(UndefinedAnswer) -> String? {
+  private func deltaToken(_ found: PointedValue, response: Response) throws(UndefinedAnswer) -> String? {
     guard let since = resource.since, let place = since.token else { return nil }
     switch found.kind {
     case .absent, .null, .text(""): return nil
@@ -161,11 +161,11 @@ extension Paging {
     if case .number(_, _, let last) = resource.listing.pages.style { last } else { nil }
   }
 
-  private func next(_ scan: PageScan, _ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
+  private func next(_ scan: PageScan, response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
     switch resource.listing.pages.style {
     case .cursor(_, _, .header(let name)): text(response[name])
-    case .cursor(.everyMember, _, .body(let place)): try members(scan.at, place, response)
-    case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place)
+    case .cursor(.everyMember, _, .body(let place)): try members(scan.at, place: place, response: response)
+    case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place: place)
     case .next(.header(let name)): address(response[name], response)
     case .next(.body(let place)): try address(scan.at, place, response)
     case .link: address(LinkHeader.next(in: response.headers), response)
@@ -182,7 +182,7 @@ extension Paging {
     self.text(text.map { response.token?.removed(from: $0) ?? $0 })
   }
 
-  private func value(_ found: PointedValue, _ place: JSONPointer) throws(UndefinedAnswer) -> ListFacts.Value? {
+  private func value(_ found: PointedValue, place: JSONPointer) throws(UndefinedAnswer) -> ListFacts.Value? {
     switch found.kind {
     case .absent, .null: return nil
     case .text(let text): return self.text(text)
@@ -194,7 +194,7 @@ extension Paging {
 
   /// The object is sent member by member. The token's parameter is not among them (T8).
   private func members(
-    _ found: PointedValue, _ place: JSONPointer, _ response: Response
+    _ found: PointedValue, place: JSONPointer, response: Response
   ) throws(UndefinedAnswer) -> ListFacts.Value? {
     switch found.kind {
     case .absent, .null: return nil

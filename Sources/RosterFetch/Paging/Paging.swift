@@ -132,7 +132,7 @@ package final class Paging: Sendable {
     // The records of the file are one page.
     if resource.inline != nil { return .end }
     if page.number == 1, let announced = announced(by: facts) { return .announced(pages: announced) }
-    if isLast(page, facts) { return .end }
+    if isLast(page, facts: facts) { return .end }
     let (number, before) = (page.number + 1, page.recordsBefore + facts.records)
     switch pages.style {
     case .number(let param, let first, _):
@@ -172,7 +172,7 @@ package final class Paging: Sendable {
   /// True if upstream may answer 206, because the definition reads the total of a Content-Range (G3.2).
   var takesPartialContent: Bool { pages.count?.isContentRange == true }
 
-  private func isLast(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+  private func isLast(_ page: PageRequest, facts: ListFacts) -> Bool {
     if facts.more == false || facts.records == 0 { return true }
     if let count = facts.count, page.recordsBefore + facts.records >= count { return true }
     guard pages.short, let size = pages.size else { return false }
@@ -201,7 +201,7 @@ extension Paging {
     var (query, body) = resource.constantParts
     // Nothing of `query` is added to an address, and only its own parameter names a further page.
     if home != nil { query = [] }
-    if let (place, value) = value, home == nil || number > 1 { place.put(value, into: &query, &body) }
+    if let (place, value) = value, home == nil || number > 1 { place.put(value, into: &query, body: &body) }
     return request(number, after: before, url: address(with: query), body)
   }
 
@@ -268,13 +268,13 @@ extension Paging {
   private func request(
     _ number: Int, after before: Int, at address: String, from page: PageRequest, _ links: () -> NextLinks
   ) throws(PagingFault) -> PageRequest {
-    let url = try resolved(address, against: page.request.url, links)
+    let url = try resolved(address, against: page.request.url, links: links)
     return request(number, after: before, url: url, resource.body)
   }
 
   /// The absolute address, at base_url's origin.
   private func resolved(
-    _ address: String, against base: String, _ links: () -> NextLinks
+    _ address: String, against base: String, links: () -> NextLinks
   ) throws(PagingFault) -> String {
     guard let base = URL(string: base), let url = URL(string: address, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
@@ -304,7 +304,7 @@ extension Resource {
   fileprivate var constantParts: (query: [(String, String)], body: JSONValue) {
     var query = query.map { ($0.name, $0.value.queryText) }
     var body = body
-    if let size = pages.size, let place = size.param { place.put(.integer(size.records), into: &query, &body) }
+    if let size = pages.size, let place = size.param { place.put(.integer(size.records), into: &query, body: &body) }
     return (query, body)
   }
 
@@ -317,7 +317,7 @@ extension Resource {
 }
 
 extension Resource.RequestPlace {
-  fileprivate func put(_ value: ListFacts.Value, into query: inout [(String, String)], _ body: inout JSONValue) {
+  fileprivate func put(_ value: ListFacts.Value, into query: inout [(String, String)], body: inout JSONValue) {
     switch self {
     case .query(let name): replace([(name, value.queryText)], in: &query)
     case .body(let pointer): body = body.setting(value.json, at: pointer.segments[...])

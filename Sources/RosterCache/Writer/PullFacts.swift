@@ -1,5 +1,5 @@
 /// The state of the current pull, apart from its tables.
-struct PullSession {
+struct PullFacts {
   /// `Cache.generation` when the sync began.
   var generation = 0
   /// The removal guard stopped the pull of the pages before this offset of the file.
