@@ -83,6 +83,10 @@ extension Replica {
   ) throws -> Int {
     var replaced = 0
     for (index, table) in batch.tables.enumerated() where isConcerned(table, scope: scope) {
+      if hasOnlyNewRows(table, scope: scope) {
+        replaced += try copy(table, into: sql.name(table.name), rows: rows)
+        continue
+      }
       try connection.run(sql.stage(table, as: staged(index)))
       replaced += try copy(table, into: quoted(staged(index)), rows: rows)
       // Without statistics the server expects thousands of rows, and reads the whole table for one.
@@ -95,7 +99,9 @@ extension Replica {
   private func merge(_ all: Staged) throws {
     let tables = all.batch.tables.enumerated().filter { isConcerned($0.element, scope: all.scope) }
     for (index, table) in tables.reversed() { try remove(table, index: index, all: all) }
-    for (index, table) in tables { try connection.run(sql.upsert(table, staged: staged(index))) }
+    for (index, table) in tables where !hasOnlyNewRows(table, scope: all.scope) {
+      try connection.run(sql.upsert(table, staged: staged(index)))
+    }
   }
 
   private func isConcerned(_ table: ReplicaTable, scope: Scope) -> Bool {
@@ -104,6 +110,12 @@ extension Replica {
     case .records(let resource), .elements(let resource, _, _): resources.contains(resource)
     case .whole, .appended: true
     }
+  }
+
+  /// True if the table lacks all rows of the scope. Staging them would cost as much as the copy itself.
+  private func hasOnlyNewRows(_ table: ReplicaTable, scope: Scope) -> Bool {
+    guard case .appended = table.role, scope != .whole else { return false }
+    return table.name == "changes"
   }
 
   private func staged(_ index: Int) -> String { "staged_\(index)" }
