@@ -3,8 +3,10 @@ documentation of Microsoft Graph, Google Calendar and HubSpot says."""
 
 import json
 import re
+import subprocess
 
 from ground import RECORDS, Kinto, Server
+from programs import end
 from shapes import SOURCES
 
 
@@ -106,6 +108,77 @@ def calendar(ground):
     tokens(ground, "google-calendar-events", "/calendar/v3", "events", 1)
 
 
+def hidden(ground, name, prefix):
+    server = ground.server(Changing)
+    roster = bundled(ground, server, name, prefix)
+    environment = roster.environment | {"ROSTERD_LOG_LEVEL": "trace", "ROSTERD_RETRY_MAX_RETRIES": "0"}
+    log, events, texts = roster.folder / "log", roster.folder / "events", []
+
+    def begin(file, *command):
+        with open(file, "wb") as output:
+            return subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
+
+    def show(*command):
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        texts.append(f"{command}: {done.stdout}{done.stderr}")
+
+    daemon = begin(log, roster.program, "run", "--config", roster.configuration)
+    show(roster.control, "wait", "--timeout", "30s")
+    follower = begin(events, roster.control, "events", "--json")
+    try:
+        for status in [None, "500 Internal Server Error", "403 Forbidden", "400 Bad Request", "410 Gone", None]:
+            server.state.pop("fails", None)
+            if status:
+                server.state["fails"] = status
+            # The next page's address has the token too.
+            for number in range(1, 130):
+                server.edit(f"r{number}", name=f"Before {status}")
+            for command in [
+                    ["sync", "--wait", "--json"], ["explain"], ["explain", "--json"], ["status"], ["status", "--json"],
+                    ["pending"], ["history", "--json"]]:
+                show(roster.control, *command)
+            show("curl", "-s", "--unix-socket", roster.folder / "status.sock", "http://localhost/metrics")
+    finally:
+        end(follower)
+        end(daemon)
+    show(roster.program, "check", "--config", roster.configuration)
+    show(roster.control, "explain", "--cache", roster.cache)
+    show(roster.control, "status", "--json", "--cache", roster.cache)
+    texts += [log.read_text(), events.read_text()]
+    assert "list.reset" in texts[-1] and "***" in texts[-1] and "***" in texts[-2], texts[-2:]
+    for text in texts:
+        found = re.search(r"delta\d", text)
+        assert not found, text[max(0, found.start() - 300):][:600]
+    assert any("delta2" in address for _, address, *_ in server.log()), server.log()
+    assert roster.query("SELECT proof FROM resources") == [("since",)]
+
+
+def hidden_address(ground):
+    """I7.3: no output has a delta token that is an address, whatever fails"""
+    hidden(ground, "microsoft-graph-users", "/v1.0")
+
+
+def hidden_parameter(ground):
+    """I7.3: no output has a delta token that is a parameter, whatever fails"""
+    hidden(ground, "google-calendar-events", "/calendar/v3")
+
+
+def ignored(ground):
+    """S9.1: a server that ignores since.param gives the right data, and explain says so"""
+    server = ground.server(Kinto)
+    changes = [("BUCKET", "blog"), ("COLLECTION", "entries"), ('param = "_since"', 'param = "_other"')]
+    roster = bundled(ground, server, "kinto-records", "/v1", changes)
+    assert counts(roster.sync()) == [RECORDS, 0, 0, 2]
+    server.change("entry-3")
+    server.insert()
+    assert counts(roster.sync()) == [1, 1, 0, 3]
+    stored = {key: json.loads(extra)["title"] for key, extra in roster.query("SELECT id, extra FROM records")}
+    assert stored == {key: title for key, (title, _) in server.rows().items()}
+    todo = roster.explain()["todo"]
+    assert "Compare param and value of [resource.record.since]" in todo, todo
+
+
 def hubspot(ground):
     """I3.1, I8.1: config/sources/hubspot-contacts.toml, whose changes are a search by POST"""
     server = ground.server(Changing)
@@ -122,4 +195,4 @@ def hubspot(ground):
 
 
 def tests():
-    yield from [kinto, graph, calendar, hubspot]
+    yield from [kinto, graph, calendar, hidden_address, hidden_parameter, ignored, hubspot]

@@ -4,7 +4,7 @@ records in FOLDER/records.json.
 changing_server.py FOLDER
 
 A record has an id, a version, which each write of any record increases, a name, and whether it was deleted. `floor` is
-the oldest delta token that the server still knows.
+the oldest version whose delta token the server still knows. `fails` is the status of all requests with a token.
 """
 
 import json
@@ -25,12 +25,15 @@ class Refused(Exception):
 
 def changed(state, token):
     """The records since a token, and the next token."""
-    newest = max((record["version"] for record in state["records"]), default=0)
+    newest = "delta" + str(max((record["version"] for record in state["records"]), default=0))
     if token is None:
         return [record for record in state["records"] if not record["deleted"]], newest
-    if int(token) < state["floor"]:
+    if "fails" in state:
+        raise Refused(state["fails"])
+    version = int(token.removeprefix("delta"))
+    if version < state["floor"]:
         raise Refused("410 Gone")
-    return [record for record in state["records"] if record["version"] > int(token)], newest
+    return [record for record in state["records"] if record["version"] > version], newest
 
 
 def users(query, state, origin):
@@ -63,7 +66,7 @@ def events(query, state, _):
         {"id": record["id"], "status": "confirmed", "summary": record["name"], "start": {"date": "2026-01-01"}}
         for record in found[start:start + size]]
     more = start + size < len(found)
-    return {"items": shown} | ({"nextPageToken": str(start + size)} if more else {"nextSyncToken": str(newest)})
+    return {"items": shown} | ({"nextPageToken": str(start + size)} if more else {"nextSyncToken": newest})
 
 
 def contact(record):
