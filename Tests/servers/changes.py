@@ -2,8 +2,11 @@
 documentation of Microsoft Graph, Google Calendar and HubSpot says."""
 
 import json
+import re
+import subprocess
 
 from ground import RECORDS, Kinto
+from programs import end
 from shapes import bundled
 from simulated import Refused, Simulated
 
@@ -16,7 +19,7 @@ class Changing(Simulated):
     """Microsoft Graph's users, Google Calendar's events and HubSpot's contacts.
 
     A record has an id, a version, which each write of any record increases, a name, and whether it was deleted. `floor`
-    is the oldest delta token that the server still knows.
+    is the oldest version whose delta token the server still knows. `fails` is the status of all requests with a token.
     """
 
     count = 250
@@ -55,12 +58,15 @@ class Changing(Simulated):
 
 def changed(state, token):
     """The records since a token, and the next token."""
-    newest = max((record["version"] for record in state["records"]), default=0)
+    newest = "delta" + str(max((record["version"] for record in state["records"]), default=0))
     if token is None:
         return [record for record in state["records"] if not record["deleted"]], newest
-    if int(token) < state["floor"]:
+    if "fails" in state:
+        raise Refused(state["fails"])
+    version = int(token.removeprefix("delta"))
+    if version < state["floor"]:
         raise Refused(410)
-    return [record for record in state["records"] if record["version"] > int(token)], newest
+    return [record for record in state["records"] if record["version"] > version], newest
 
 
 def users(query, state, origin):
@@ -93,7 +99,7 @@ def events(query, state, _):
         {"id": record["id"], "status": "confirmed", "summary": record["name"], "start": {"date": "2026-01-01"}}
         for record in found[start:start + size]]
     more = start + size < len(found)
-    return {"items": shown} | ({"nextPageToken": str(start + size)} if more else {"nextSyncToken": str(newest)})
+    return {"items": shown} | ({"nextPageToken": str(start + size)} if more else {"nextSyncToken": newest})
 
 
 def contact(record):
@@ -190,6 +196,77 @@ def calendar(ground):
     tokens(ground, "google-calendar-events", "/calendar/v3", "events", 1)
 
 
+def hidden(ground, name, prefix):
+    server = ground.server(Changing)
+    roster = bundled(ground, server, name, prefix)
+    environment = roster.environment | {"ROSTERD_LOG_LEVEL": "trace", "ROSTERD_RETRY_MAX_RETRIES": "0"}
+    log, events, texts = roster.folder / "log", roster.folder / "events", []
+
+    def begin(file, *command):
+        with open(file, "wb") as output:
+            return subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
+
+    def show(*command):
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        texts.append(f"{command}: {done.stdout}{done.stderr}")
+
+    daemon = begin(log, roster.program, "run", "--config", roster.configuration)
+    show(roster.control, "wait", "--timeout", "30s")
+    follower = begin(events, roster.control, "events", "--json")
+    try:
+        for status in [None, 500, 403, 400, 410, None]:
+            server.state.pop("fails", None)
+            if status:
+                server.state["fails"] = status
+            # The next page's address has the token too.
+            for number in range(1, 130):
+                server.edit(f"r{number}", name=f"Before {status}")
+            for command in [
+                    ["sync", "--wait", "--json"], ["explain"], ["explain", "--json"], ["status"], ["status", "--json"],
+                    ["pending"], ["history", "--json"]]:
+                show(roster.control, *command)
+            show("curl", "-s", "--unix-socket", roster.folder / "status.sock", "http://localhost/metrics")
+    finally:
+        end(follower)
+        end(daemon)
+    show(roster.program, "check", "--config", roster.configuration)
+    show(roster.control, "explain", "--cache", roster.cache)
+    show(roster.control, "status", "--json", "--cache", roster.cache)
+    texts += [log.read_text(), events.read_text()]
+    assert "list.reset" in texts[-1] and "***" in texts[-1] and "***" in texts[-2], texts[-2:]
+    for text in texts:
+        found = re.search(r"delta\d", text)
+        assert not found, text[max(0, found.start() - 300):][:600]
+    assert any("delta2" in address for _, address, *_ in server.log()), server.log()
+    assert roster.query("SELECT proof FROM resources") == [("since",)]
+
+
+def hidden_address(ground):
+    """I7.3: no output has a delta token that is an address, whatever fails"""
+    hidden(ground, "microsoft-graph-users", "/v1.0")
+
+
+def hidden_parameter(ground):
+    """I7.3: no output has a delta token that is a parameter, whatever fails"""
+    hidden(ground, "google-calendar-events", "/calendar/v3")
+
+
+def ignored(ground):
+    """S9.1: a server that ignores since.param gives the right data, and explain says so"""
+    server = ground.server(Kinto)
+    changes = [("BUCKET", "blog"), ("COLLECTION", "entries"), ('param = "_since"', 'param = "_other"')]
+    roster = bundled(ground, server, "kinto-records", "/v1", changes)
+    assert counts(roster.sync()) == [RECORDS, 0, 0, 2]
+    server.change("entry-3")
+    server.insert()
+    assert counts(roster.sync()) == [1, 1, 0, 3]
+    stored = {key: json.loads(extra)["title"] for key, extra in roster.query("SELECT id, extra FROM records")}
+    assert stored == {key: title for key, (title, _) in server.rows().items()}
+    todo = roster.explain()["todo"]
+    assert "Compare param and value of [resource.record.since]" in todo, todo
+
+
 def hubspot(ground):
     """I3.1, I8.1: config/sources/hubspot-contacts.toml, whose changes are a search by POST"""
     server = ground.server(Changing)
@@ -206,4 +283,4 @@ def hubspot(ground):
 
 
 def tests():
-    yield from [kinto, graph, calendar, hubspot]
+    yield from [kinto, graph, calendar, hidden_address, hidden_parameter, ignored, hubspot]
