@@ -17,10 +17,11 @@ static inline long long roster_birth(const char *path) {
   return found.stx_btime.tv_sec * 1000000000LL + found.stx_btime.tv_nsec;
 }
 
-// Call this once, before any other function of SQLite. sqlite3_config is variadic, and Swift takes the variable
-// sqlite3_temp_directory for shared mutable state.
-static inline void roster_prepare_sqlite(const char *temporary_folder) {
-  // The totals are not used, and each allocation would take a lock to count them.
-  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  sqlite3_temp_directory = sqlite3_mprintf("%s", temporary_folder);
+// Stops SQLite from counting its memory. The totals are not used, and each allocation would take a lock to count them.
+// Call this before any other function of SQLite; it fails afterwards. sqlite3_config is variadic.
+static inline int roster_stop_counting_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
+// Swift takes the variable sqlite3_temp_directory for shared mutable state.
+static inline void roster_set_temporary_folder(const char *folder) {
+  sqlite3_temp_directory = sqlite3_mprintf("%s", folder);
 }

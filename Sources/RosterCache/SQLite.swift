@@ -44,8 +44,12 @@ final class Database {
   /// Receives every SQL text before its first run, so that tests see the plan of each statement. nil outside tests.
   @TaskLocal static var inspect: (@Sendable (Database, String) throws -> Void)?
 
+  /// False if another part of the process used SQLite earlier, which costs only time.
+  static let savesCounting = roster_stop_counting_memory() == SQLITE_OK
+
   /// Opens an existing file. `CacheFile` creates files.
   init(path: String, access: Access) throws {
+    _ = Self.savesCounting
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(access.name(of: path), &opened, SQLITE_OPEN_NOMUTEX | access.flags, nil)
     guard let opened else { throw SQLiteError(code: code, message: "out of memory") }

@@ -1,6 +1,7 @@
 import CSQLite
 import Glibc
 internal import RosterDecode
+internal import RosterModel
 
 /// A value that is bound to a parameter of a statement.
 enum Value: ExpressibleByNilLiteral, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
@@ -152,10 +153,9 @@ struct Row {
   }
 
   private func equals(_ column: Int32, bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-    // SQLite requires this order of the calls (sqlite.org/c3ref/column_blob.html).
-    let start = sqlite3_column_text(handle, column)
-    guard Int(sqlite3_column_bytes(handle, column)) == bytes.count else { return false }
-    guard let start, let other = bytes.baseAddress else { return bytes.isEmpty }
+    let own = utf8(column)
+    guard own.count == bytes.count else { return false }
+    guard let start = own.baseAddress, let other = bytes.baseAddress else { return bytes.isEmpty }
     return memcmp(start, other, bytes.count) == 0
   }
 
@@ -166,9 +166,21 @@ struct Row {
 
   /// Bytes of a text, valid until the next step of the statement.
   func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
-    // SQLite requires this order of the calls (sqlite.org/c3ref/column_blob.html).
-    let start = sqlite3_column_text(handle, column)
-    return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+    // A text as a blob is not copied to add a final NUL. SQLite requires this order of the calls
+    // (sqlite.org/c3ref/column_blob.html).
+    let start = sqlite3_column_blob(handle, column)
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return UnsafeBufferPointer(start: start?.assumingMemoryBound(to: UInt8.self), count: start == nil ? 0 : count)
+  }
+
+  /// The value of a definition's column, valid until the next step of the statement.
+  func value(_ column: Int32, of type: Resource.ColumnType) -> FieldValue {
+    switch sqlite3_column_type(handle, column) {
+    case SQLITE_NULL: .null
+    case SQLITE_INTEGER: type == .boolean ? .boolean(integer(column) != 0) : .integer(integer(column))
+    case SQLITE_FLOAT: .real(real(column))
+    default: type == .json ? .json(utf8(column)) : .text(utf8(column))
+    }
   }
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }

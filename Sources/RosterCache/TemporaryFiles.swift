@@ -13,7 +13,7 @@ enum TemporaryFiles {
     isSet.withLock { isSet in
       if isSet { return }
       isSet = true
-      roster_prepare_sqlite(parentFolder(of: path))
+      roster_set_temporary_folder(parentFolder(of: path))
     }
   }
 }

@@ -33,6 +33,7 @@ package struct PullPlan: Sendable {
       case ended
     }
 
+    let number: Int
     let paging: Paging
     let maxPages: Int
     var way = Way.first
@@ -64,9 +65,9 @@ package struct PullPlan: Sendable {
     var ending: ListEnd.State?
   }
 
-  private var lists: [Int: List]
-  /// The numbers of the open lists, in the order in which they were opened.
-  private var order: [Int]
+  /// The open lists, in the order in which they were opened. A list is changed in its place, while a dictionary would
+  /// move the whole list for each change.
+  private var lists: [List] = []
   private var inFlight = 0
   private var waitingBytes = 0
   private var isStopped = false
@@ -76,28 +77,29 @@ package struct PullPlan: Sendable {
   /// - maxPages: limit for the pages of one list. A longer list fails (65), because it cannot be distinguished from an
   ///   endless one.
   package init(_ lists: [Paging], maxPages: Int) {
-    self.lists = [:]
-    order = []
     for (number, paging) in lists.enumerated() { open(number, paging: paging, maxPages: maxPages) }
   }
 
   /// Adds a list.
   mutating func open(_ number: Int, paging: Paging, maxPages: Int) {
-    lists[number] = List(paging: paging, maxPages: maxPages)
-    order.append(number)
+    lists.append(List(number: number, paging: paging, maxPages: maxPages))
   }
 
   /// Forgets a list, whose outcome is known.
   mutating func close(_ number: Int) {
-    lists[number] = nil
-    order.removeAll { $0 == number }
+    lists.removeAll { $0.number == number }
+  }
+
+  private func place(of number: Int) -> Int? { lists.firstIndex { $0.number == number } }
+
+  private mutating func change(_ number: Int, _ change: (inout List) -> Void) {
+    if let place = place(of: number) { change(&lists[place]) }
   }
 
   /// True if no more pages of the list are requested or expected.
   func isDone(_ number: Int) -> Bool {
-    guard let list = lists[number] else { return false }
-    if list.inFlight > 0 { return false }
-    switch list.way {
+    guard let place = place(of: number), lists[place].inFlight == 0 else { return false }
+    switch lists[place].way {
     case .ended: return true
     case .announced(let next, let last): return next > last
     case .first, .following, .waiting: return false
@@ -117,26 +119,26 @@ package struct PullPlan: Sendable {
   /// - Parameter concurrency: limit for the pages in flight, over all lists (P1).
   package mutating func next(concurrency: Int) -> PageJob? {
     guard !isStopped, inFlight < concurrency, waitingBytes < Self.backlog else { return nil }
-    let following = order.first { lists[$0]?.isFollowing == true }
-    guard let list = following ?? order.first(where: { lists[$0]?.isOpen == true }),
-      let job = lists[list]?.ask(list)
+    guard let place = lists.firstIndex(where: { $0.isFollowing }) ?? lists.firstIndex(where: { $0.isOpen }),
+      let job = lists[place].ask()
     else { return nil }
     inFlight += 1
-    lists[list]?.inFlight += 1
+    lists[place].inFlight += 1
     return job
   }
 
   /// Number of all pages of the list; nil while no answer has it.
   package func pages(in list: Int) -> Int? {
-    switch lists[list]?.way {
+    guard let place = place(of: list) else { return nil }
+    return switch lists[place].way {
     case .announced(_, let last): last
-    case .ended: lists[list]?.pages
-    case .first, .following, .waiting, nil: nil
+    case .ended: lists[place].pages
+    case .first, .following, .waiting: nil
     }
   }
 
   /// The facts of a list's first page; nil before its answer.
-  package func first(of list: Int) -> ListFacts? { lists[list]?.first }
+  package func first(of list: Int) -> ListFacts? { place(of: list).flatMap { lists[$0].first } }
 
   /// True if no page is in flight.
   package var isIdle: Bool { inFlight == 0 }
@@ -155,25 +157,9 @@ package struct PullPlan: Sendable {
     records: @autoclosure () -> RepeatedPages.Page? = nil, links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
     land(job)
-    // Taken out, because a copy of its sets would cost as much as the pages before this one.
-    guard var list = lists.removeValue(forKey: job.list) else { return false }
-    defer { lists[job.list] = list }
-    if let first = list.first, isTransferred, facts.contradicts(first, inChain: list.isChain) {
-      list.drifts("page \(job.page.number) reports \(facts.extent), page 1 reports \(first.extent)")
-    }
-    if job.isAnnounced { list.checkAnnounced(job.page.number, facts: facts, records: records) }
-    guard list.drift == nil, list.lie == nil, list.ending == nil else { return false }
-    if list.first == nil { list.first = facts }
-    if let answered = facts.answered { list.answered = max(list.answered ?? answered, answered) }
-    if list.paging.resource.since != nil {
-      list.extent.add(
-        records: facts.records, highest: facts.highest, answered: facts.answered, lowest: facts.lowest,
-        isTransferred: isTransferred)
-      if job.page.number >= list.end.page { list.end = (job.page.number, facts.token) }
-    }
-    if !job.isAnnounced { try list.go(on: job.page, facts, isTransferred: isTransferred, records: records, links) }
-    if list.isFollowing { try list.check(records(), of: job.page) }
-    list.pages += 1
+    guard let place = place(of: job.list),
+      try lists[place].came(job, facts, isTransferred: isTransferred, records: records, links: links)
+    else { return false }
     waitingBytes += bytes
     return true
   }
@@ -181,27 +167,31 @@ package struct PullPlan: Sendable {
   /// The page is not in flight any more.
   private mutating func land(_ job: PageJob) {
     inFlight -= 1
-    lists[job.list]?.inFlight -= 1
+    change(job.list) { $0.inFlight -= 1 }
   }
 
   /// A child list has failed or vanished: the other lists go on.
   mutating func ended(_ job: PageJob, _ ending: ListEnd.State) {
     land(job)
-    if lists[job.list]?.ending == nil { lists[job.list]?.ending = ending }
-    lists[job.list]?.way = .ended
+    change(job.list) {
+      $0.ending = $0.ending ?? ending
+      $0.way = .ended
+    }
   }
 
   /// A child list ends because of a fault that `came` has thrown.
   mutating func ends(_ list: Int, _ ending: ListEnd.State) {
-    if lists[list]?.ending == nil { lists[list]?.ending = ending }
-    lists[list]?.way = .ended
-    lists[list]?.isEndless = false
+    change(list) {
+      $0.ending = $0.ending ?? ending
+      $0.way = .ended
+      $0.isEndless = false
+    }
   }
 
   /// The page is past the end (`beyond`).
   package mutating func wasPastTheEnd(_ job: PageJob) {
     land(job)
-    lists[job.list]?.way = .ended
+    change(job.list) { $0.way = .ended }
   }
 
   /// Call this for an announced page that does not exist, or if upstream has forgotten its address: the list is pulled
@@ -220,16 +210,20 @@ package struct PullPlan: Sendable {
   /// pulled whole.
   mutating func wasRefused(_ job: PageJob, status: Int) {
     land(job)
-    lists[job.list]?.isTokenForgotten = job.page.number == 1
-    lists[job.list]?.refusal = status
-    lists[job.list]?.way = .ended
+    change(job.list) {
+      $0.isTokenForgotten = job.page.number == 1
+      $0.refusal = status
+      $0.way = .ended
+    }
   }
 
   /// Call this if the validator of the page lied: the list is pulled again.
   mutating func lied(_ job: PageJob, lie: ValidatorLie) {
     land(job)
-    if lists[job.list]?.lie == nil { lists[job.list]?.lie = lie }
-    lists[job.list]?.way = .ended
+    change(job.list) {
+      $0.lie = $0.lie ?? lie
+      $0.way = .ended
+    }
   }
 
   /// Call this after a final failure: no more pages are requested.
@@ -245,18 +239,18 @@ package struct PullPlan: Sendable {
   package mutating func staged(_ bytes: Int) { waitingBytes -= bytes }
 
   /// True if a list has failed because it has no end: its pulled pages are of no use.
-  var isEndless: Bool { lists.values.contains(where: \.isEndless) }
+  var isEndless: Bool { lists.contains(where: \.isEndless) }
 
   /// The outcome of a list at the end of the pull.
   package func outcome(of list: Int) -> PullOutcome {
-    guard let list = lists[list] else { return PullOutcome() }
+    guard let list = place(of: list).map({ lists[$0] }) else { return PullOutcome() }
     return PullOutcome(
       drift: list.drift, isParameterIgnored: list.isParameterIgnored, lie: list.lie, count: list.first?.count,
       extent: list.extent, refusal: list.refusal, isTokenForgotten: list.isTokenForgotten, token: list.end.token,
       ending: list.ending, answered: list.answered, hasPages: list.pages > 0)
   }
 
-  private mutating func drift(_ list: Int, why: String) { lists[list]?.drifts(why) }
+  private mutating func drift(_ list: Int, why: String) { change(list) { $0.drifts(why) } }
 }
 
 /// The outcome of the pull of one list.
@@ -305,20 +299,44 @@ extension PullPlan.List {
     way = .ended
   }
 
-  mutating func ask(_ list: Int) -> PullPlan.PageJob? {
+  mutating func ask() -> PullPlan.PageJob? {
     switch way {
     case .first:
       way = .waiting
-      return .init(list: list, page: paging.first(), isAnnounced: false, isFromKept: false)
+      return .init(list: number, page: paging.first(), isAnnounced: false, isFromKept: false)
     case .following(let page, let isFromKept):
       way = .waiting
-      return .init(list: list, page: page, isAnnounced: false, isFromKept: isFromKept)
+      return .init(list: number, page: page, isAnnounced: false, isFromKept: isFromKept)
     case .announced(let next, let last):
       guard next <= last, let first else { return nil }
       way = .announced(next: next + 1, last: last)
-      return .init(list: list, page: paging.page(next, announcedBy: first), isAnnounced: true, isFromKept: false)
+      return .init(list: number, page: paging.page(next, announcedBy: first), isAnnounced: true, isFromKept: false)
     case .waiting, .ended: return nil
     }
+  }
+
+  /// See `PullPlan.came`.
+  mutating func came(
+    _ job: PullPlan.PageJob, _ facts: ListFacts, isTransferred: Bool, records: () -> RepeatedPages.Page?,
+    links: () -> NextLinks
+  ) throws(Failure) -> Bool {
+    if let first, isTransferred, facts.contradicts(first, inChain: isChain) {
+      drifts("page \(job.page.number) reports \(facts.extent), page 1 reports \(first.extent)")
+    }
+    if job.isAnnounced { checkAnnounced(job.page.number, facts: facts, records: records) }
+    guard drift == nil, lie == nil, ending == nil else { return false }
+    if first == nil { first = facts }
+    if let answered = facts.answered { self.answered = max(self.answered ?? answered, answered) }
+    if paging.resource.since != nil {
+      extent.add(
+        records: facts.records, highest: facts.highest, answered: facts.answered, lowest: facts.lowest,
+        isTransferred: isTransferred)
+      if job.page.number >= end.page { end = (job.page.number, facts.token) }
+    }
+    if !job.isAnnounced { try go(on: job.page, facts, isTransferred: isTransferred, records: records, links) }
+    if isFollowing { try check(records(), of: job.page) }
+    pages += 1
+    return true
   }
 
   /// Moves on to the next page. Throws if upstream repeats addresses, or leads elsewhere (65).

@@ -10,6 +10,13 @@ struct CacheTests {
   let folder: Folder
   init() throws { folder = try Folder() }
 
+  @Test("SQLite does not count its memory, because each allocation would take a lock")
+  func memoryTotals() async throws {
+    let cache = try await folder.define()
+    #expect(Database.savesCounting)
+    await cache.close()
+  }
+
   @Test("C5.1: a new cache has application_id, user_version and a feed, and no snapshot")
   func new() async throws {
     let cache = try await folder.define()

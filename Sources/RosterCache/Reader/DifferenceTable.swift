@@ -24,7 +24,7 @@ struct DifferenceTable {
   private let tables: ResourceTables
   private let index: Int
   private let insert: Statement
-  private let preview: RecordPreview
+  private let document: RecordDocument
   /// nil if the snapshot has no such table.
   private let json: Statement?
 
@@ -34,16 +34,16 @@ struct DifferenceTable {
     insert = try database.statement(
       "INSERT INTO temp.differences(resource, kind, key, fields, before, after, \"of\", with_parent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
     )
-    preview = try RecordPreview(tables)
+    document = RecordDocument(tables)
     json = isInSnapshot ? try database.statement(tables.json) : nil
   }
 
   func added(_ decoder: inout RecordDecoder) throws {
-    try write(.init(kind: .added, key: key(decoder), after: try preview.json(&decoder, parent: owner?.parent ?? 0)))
+    try write(.init(kind: .added, key: key(decoder), after: json(of: &decoder)))
   }
 
   func changed(_ decoder: inout RecordDecoder, _ difference: RecordDifference) throws {
-    let (before, after) = (try stored(difference.id), try preview.json(&decoder, parent: owner?.parent ?? 0))
+    let (before, after) = (try stored(difference.id), json(of: &decoder))
     let columns = difference.columns.map { tables.resource.columns[$0].name }
     let extra = difference.extra ? ExtraDifference.paths(before, after: after) : []
     let lists = difference.lists.map { tables.listName(tables.resource.lists[$0]) }
@@ -88,6 +88,13 @@ struct DifferenceTable {
     var json = JSONWriter()
     json.value(tables.resource.hasCompositeKey ? .list(parts) : parts[0])
     return json.text
+  }
+
+  /// The record at the decoder's position as the publication would store it.
+  private func json(of decoder: inout RecordDecoder) -> String {
+    var document = document
+    document.write(&decoder, below: owner?.parent ?? 0)
+    return String(decoding: document.bytes, as: UTF8.self)
   }
 
   /// A composite key is already JSON.
@@ -144,31 +151,6 @@ struct DifferenceTable {
     while try rows.step() {
       try body(AbsentRecord(key: rows.row.text(0), of: rows.row.optionalText(1), record: rows.row.text(2)))
     }
-  }
-}
-
-/// Shows a record as the publication would store it, by storing it in tables in memory.
-private struct RecordPreview {
-  private let database: Database
-  private let writer: RecordWriter
-  private let json: Statement
-
-  init(_ tables: ResourceTables) throws {
-    var resource = tables.resource
-    resource.search = []
-    let tables = try ResourceTables(resource)
-    database = try Database(path: ":memory:", access: .writer)
-    for statement in tables.create + [FixedTables.changes] { try database.execute(statement) }
-    writer = try RecordWriter(database, tables, sync: 0, at: "", isFirst: true)
-    json = try database.statement("SELECT \(tables.jsonText()) FROM main.\(tables.table) r")
-  }
-
-  /// - Parameter parent: record id of the parent; 0 without a parent.
-  func json(_ decoder: inout RecordDecoder, parent: Int64) throws -> String {
-    try database.execute("BEGIN")
-    defer { try? database.execute("ROLLBACK") }
-    try writer.restore(&decoder, id: nil, parent: parent, firstSync: 0, changedSync: 0)
-    return try json.rows([], limit: 1) { $0.text(0) }.first ?? "null"
   }
 }
 

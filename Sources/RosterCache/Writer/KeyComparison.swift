@@ -63,7 +63,7 @@ struct KeyComparison {
       "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_lists WHERE id = ?3", in: scope
     ) { row in (0..<5).map { row.int($0) } }
     guard var totals else { return 0 }
-    if kept < totals[0] { try subtractMissed(from: &totals, onPage) }
+    if kept < totals[0] { try subtractMissed(from: &totals, isAnyKept: kept > 0, onPage) }
     found.pages = totals[0]
     found.distinct = totals[1]
     found.rejected = totals[2]
@@ -72,7 +72,9 @@ struct KeyComparison {
     return kept
   }
 
-  private func subtractMissed(from totals: inout [Int], _ onPage: () throws -> Void) throws {
+  private func subtractMissed(
+    from totals: inout [Int], isAnyKept: Bool, _ onPage: () throws -> Void
+  ) throws {
     try database.run(
       """
       INSERT INTO temp.missed_pages SELECT p.id, ?1, ?2 FROM main.cache_pages p
@@ -82,15 +84,21 @@ struct KeyComparison {
     let superseded = try database.statement("INSERT OR IGNORE INTO \(keys.superseded) VALUES (?1, ?2, ?3)")
     let pages = try database.statement(
       """
-      SELECT 1, p.storable, p.rejects, p.unknown, p.skipped, p.keys FROM temp.missed_pages m
-      CROSS JOIN main.cache_pages p ON p.id = m.page WHERE m.resource = ?1 AND m.list = ?2
+      SELECT 1, p.storable, p.rejects, p.unknown, p.skipped, p.keys, f.place FROM temp.missed_pages m
+      CROSS JOIN main.cache_pages p ON p.id = m.page
+      LEFT JOIN temp.pulled f
+        ON f.resource = ?1 AND f.list = ?2 AND f.address = p.address AND f.number IS NOT NULL
+      WHERE m.resource = ?1 AND m.list = ?2
       """)
     pages.bind(scope)
     defer { pages.reset() }
     while try pages.step() {
       try onPage()
       for column in 0..<5 { totals[column] -= pages.row.int(Int32(column)) }
-      try pages.row.bytes(5).forEachKey(isText: plan.hasTextKeys) { key in
+      let listed = pages.row.bytes(5)
+      // The keys of a page that lists the same records again are only compared with those of unchanged pages.
+      if !isAnyKept, let place = pages.row.optionalInteger(6), try file.facts(at: place).keys == listed { continue }
+      try listed.forEachKey(isText: plan.hasTextKeys) { key in
         superseded.bind(1, Int64(scope.index))
         superseded.bind(2, scope.number)
         superseded.bind(3, key)

@@ -20,9 +20,11 @@ struct RecordWriter {
   private let update: Statement
   private let delete: Statement
   private let words: WordIndex?
+  private let addition: Statement
   private let change: Statement
   private let removal: Statement
-  private let json: Statement
+  private var before: RecordDocument
+  private var after: RecordDocument
   private let lists: [ListWriter]
   private let columns: Int
   /// The record ids that this pull has given to new parents; nil if the resource has no children.
@@ -43,11 +45,17 @@ struct RecordWriter {
     update = try database.statement(tables.update)
     delete = try database.statement(tables.delete)
     words = try WordIndex(database, tables)
-    json = try database.statement(tables.json)
-    let values = "VALUES (\(sync), \(literal(tables.resource.name)), ?1, ?2, \(literal(at)),"
-    let into = "INSERT INTO main.changes(sync_id, resource, record_id, kind, at, before, after)"
-    change = try database.once("\(into) \(values) ?3, (\(tables.json)))")
-    removal = try database.once("\(into) \(values) (\(tables.json)), NULL)")
+    (before, after) = (RecordDocument(tables), RecordDocument(tables))
+    func change(_ kind: ChangeKind, _ documents: String) throws -> Statement {
+      try database.once(
+        """
+        INSERT INTO main.changes(sync_id, resource, record_id, kind, at, before, after)
+        VALUES (\(sync), \(literal(tables.resource.name)), ?1, \(literal(kind.rawValue)), \(literal(at)), \(documents))
+        """)
+    }
+    addition = try change(.added, "NULL, ?2")
+    self.change = try change(.changed, "?3, ?2")
+    removal = try change(.removed, "(\(tables.json)), NULL")
     lists = try tables.resource.lists.indices.map { try ListWriter(database, tables, $0) }
   }
 
@@ -63,7 +71,13 @@ struct RecordWriter {
   @discardableResult
   mutating func write(_ decoder: inout RecordDecoder, of scope: ListScope) throws -> Outcome {
     if isFirst { return .added(try add(&decoder, scope)) }
-    switch try stored.standing(of: &decoder, below: scope.parent) {
+    let stored = stored
+    let match = try stored.standing(of: &decoder, below: scope.parent) { difference, row, decoder in
+      after.write(&decoder, below: scope.parent)
+      try before.write(row, below: scope.parent, lists: stored.lists, difference, from: after)
+      if isIndexed(difference) { try words?.remove(difference.id, row) }
+    }
+    switch match {
     case .new: return .added(try add(&decoder, scope))
     case .same: return .same
     case .changed(let difference):
@@ -74,7 +88,7 @@ struct RecordWriter {
 
   /// Removes a record that upstream does not list any more.
   mutating func remove(_ id: Int64) throws {
-    try removal.run([.integer(id), "removed"])
+    try removal.run([.integer(id)])
     try words?.remove(id)
     for list in lists { try list.cut(id, from: 0) }
     try delete.run([.integer(id)])
@@ -123,33 +137,43 @@ struct RecordWriter {
     for list in lists { try list.add(id, &decoder) }
     added += 1
     if isFirst { return id }
-    try words?.add(id)
-    try change.run([.integer(id), "added", nil])
+    try words?.add(id, decoder)
+    after.write(&decoder, below: scope.parent)
+    addition.bind(1, id)
+    try after.bytes.withUnsafeBufferPointer { after in
+      addition.bind(2, after)
+      try addition.run()
+    }
     return id
   }
 
+  /// Writes a changed record, whose documents are written and whose old words are removed.
   private mutating func change(_ difference: RecordDifference, decoder: inout RecordDecoder) throws {
     let id = difference.id
-    let isIndexed = difference.columns.contains { tables.isSearched[$0] }
-    try tellBefore(id)
-    if isIndexed { try words?.remove(id) }
-    bind(update, decoder)
-    update.bind(Int32(columns + 2), sync)
-    update.bind(Int32(columns + 3), id)
-    try update.run()
+    try update(difference, decoder)
     for list in difference.lists { try lists[list].replace(id, decoder: &decoder) }
-    if isIndexed { try words?.add(id) }
     change.bind(1, id)
-    change.bind(2, "changed")
-    try change.run()
+    try before.bytes.withUnsafeBufferPointer { before in
+      try after.bytes.withUnsafeBufferPointer { after in
+        change.bind(2, after)
+        change.bind(3, before)
+        try change.run()
+      }
+    }
     changed += 1
   }
 
-  /// Binds the unchanged record to `change`.
-  private func tellBefore(_ id: Int64) throws {
-    json.bind(1, id)
-    defer { json.reset() }
-    if try json.step() { change.bind(3, json.row, 0) }
+  /// The row and its words. The decoder is borrowed once, because each borrowing copies its memory.
+  private func update(_ difference: RecordDifference, _ decoder: borrowing RecordDecoder) throws {
+    bind(update, decoder)
+    update.bind(Int32(columns + 2), sync)
+    update.bind(Int32(columns + 3), difference.id)
+    try update.run()
+    if isIndexed(difference) { try words?.add(difference.id, decoder) }
+  }
+
+  private func isIndexed(_ difference: RecordDifference) -> Bool {
+    difference.columns.contains { tables.isSearched[$0] }
   }
 
   private func bind(_ statement: Statement, _ decoder: borrowing RecordDecoder) {
@@ -163,7 +187,8 @@ private struct WordIndex {
   private let words: Statement
   private let unindex: Statement
   private let index: Statement
-  private let columns: Int32
+  /// The searched columns of the definition, with their types.
+  private let columns: [(index: Int, type: Resource.ColumnType)]
 
   /// nil if no column is searched.
   init?(_ database: Database, _ tables: ResourceTables) throws {
@@ -171,22 +196,36 @@ private struct WordIndex {
     self.words = try database.statement(words)
     self.unindex = try database.statement(unindex)
     self.index = try database.statement(index)
-    columns = Int32(tables.resource.search.count)
+    let columns = tables.resource.columns
+    self.columns = tables.resource.search.compactMap { name in
+      columns.firstIndex { $0.name == name }.map { ($0, columns[$0].type) }
+    }
   }
 
   /// Call this while the row still has its old values.
-  func remove(_ id: Int64) throws { try tell(unindex, id: id) }
-
-  /// Call this after the row has its new values.
-  func add(_ id: Int64) throws { try tell(index, id: id) }
-
-  private func tell(_ statement: Statement, id: Int64) throws {
+  func remove(_ id: Int64) throws {
     words.bind(1, id)
     defer { words.reset() }
     guard try words.step() else { return }
-    statement.bind(1, id)
-    for column in 0..<columns { statement.bind(column + 2, words.row, column) }
-    try statement.run()
+    try remove(id) { words.row.value(Int32($0), of: columns[$0].type) }
+  }
+
+  /// The same for a row of `ResourceTables.select`.
+  func remove(_ id: Int64, _ row: Row) throws {
+    try remove(id) { row.value(Int32(columns[$0].index + 1), of: columns[$0].type) }
+  }
+
+  private func remove(_ id: Int64, value: (Int) -> FieldValue) throws {
+    unindex.bind(1, id)
+    for column in columns.indices { unindex.bind(Int32(column + 2), value(column)) }
+    try unindex.run()
+  }
+
+  /// Adds the words of the record at the decoder's position.
+  func add(_ id: Int64, _ decoder: borrowing RecordDecoder) throws {
+    index.bind(1, id)
+    for (column, place) in columns.enumerated() { index.bind(Int32(column + 2), decoder.column(place.index)) }
+    try index.run()
   }
 }
 

@@ -190,10 +190,14 @@ struct ResourcePublication {
 
   private mutating func writeTransferred(_ pages: PageRows) throws {
     guard var pulled = try pulled(.pages) else { return }
+    let isNoted = found.isIncremental || isUntold || mark != nil
     while let facts = try pulled.nextPage() {
       while let step = try pulled.next() {
         switch step {
-        case .record: if !found.isAsked { try note(records.write(&pulled.decoder, of: scope), pulled.decoder) }
+        case .record:
+          if found.isAsked { continue }
+          let outcome = try records.write(&pulled.decoder, of: scope)
+          if isNoted { try note(outcome, pulled.decoder) }
         case .rejected:
           // A page of an incremental pull has a negative number in `rejects`.
           let page = found.isIncremental ? -pulled.number : pulled.number

@@ -11,7 +11,8 @@ struct StoredRecords {
 
   private let select: Statement
   private let columns: Int
-  private let lists: [StoredList]
+  /// The lists of the definition.
+  let lists: [StoredList]
 
   init(_ database: Database, _ tables: ResourceTables) throws {
     columns = tables.resource.columns.count
@@ -20,21 +21,34 @@ struct StoredRecords {
   }
 
   /// Compares the record at the decoder's position with the stored one.
-  /// - Parameter parent: record id of the parent; 0 without a parent.
-  func standing(of decoder: inout RecordDecoder, below parent: Int64) throws -> RecordMatch {
+  /// - Parameters:
+  ///   - parent: record id of the parent; 0 without a parent.
+  ///   - whenChanged: Receives the row of a changed record as long as its values are valid: the id, then the columns of
+  ///     `ResourceTables.written`.
+  func standing(
+    of decoder: inout RecordDecoder, below parent: Int64,
+    whenChanged: (RecordDifference, Row, inout RecordDecoder) throws -> Void = { _, _, _ in }
+  ) throws -> RecordMatch {
     select.bind(1, decoder.key)
     select.bind(2, parent)
     defer { select.reset() }
     guard try select.step() else { return .new }
     let row = select.row
+    var found = difference(row, decoder)
+    for list in lists where try !list.isEqual(found.id, &decoder) { found.lists.append(list.list) }
+    if found.isEmpty { return .same }
+    try whenChanged(found, row, &decoder)
+    return .changed(found)
+  }
+
+  /// The differences of all but the lists. The decoder is borrowed once, because each borrowing copies its memory.
+  private func difference(_ row: Row, _ decoder: borrowing RecordDecoder) -> RecordDifference {
     var found = RecordDifference(id: row.integer(0))
     found.extra = !row.equals(Int32(columns + 1), decoder.extra)
     for column in 0..<columns where !row.equals(Int32(column + 1), decoder.column(column)) {
       found.columns.append(column)
     }
-    select.reset()
-    for list in lists where try !list.isEqual(found.id, &decoder) { found.lists.append(list.list) }
-    return found.isEmpty ? .same : .changed(found)
+    return found
   }
 }
 
@@ -51,13 +65,13 @@ struct RecordDifference {
 }
 
 /// The rows of one list of a record.
-private struct StoredList {
+struct StoredList {
   let list: Int
   private let columns: Int
   private let hasExtra: Bool
   private let select: Statement
 
-  init(_ database: Database, _ tables: ResourceTables, _ list: Int) throws {
+  fileprivate init(_ database: Database, _ tables: ResourceTables, _ list: Int) throws {
     self.list = list
     let definition = tables.resource.lists[list]
     columns = definition.columns.count
@@ -65,7 +79,14 @@ private struct StoredList {
     select = try database.statement(tables.select(definition))
   }
 
-  func isEqual(_ id: Int64, _ decoder: inout RecordDecoder) throws -> Bool {
+  /// Calls `body` with each row of a record: the columns of `ResourceTables.written`.
+  func forEachRow(of id: Int64, body: (Row) -> Void) throws {
+    select.bind(1, id)
+    defer { select.reset() }
+    while try select.step() { body(select.row) }
+  }
+
+  fileprivate func isEqual(_ id: Int64, _ decoder: inout RecordDecoder) throws -> Bool {
     select.bind(1, id)
     defer { select.reset() }
     decoder.openList(list)
