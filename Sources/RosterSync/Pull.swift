@@ -3,6 +3,7 @@ import RosterCache
 import RosterDecode
 import RosterFetch
 import RosterModel
+import Synchronization
 
 /// Pulls every page of every list, a bounded number at a time, and stores them as they arrive (P1, P4, P6).
 struct Pull: Sendable {
@@ -16,6 +17,8 @@ struct Pull: Sendable {
   let progress: PullProgress
   /// Start of the sync.
   let startedAt: Date
+  /// Times without requests, by which kept pages do not become older (E8.1).
+  var pauses = RequestPauses()
 
   /// Pulls the lists of these indices, and returns the outcome of each. After the first failure the other requests are
   /// cancelled, the received pages are stored, and the failure is thrown.
@@ -29,10 +32,19 @@ struct Pull: Sendable {
   func run(_ supply: ListSupply) async throws -> ChildOutcome {
     var supply = supply
     for plan in supply.plans {
-      supply.audited[plan.resource.name] = try await auditedPages(
-        of: plan.resource.name, every: plan.resource.auditEvery, after: try await cache.auditHistory())
+      supply.audited[plan.resource.name] = try await auditedPages(of: plan.resource)
     }
     return try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
+  }
+
+  /// The pages of a child whose validators are audited. If the sync does not request every list, these are pages of
+  /// requested lists only: no validator confirms the others.
+  private func auditedPages(of child: Resource) async throws -> Set<Int64> {
+    guard let period = child.auditEvery else { return [] }
+    if child.each?.wholeEvery != .inEachSync {
+      return try await cache.pagesToAudit(of: child.name, every: period, at: startedAt)
+    }
+    return try await auditedPages(of: child.name, every: period, after: try await cache.auditHistory())
   }
 
   private func finish(_ start: PullState) async throws -> PullState {
@@ -87,23 +99,32 @@ struct Pull: Sendable {
     _ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>
   ) async {
     repeat {
-      while let job = work.plan.next(concurrency: progress.host.settings.concurrency) {
+      while let job = work.shared.next() ?? work.plan.next(concurrency: progress.host.settings.concurrency) {
         guard let list = work.lists[job.list] else { continue }
-        do {
-          let known = try await work.windows[job.list]?.known(job, work.plan, in: cache)
-          if let known, canTakeOver(known[0], job, of: list, first: work.plan.first(of: job.list)) {
-            try confirm(job, list, known, Validator(), answered: nil, isTransferred: false, &work)
-            progress.resumed()
-            settle(job, list, &work)
-          } else {
-            group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list, known) } }
-          }
-        } catch {
-          work.plan.failed()
-          work.failed(error, whileWriting: false)
-        }
+        if list.isShared, !work.shared.begin(job.page.sharedKey, job) { continue }
+        await begin(job, list, &work, in: &group)
       }
     } while await openNext(&work)
+  }
+
+  private func begin(
+    _ job: PullPlan.PageJob, _ list: PulledList, _ work: inout PullState,
+    in group: inout ThrowingTaskGroup<PullStep, any Error>
+  ) async {
+    do {
+      let known = try await work.windows[job.list]?.known(job, work.plan, in: cache)
+      if let known, canTakeOver(known[0], job, of: list, first: work.plan.first(of: job.list)) {
+        try confirm(job, list, known, Validator(), answered: nil, isTransferred: false, &work)
+        progress.resumed()
+        if list.isShared { work.shared.end(job.page.sharedKey) }
+        settle(job, list, &work)
+      } else {
+        group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list, known) } }
+      }
+    } catch {
+      work.plan.failed()
+      work.failed(error, whileWriting: false)
+    }
   }
 
   /// Opens the next list of a child. Returns false if none can be opened now.
@@ -133,8 +154,9 @@ struct Pull: Sendable {
   private func canTakeOver(
     _ known: CachedPage, _ job: PullPlan.PageJob, of list: PulledList, first: ListFacts?
   ) -> Bool {
-    guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt,
-      (0..<Self.takeOver.seconds).contains(clock.now().timeIntervalSince(receivedAt))
+    let now = clock.now()
+    guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt, receivedAt <= now,
+      receivedAt > pauses.earliest(age: Self.takeOver, at: now)
     else { return false }
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return false }
@@ -146,7 +168,7 @@ struct Pull: Sendable {
 
   private func fetch(
     _ job: PullPlan.PageJob, _ list: PulledList, _ known: [CachedPage]?
-  ) async throws -> PageFetcher.Answer {
+  ) async throws -> (PageFetcher.Answer, SharedAnswer?) {
     progress.asks()
     defer { progress.isAnswered() }
     let isAudited = known.map { $0[0].state == .published && list.audited.contains($0[0].place) } == true
@@ -154,10 +176,33 @@ struct Pull: Sendable {
       page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
       digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: job.isFromKept)
-    if let inline = list.plans[0].resource.inline { return try fetcher.read(inline, wanted, plan: list.plans[0]) }
-    let answer = try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context)
-    if case .page(let page) = answer, let known { try await expectHonest(page, job, list, known) }
-    return answer
+    if let inline = list.plans[0].resource.inline {
+      return (try fetcher.read(inline, wanted, plan: list.plans[0]), nil)
+    }
+    let found =
+      list.isShared
+      ? try await fetchShared(wanted, list)
+      : (try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context), nil)
+    if case .page(let page) = found.0, let known { try await expectHonest(page, job, list, known) }
+    return found
+  }
+
+  /// Uses the answer that another list received at the same address in this sync, or requests the page (P12).
+  private func fetchShared(
+    _ wanted: PageFetcher.PageQuery, _ list: PulledList
+  ) async throws -> (PageFetcher.Answer, SharedAnswer?) {
+    let found = try await cache.sharedAnswer(
+      to: wanted.page.sharedKey, digest: wanted.digest, wanted.validator)
+    if let found,
+      let answer = fetcher.read(
+        found.response, isBodyKnown: found.isBodyKnown, wanted, of: list.paging, plans: list.plans)
+    {
+      return (answer, nil)
+    }
+    let heard = Mutex<Response?>(nil)
+    let answer = try await fetcher.passing { response in heard.withLock { $0 = response } }
+      .fetch(wanted, of: list.paging, plans: list.plans, for: progress.context)
+    return (answer, heard.withLock { $0 }.flatMap { SharedAnswer($0, answer, to: wanted, list) })
   }
 
   /// Throws a `ValidatorLie` if the validator is the stored one and the records are not the stored ones (P15.3).
@@ -175,7 +220,7 @@ struct Pull: Sendable {
 
   /// Writes the pages that are due.
   private func write(_ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>) {
-    if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle) {
+    if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle || work.shared.isWaiting) {
       group.addTask { await PullStep(writing: batch) { try await keep(batch) } }
     } else if !work.isTimed, let wait = work.queue.due(at: clock.uptime()) {
       work.isTimed = true
@@ -189,6 +234,7 @@ struct Pull: Sendable {
   private func keep(_ batch: StageQueue.Batch) async throws {
     try await cache.append(batch.received)
     for (list, pages) in batch.confirmed { try await cache.confirm(list.resource, pages, in: list.place) }
+    try await cache.share(batch.shared)
     try await cache.endLists(batch.ends)
   }
 }
@@ -198,7 +244,7 @@ struct Pull: Sendable {
 extension Pull {
   private func take(_ step: PullStep, _ work: inout PullState) {
     switch step {
-    case .answered(let job, let known, let answer):
+    case .answered(let job, let known, let answer, let shared):
       guard let list = work.lists[job.list] else { return }
       do { try take(answer, to: job, list, known, &work) } catch {
         guard list.isChild, let failure = error as? Failure, failure.kind == .badAnswer else {
@@ -208,12 +254,15 @@ extension Pull {
         note(failure, of: list, &work)
         work.plan.ends(job.list, .failed("\(failure)"))
       }
+      if let shared { work.queue.add(shared) } else if list.isShared { work.shared.end(job.page.sharedKey) }
       settle(job, list, &work)
     case .lied(let job, let lie):
       work.plan.lied(job, lie)
+      work.shared.end(job.page.sharedKey)
       if let list = work.lists[job.list] { settle(job, list, &work) }
     case .written(let batch):
       work.queue.written()
+      for answer in batch.shared { work.shared.end(answer.key) }
       work.plan.staged(batch.bytes)
     case .due: work.isTimed = false
     case .failed(let error, let job?): failed(error, job, &work)
@@ -227,6 +276,7 @@ extension Pull {
       work.plan.failed()
       return work.failed(error, whileWriting: false)
     }
+    work.shared.end(job.page.sharedKey)
     note(failure, of: list, &work)
     if failure.kind == .unreachable {
       let resource = list.resources[0]
@@ -266,7 +316,9 @@ extension Pull {
       return
     }
     work.children.note(list, outcome)
-    let end = list.end(after: outcome)
+    var end = list.end(after: outcome)
+    // An empty list by its status (E4.1) is kept as long as any other.
+    if end.answered == nil { end.answered = clock.now() }
     if end.state == .pulled { work.children.serverErrors[resource] = 0 }
     progress.ended(end)
     work.queue.add(end)
