@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterAuth
 import RosterCache
 import RosterDecode
@@ -51,6 +52,8 @@ struct BenchSync: SyncHost {
     if let transport { return try await transport.run(work) }
     return try await work()
   }
+
+  var pausedUntil: Date? { nil }
 
   func permits(requests: Int) -> Bool { true }
   func renewCacheLock() {}

@@ -27,6 +27,8 @@ struct SyncProcess: SyncHost {
 
   func permits(requests: Int) -> Bool { runtime.limits.ledger.wait(for: requests) == nil }
 
+  var pausedUntil: Date? { runtime.limits.ledger.wait(for: nil).map { runtime.clock.now() + $0.seconds } }
+
   func renewCacheLock() throws { try runtime.renewCacheLock() }
 
   func renewTokenStoreLock() throws { try runtime.renewTokenStoreLock() }

@@ -20,8 +20,12 @@ struct MissingRecords: Sendable {
   let context: PageFetcher.SyncContext
   /// True if the keys are those of an incremental pull (I9.1), and not those that a whole pull misses.
   let isIncremental: Bool
+  /// True if only records with a vanished child list are asked for (E7.4): an incremental pull misses no other.
+  var onlyDoubted = false
   /// Start of the sync, if the resource has `since`: the mark may be above the time of an older answer (I2.1).
   let notBefore: Date?
+  /// Times without requests, by which kept answers do not become older (E8.1).
+  let pauses: RequestPauses
 
   /// Keeps the records that upstream still has for the publication. Throws if a record could not be requested: after
   /// the other requests, or at once after many failures.
@@ -30,7 +34,7 @@ struct MissingRecords: Sendable {
     var last: Int64 = isIncremental ? .min : 0
     var asked = Asked()
     while case let missing = try await session.missing(
-      plan.resource.name, list: place.number, after: last, limit: Self.window),
+      plan.resource.name, list: place.number, after: last, limit: Self.window, onlyDoubted: onlyDoubted),
       let highest = missing.last
     {
       last = highest.id
@@ -102,8 +106,9 @@ struct MissingRecords: Sendable {
 
   /// Answers of these times are not requested again (P4).
   private var recently: Range<Date> {
-    let end = clock.now().addingTimeInterval(1)
-    return min(end, notBefore ?? end.addingTimeInterval(-1 - Pull.takeOver.seconds))..<end
+    let now = clock.now()
+    let end = now.addingTimeInterval(1)
+    return min(end, notBefore ?? pauses.earliest(age: Pull.takeOver, at: now))..<end
   }
 
   private func fetchAll(_ lookups: [KeyRequests.KeyLookup], asked: inout Asked) async throws {

@@ -3,6 +3,7 @@ import RosterCache
 import RosterDecode
 import RosterFetch
 import RosterModel
+import Synchronization
 
 /// Pulls every page of every list, a bounded number at a time, and stores them as they arrive (P1, P4, P6).
 struct Pull: Sendable {
@@ -16,6 +17,8 @@ struct Pull: Sendable {
   let progress: PullProgress
   /// Start of the sync.
   let startedAt: Date
+  /// Times without requests, by which kept pages do not become older (E8.1).
+  var pauses = RequestPauses()
 
   /// Pulls the lists of these indices, and returns the outcome of each. After the first failure the other requests are
   /// cancelled, the received pages are stored, and the failure is thrown.
@@ -29,10 +32,19 @@ struct Pull: Sendable {
   func run(_ supply: ListSupply) async throws -> ChildOutcome {
     var supply = supply
     for plan in supply.plans {
-      supply.audited[plan.resource.name] = try await auditedPages(
-        of: plan.resource.name, every: plan.resource.auditEvery, after: try await session.auditHistory())
+      supply.audited[plan.resource.name] = try await auditedPages(of: plan.resource)
     }
     return try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
+  }
+
+  /// The pages of a child whose validators are audited. If the sync does not request every list, these are pages of
+  /// requested lists only: no validator confirms the others.
+  private func auditedPages(of child: Resource) async throws -> Set<Int64> {
+    guard let period = child.auditEvery else { return [] }
+    if child.each?.wholeEvery != .inEachSync {
+      return try await session.pagesToAudit(of: child.name, every: period, at: startedAt)
+    }
+    return try await auditedPages(of: child.name, every: period, after: try await session.auditHistory())
   }
 
   private func finish(_ start: PullState) async throws -> PullState {
@@ -87,24 +99,33 @@ struct Pull: Sendable {
     _ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>
   ) async {
     repeat {
-      while let job = work.plan.next(concurrency: progress.host.settings.concurrency) {
+      while let job = work.shared.next() ?? work.plan.next(concurrency: progress.host.settings.concurrency) {
         guard let list = work.lists[job.list] else { continue }
-        do {
-          let known = try await work.windows[job.list]?.known(job, plan: work.plan, in: session)
-          if let known, canTakeOver(known[0], job: job, of: list, first: work.plan.first(of: job.list)) {
-            try confirm(
-              job, list: list, known: known, validator: Validator(), answered: nil, isTransferred: false, work: &work)
-            progress.resumed()
-            settle(job, list: list, work: &work)
-          } else {
-            group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list: list, known: known) } }
-          }
-        } catch {
-          work.plan.failed()
-          work.failed(error, whileWriting: false)
-        }
+        if list.isShared, !work.shared.begin(job.page.sharedKey, job) { continue }
+        await begin(job, list: list, work: &work, in: &group)
       }
     } while await openNext(&work)
+  }
+
+  private func begin(
+    _ job: PullPlan.PageJob, list: PulledList, work: inout PullState,
+    in group: inout ThrowingTaskGroup<PullStep, any Error>
+  ) async {
+    do {
+      let known = try await work.windows[job.list]?.known(job, plan: work.plan, in: session)
+      if let known, canTakeOver(known[0], job: job, of: list, first: work.plan.first(of: job.list)) {
+        try confirm(
+          job, list: list, known: known, validator: Validator(), answered: nil, isTransferred: false, work: &work)
+        progress.resumed()
+        if list.isShared { work.shared.end(job.page.sharedKey) }
+        settle(job, list: list, work: &work)
+      } else {
+        group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list: list, known: known) } }
+      }
+    } catch {
+      work.plan.failed()
+      work.failed(error, whileWriting: false)
+    }
   }
 
   /// Opens the next list of a child. Returns false if none can be opened now.
@@ -134,8 +155,9 @@ struct Pull: Sendable {
   private func canTakeOver(
     _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, first: ListFacts?
   ) -> Bool {
-    guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt,
-      (0..<Self.takeOver.seconds).contains(clock.now().timeIntervalSince(receivedAt))
+    let now = clock.now()
+    guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt, receivedAt <= now,
+      receivedAt > pauses.earliest(age: Self.takeOver, at: now)
     else { return false }
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return false }
@@ -147,7 +169,7 @@ struct Pull: Sendable {
 
   private func fetch(
     _ job: PullPlan.PageJob, list: PulledList, known: [CachedPage]?
-  ) async throws -> PageFetcher.Answer {
+  ) async throws -> (PageFetcher.Answer, SharedAnswer?) {
     progress.asks()
     defer { progress.isAnswered() }
     let isAudited = known.map { $0[0].state == .published && list.audited.contains($0[0].place) } == true
@@ -155,10 +177,33 @@ struct Pull: Sendable {
       page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
       digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: job.isFromKept)
-    if let inline = list.plans[0].resource.inline { return try fetcher.read(inline, wanted, plan: list.plans[0]) }
-    let answer = try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context)
-    if case .page(let page) = answer, let known { try await expectHonest(page, job: job, list: list, known: known) }
-    return answer
+    if let inline = list.plans[0].resource.inline {
+      return (try fetcher.read(inline, wanted, plan: list.plans[0]), nil)
+    }
+    let found =
+      list.isShared
+      ? try await fetchShared(wanted, list)
+      : (try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context), nil)
+    if case .page(let page) = found.0, let known { try await expectHonest(page, job: job, list: list, known: known) }
+    return found
+  }
+
+  /// Uses the answer that another list received at the same address in this sync, or requests the page (P12).
+  private func fetchShared(
+    _ wanted: PageFetcher.PageQuery, _ list: PulledList
+  ) async throws -> (PageFetcher.Answer, SharedAnswer?) {
+    let found = try await session.sharedAnswer(
+      to: wanted.page.sharedKey, digest: wanted.digest, validator: wanted.validator)
+    if let found,
+      let answer = fetcher.read(
+        found.response, isBodyKnown: found.isBodyKnown, wanted, of: list.paging, plans: list.plans)
+    {
+      return (answer, nil)
+    }
+    let heard = Mutex<Response?>(nil)
+    let answer = try await fetcher.passing { response in heard.withLock { $0 = response } }
+      .fetch(wanted, of: list.paging, plans: list.plans, for: progress.context)
+    return (answer, heard.withLock { $0 }.flatMap { SharedAnswer($0, answer, to: wanted, list) })
   }
 
   /// Throws a `ValidatorLie` if the validator is the stored one and the records are not the stored ones (P15.3).
@@ -176,7 +221,7 @@ struct Pull: Sendable {
 
   /// Writes the pages that are due.
   private func write(_ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>) {
-    if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle) {
+    if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle || work.shared.isWaiting) {
       group.addTask { await PullStep(writing: batch) { try await keep(batch) } }
     } else if !work.isTimed, let wait = work.queue.due(at: clock.uptime()) {
       work.isTimed = true
@@ -190,6 +235,7 @@ struct Pull: Sendable {
   private func keep(_ batch: StageQueue.Batch) async throws {
     try await session.append(batch.received)
     for (list, pages) in batch.confirmed { try await session.confirm(list.resource, pages: pages, in: list.place) }
+    try await session.share(batch.shared)
     try await session.endLists(batch.ends)
   }
 }
@@ -199,7 +245,7 @@ struct Pull: Sendable {
 extension Pull {
   private func take(_ step: PullStep, work: inout PullState) {
     switch step {
-    case .answered(let job, let known, let answer):
+    case .answered(let job, let known, let answer, let shared):
       guard let list = work.lists[job.list] else { return }
       do { try take(answer, to: job, list: list, known: known, work: &work) } catch {
         guard list.isChild, let failure = error as? Failure, failure.kind == .badAnswer else {
@@ -209,12 +255,15 @@ extension Pull {
         note(failure, of: list, work: &work)
         work.plan.ends(job.list, .failed("\(failure)"))
       }
+      if let shared { work.queue.add(shared) } else if list.isShared { work.shared.end(job.page.sharedKey) }
       settle(job, list: list, work: &work)
     case .lied(let job, let lie):
       work.plan.lied(job, lie: lie)
+      work.shared.end(job.page.sharedKey)
       if let list = work.lists[job.list] { settle(job, list: list, work: &work) }
     case .written(let batch):
       work.queue.written()
+      for answer in batch.shared { work.shared.end(answer.key) }
       work.plan.staged(batch.bytes)
     case .due: work.isTimed = false
     case .failed(let error, let job?): failed(error, job: job, work: &work)
@@ -228,6 +277,7 @@ extension Pull {
       work.plan.failed()
       return work.failed(error, whileWriting: false)
     }
+    work.shared.end(job.page.sharedKey)
     note(failure, of: list, work: &work)
     if failure.kind == .unreachable {
       let resource = list.resources[0]
@@ -267,7 +317,9 @@ extension Pull {
       return
     }
     work.children.note(list, outcome)
-    let end = list.end(after: outcome)
+    var end = list.end(after: outcome)
+    // An empty list by its status (E4.1) is kept as long as any other.
+    if end.answered == nil { end.answered = clock.now() }
     if end.state == .pulled { work.children.serverErrors[resource] = 0 }
     progress.ended(end)
     work.queue.add(end)

@@ -5,7 +5,8 @@ import RosterModel
 /// The result of a child of the pull's task group. An error is a step too, so that pages that were received before it
 /// are still stored.
 enum PullStep: Sendable {
-  case answered(PullPlan.PageJob, [CachedPage]?, PageFetcher.Answer)
+  /// - Parameter shared: the answer, if other lists may need it too.
+  case answered(PullPlan.PageJob, [CachedPage]?, PageFetcher.Answer, shared: SharedAnswer?)
   /// The validator of the page lied.
   case lied(PullPlan.PageJob, lie: ValidatorLie)
   case written(StageQueue.Batch)
@@ -14,8 +15,14 @@ enum PullStep: Sendable {
   /// - Parameter job: the page that was requested; nil while pages were written.
   case failed(any Error, job: PullPlan.PageJob?)
 
-  init(fetching job: PullPlan.PageJob, _ known: [CachedPage]?, _ fetch: () async throws -> PageFetcher.Answer) async {
-    do { self = .answered(job, known, try await fetch()) } catch let lie as ValidatorLie {
+  init(
+    fetching job: PullPlan.PageJob, _ known: [CachedPage]?,
+    _ fetch: () async throws -> (PageFetcher.Answer, SharedAnswer?)
+  ) async {
+    do {
+      let (answer, shared) = try await fetch()
+      self = .answered(job, known, answer, shared: shared)
+    } catch let lie as ValidatorLie {
       self = .lied(job, lie: lie)
     } catch { self = .failed(error, job: job) }
   }
@@ -35,6 +42,8 @@ struct PullState {
   /// The open lists, by their numbers in the plan.
   private(set) var lists: [Int: PulledList] = [:]
   var windows: [Int: KnownWindow] = [:]
+  /// Requests whose answer several lists need.
+  var shared = SharedRequests()
   /// Child lists, if the pull requests any.
   var supply: ListSupply?
   /// The outcome of the child lists.

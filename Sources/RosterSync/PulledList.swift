@@ -21,6 +21,8 @@ struct PulledList: Sendable {
   private(set) var mark: Mark?
   /// Published pages (`CachedPage.place`) that are transferred without their validators (P15).
   var audited: Set<Int64> = []
+  /// True if another list may have the same addresses (P12).
+  var isShared = false
 
   /// The shortest `audit_every` of the resources; nil if none has one.
   var auditEvery: Duration? { plans.compactMap(\.resource.auditEvery).min() }

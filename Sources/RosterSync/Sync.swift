@@ -221,7 +221,7 @@ package actor Sync {
     let progress = PullProgress(context: .init(sync: record.id, tally: tally), host: host)
     let pull = Pull(
       lists: lists, session: session, fetcher: fetcher, clock: clock, progress: progress,
-      startedAt: Date(rfc3339: record.startedAt) ?? clock.now())
+      startedAt: Date(rfc3339: record.startedAt) ?? clock.now(), pauses: await session.pauses)
     let outcomes = try await host.onTransport { try await pull.run(wanted) }
     for (list, outcome) in outcomes { pulled[list] = outcome }
     try machine.pulled()
@@ -396,7 +396,7 @@ package actor Sync {
     for list in try await session.listsToAskFor(plan.resource.name) {
       let filled = try plan.resource.filled(with: list.values)
       guard
-        let missing = try missing(
+        let missing = try await missing(
           plan, filled: filled, place: list.place, isIncremental: list.start != nil, in: session, by: fetcher)
       else { continue }
       let answers = try await missing.ask(controls: all.found == 0)
@@ -413,18 +413,20 @@ package actor Sync {
   private func missing(
     _ plan: RecordPlan, filled: Resource, place: ListPlace, isIncremental: Bool,
     in session: PullSession, by fetcher: PageFetcher
-  ) throws -> MissingRecords? {
+  ) async throws -> MissingRecords? {
     guard let requests = KeyRequests(filled, baseURL: baseURL, template: plan.resource) else { return nil }
     return MissingRecords(
       plan: filled.conditions == plan.resource.conditions ? plan : try RecordPlan(filled), requests: requests,
       place: place, session: session, fetcher: fetcher, concurrency: host.settings.concurrency, clock: clock,
       context: .init(sync: session.record.id, tally: tally), isIncremental: isIncremental,
-      notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: session.record.startedAt) })
+      onlyDoubted: isIncremental && plan.resource.since?.asks != true,
+      notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: session.record.startedAt) },
+      pauses: await session.pauses)
   }
 
   /// The guard holds for records of an incremental pull that `by_key` did not find (I5.2).
   private func guardAsked(_ resource: String, in session: PullSession) async throws {
-    guard machine.asksForChanges(of: resource) else { return }
+    guard machine.asksBesideWhole(resource) else { return }
     try machine.guardAsked(
       resource, leaving: try await session.unanswered(resource), maxRemoval: host.settings.maxRemoval,
       allowRemoval: mayRemove)
@@ -509,6 +511,9 @@ extension Sync {
         let missing = await missingRecords(of: concern.name, in: session)
         record.trouble?.concerned += missing
       }
+    }
+    if let until = [gate.until(clock), host.pausedUntil].compactMap({ $0 }).max() {
+      await attempt("note a pause of requests") { try await session.notePause(from: clock.now(), until: until) }
     }
     if machine.isWhole {
       await attempt("keep the pulled pages") {

@@ -109,8 +109,10 @@ extension Sync {
     let startedAt = Date(rfc3339: record.startedAt) ?? clock.now()
     let pull = Pull(
       lists: [], session: session, fetcher: fetcher, clock: clock,
-      progress: PullProgress(context: .init(sync: record.id, tally: tally), host: host), startedAt: startedAt)
-    let supply = try ListSupply(children, in: session, baseURL: baseURL, at: startedAt)
+      progress: PullProgress(context: .init(sync: record.id, tally: tally), host: host), startedAt: startedAt,
+      pauses: await session.pauses)
+    let supply = try ListSupply(
+      children, sharing: SharedAddresses(plans.map(\.resource)).children, in: session, baseURL: baseURL, at: startedAt)
     return try await host.onTransport { try await pull.run(supply) }
   }
 

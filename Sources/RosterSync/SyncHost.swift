@@ -1,3 +1,4 @@
+package import FoundationEssentials
 package import RosterModel
 
 /// The process that runs a sync. It provides settings and receives reports.
@@ -10,6 +11,9 @@ package protocol SyncHost: Sendable {
 
   /// True if `limit.budget` has room for that many requests now.
   func permits(requests: Int) -> Bool
+
+  /// The time at which `limit.budget` has room for another sync; nil if it has room now.
+  var pausedUntil: Date? { get }
 
   /// Called before the sync's row is written: a process that creates the cache's folder again must put the lock into
   /// it.

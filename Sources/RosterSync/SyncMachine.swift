@@ -57,6 +57,8 @@ package struct SyncMachine: Sendable {
   private var asking: Set<String> = []
   /// Incremental pulls whose keys are asked for (I9.1).
   private var askedChanges: [String: ResourceComparison] = [:]
+  /// Comparisons of incremental pulls with parents of vanished lists, which `by_key` is asked for (E7.4).
+  private var doubted: [String: ResourceComparison] = [:]
   private var rejected = 0
   /// All shortcomings except the rejected records.
   private var problems: [Shortcoming] = []
@@ -171,8 +173,10 @@ package struct SyncMachine: Sendable {
     }
   }
 
-  /// True if `by_key` is asked for the keys of incremental pulls (I9.1).
-  func asksForChanges(of resource: String) -> Bool { askedChanges[resource] != nil }
+  /// True if `by_key` is asked for the keys of incremental pulls (I9.1), or for parents of vanished lists (E7.4).
+  func asksBesideWhole(_ resource: String) -> Bool {
+    askedChanges[resource] != nil || doubted[resource] != nil
+  }
 
   /// The next pull asks for the same changes again (I9.2).
   private mutating func keepMark(of resource: String) {
@@ -183,7 +187,9 @@ package struct SyncMachine: Sendable {
   mutating func guardAsked(
     _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
   ) throws(Failure) {
-    guard !allowRemoval, let found = askedChanges[resource], decisions[resource]?.removal == .missing else { return }
+    guard !allowRemoval, let found = askedChanges[resource] ?? doubted[resource],
+      decisions[resource]?.removal == .missing
+    else { return }
     let limit = self.resource(found)?.maxRemoval ?? maxRemoval
     if let failure = guarded(found, leaving: leaving, limit: limit) { throw failure }
   }
@@ -227,6 +233,10 @@ extension SyncMachine {
       if found.asked > 0 {
         asking.insert(resource.name)
         askedChanges[resource.name] = found
+      }
+      if found.doubted > 0 {
+        asking.insert(resource.name)
+        doubted[resource.name] = found
       }
       if found.isIncremental { continue }
       if found.areAllKeysKnown, found.missing > 0, !found.listChanged, resource.removal == .ask {

@@ -17,6 +17,8 @@ struct SyncBench {
   var maxRemoval = 20
   /// Requests that the budget has room for.
   var mostRequests = Int.max
+  /// `limit.budget`, which is counted across syncs.
+  var budget: RequestBudget?
   /// Called with every sign of life of the cache.
   var tick: @Sendable () -> Void = {}
   var onPhase: @Sendable (DaemonStatus.Current.Phase) -> Void = { _ in }
@@ -44,7 +46,14 @@ struct SyncBench {
     after seconds: Double = 0
   ) async throws -> SyncRecord {
     let date = clock.now() + seconds
-    let clock = WallClock(now: { date }, sleep: { _ in })
+    let clock = WallClock(
+      now: { date }, sleep: { _ in }, uptime: { .seconds(date.timeIntervalSince1970) })
+    let ledger = try budget.map { rule in
+      let ledger = BudgetLedger(
+        path: workspace.path("budget"), upstream: Shelf.baseURL, clock: clock, logger: Self.quiet)
+      try ledger.change(rule)
+      return ledger
+    }
     let cache = try await Cache.open(
       path: path, upstream: Shelf.baseURL, resources: resources, now: clock.now(), logger: Self.quiet, tick: tick)
     let tokens = TokenKeeper(
@@ -62,11 +71,16 @@ struct SyncBench {
       tokens: tokens, gate: gate,
       send: { [shelf] request in
         tally.update { $0.requested(RequestContext.resource) }
+        let number = try await ledger?.spend()
+        defer { ledger?.ended(number ?? nil, isSent: true) }
         return try await shelf.send(request)
       },
       retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), gate: gate, clock: clock),
       tally: tally,
-      host: Host(maxRemoval: maxRemoval, mostRequests: mostRequests, events: events, onPhase: onPhase), clock: clock,
+      host: Host(
+        maxRemoval: maxRemoval, mostRequests: mostRequests, events: events, onPhase: onPhase, ledger: ledger,
+        clock: clock),
+      clock: clock,
       logger: Self.quiet)
     let record = await sync.run()
     await cache.close()
@@ -120,6 +134,8 @@ struct SyncBench {
     let mostRequests: Int
     let events: Events
     let onPhase: @Sendable (DaemonStatus.Current.Phase) -> Void
+    let ledger: BudgetLedger?
+    let clock: WallClock
 
     var settings: SyncSettings {
       SyncSettings(
@@ -132,6 +148,7 @@ struct SyncBench {
     }
 
     func permits(requests: Int) -> Bool { requests <= mostRequests }
+    var pausedUntil: Date? { ledger?.wait(for: nil).map { clock.now() + $0.seconds } }
     func renewCacheLock() {}
     func renewTokenStoreLock() {}
     func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) {}

@@ -197,7 +197,7 @@ private struct PendingReading {
       switch facts.kind {
       case .source: if facts.digest == owner.source, let key = PullKey(body) { source = key }
       case .conclusion: conclusion = PullManifest(body)
-      case .lie: break
+      case .lie, .pause: break
       case .page, .again, .dropped, .answer, .list:
         guard let index = source.resources.firstIndex(where: { $0.name == facts.resource }) else { return }
         pages += 1
@@ -265,7 +265,7 @@ private struct PendingReading {
     func compared(_ scope: ListScope) throws -> ResourceComparison {
       let (tables, plan) = (descent.tables[index], descent.plans[index])
       return scope.isIncremental
-        ? try IncrementalComparison(database, file, tables, plan, scope).run()
+        ? try IncrementalComparison(database, file, descent.family, plan, scope).run()
         : try KeyComparison(database, file, tables, plan, scope).run()
     }
     guard resource.each != nil else {

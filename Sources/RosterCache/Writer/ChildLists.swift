@@ -60,7 +60,8 @@ extension Cache {
         AND kept_asked IS \(ParentTables.question)
       """, Value(index), .integer(pull.guardedBelow)
     ) { (list: $0.integer(0), place: $0.integer(1), at: $0.real(2)) }
-    for entry in kept where isDated || (0..<maxAge.seconds).contains(now.timeIntervalSince1970 - entry.at) {
+    let earliest = pull.pauses.earliest(age: maxAge, at: now).timeIntervalSince1970
+    for entry in kept where isDated || entry.at > earliest && entry.at <= now.timeIntervalSince1970 {
       tick()
       let (_, body) = try file.page(at: entry.place)
       guard let manifest = ListManifest(UnsafeRawBufferPointer(body)) else { continue }
@@ -151,7 +152,7 @@ extension Cache {
       }
       counts.vanished =
         try database.first(
-          "SELECT count(*) FROM (\(Self.failed)) WHERE has_vanished", Value(index), .text(resource)
+          "SELECT count(*) FROM (\(failed(index))) WHERE has_vanished", Value(index), .text(resource)
         ) { $0.int(0) } ?? 0
       counts.wasEverPulled =
         try database.first(
@@ -168,7 +169,7 @@ extension Cache {
       return try [false, true].flatMap { hasVanished in
         try database.rows(
           """
-          SELECT \(Family.keys(inPath: "f.path")), f.error FROM (\(Self.failed)) f WHERE f.has_vanished = ?3 LIMIT ?4
+          SELECT \(Family.keys(inPath: "f.path")), f.error FROM (\(failed(index))) f WHERE f.has_vanished = ?3 LIMIT ?4
           """, Value(index), .text(resource), Value(hasVanished ? 1 : 0), Value(limit)
         ) {
           FailedList(
@@ -178,13 +179,16 @@ extension Cache {
     }
   }
 
-  /// Parameters: ?1 the resource, ?2 its name. A list that vanishes again has failed (E7.5).
-  private static let failed = """
-    SELECT l.path AS path, l.error AS error, l.state = 5 AND coalesce((SELECT k.state FROM main.cache_resources c
-      CROSS JOIN main.cache_lists k ON k.resource_id = c.id AND k.parent_id = l.parent WHERE c.name = ?2),
-      'current') = 'current' AS has_vanished
-    FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
-    """
+  /// Parameters: ?1 the resource, ?2 its name.
+  private func failed(_ index: Int) -> String {
+    let family = Family(tables: schema.tables)
+    let hasVanished =
+      family.parent(of: index).map { family.hasVanished("l", child: index, parent: $0, pull) } ?? "false"
+    return """
+      SELECT l.path AS path, l.error AS error, \(hasVanished) AS has_vanished
+      FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
+      """
+  }
 }
 
 extension WantedList {

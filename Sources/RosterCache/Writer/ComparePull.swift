@@ -98,13 +98,13 @@ extension Cache {
       if interruption.isWanted { throw CancellationError() }
     }
     if scope.isIncremental {
-      return try IncrementalComparison(database, file, tables, plan, scope).run(onPage)
+      return try IncrementalComparison(database, file, Family(tables: schema.tables), plan, scope).run(onPage)
     }
     return try KeyComparison(database, file, tables, plan, scope).run(onPage: onPage)
   }
 
   func missing(
-    _ resource: String, list: Int64 = 0, after id: Int64, limit: Int
+    _ resource: String, list: Int64 = 0, after id: Int64, limit: Int, onlyDoubted: Bool = false
   ) throws -> [MissingRecord] {
     try performPull("list missing records") { database, _ in
       let index = try self.index(of: resource)
@@ -112,9 +112,10 @@ extension Cache {
       return try database.rows(
         """
         SELECT record_id, key FROM \(keys.missing) WHERE resource = ?1 AND list = ?4 AND record_id > ?2
-          AND NOT answered
+          AND NOT answered AND (NOT ?5 OR absent = \(VanishedLists.doubted))
         ORDER BY record_id LIMIT ?3
-        """, Value(index), .integer(id), Value(limit), .integer(list)
+        """, Value(index), .integer(id), Value(limit), .integer(list),
+        Value(onlyDoubted ? 1 : 0)
       ) { MissingRecord(id: $0.integer(0), key: keys.isText ? .text($0.text(1)) : .integer($0.integer(1))) }
     }
   }
@@ -258,12 +259,16 @@ extension Cache {
       let index = try self.index(of: resource)
       let definition = plans[index].resource
       let isAsked =
-        "CASE WHEN l.start IS NULL THEN \(definition.removal == .ask) ELSE \(definition.since?.asks == true) END"
+        """
+        CASE WHEN l.start IS NULL THEN \(definition.removal == .ask)
+          ELSE \(definition.since?.asks == true) OR m.absent = \(VanishedLists.doubted) END
+        """
       return try database.rows(
         """
         SELECT \(WantedList.columns) FROM temp.lists l
-        WHERE l.resource = ?1 AND l.state IN \(ParentTables.State.complete) AND \(isAsked) AND EXISTS (
-          SELECT 1 FROM \(try tables(at: index).keys.missing) m WHERE m.resource = ?1 AND m.list = l.list)
+        WHERE l.resource = ?1 AND l.state IN \(ParentTables.State.complete) AND EXISTS (
+          SELECT 1 FROM \(try tables(at: index).keys.missing) m
+          WHERE m.resource = ?1 AND m.list = l.list AND \(isAsked))
         ORDER BY l.list
         """, Value(index)
       ) { WantedList($0, definition.since) }

@@ -20,8 +20,13 @@ struct IncrementalComparison {
   private let find: Statement
   private let insert: Statement
 
-  init(_ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ scope: ListScope) throws
-  {
+  private let family: Family
+
+  init(
+    _ database: Database, _ file: PageSpool, _ family: Family, _ plan: RecordPlan, _ scope: ListScope
+  ) throws {
+    self.family = family
+    let tables = family.tables[scope.index]
     self.database = database
     self.file = file
     self.tables = tables
@@ -59,6 +64,7 @@ struct IncrementalComparison {
     }
     if !places.isEmpty { try receiveKept(&found, onPage: onPage) }
     try settle(&found)
+    found.doubted = try VanishedLists(family: family).doubt(in: scope, database)
     return found
   }
 

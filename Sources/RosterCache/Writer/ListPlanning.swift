@@ -58,6 +58,10 @@ struct ListPlanning {
         FROM main.cache_lists l CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = l.parent_id
         WHERE l.resource_id = ?3 AND l.due_at <= ?2
         """)
+    if let vanished = VanishedLists(family: family).lists(index) {
+      try wantStored(
+        facts?.id, from: "FROM (\(vanished)) v CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = v.id WHERE true")
+    }
     // A parent that was missed when the child was pulled for the first time has no list yet.
     guard let facts, facts.lists < parents else { return }
     try wantStored(

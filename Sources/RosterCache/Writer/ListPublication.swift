@@ -135,19 +135,23 @@ extension ResourcePublication {
   }
 
   /// Failed and vanished lists keep their records, and are requested again by the next sync (E7). A list that vanishes
-  /// although upstream still lists its parent has failed (E7.5).
+  /// although upstream still has its parent has failed (E7.5).
   mutating func noteFailedLists() throws {
-    let failed = try database.rows(
-      "SELECT parent, state, error FROM temp.lists WHERE resource = ?1 AND state IN (4, 5) ORDER BY list", Value(index)
-    ) { (parent: $0.integer(0), hasVanished: $0.int(1) == 5, error: $0.text(2)) }
     let name = plan.resource.name
+    guard let parent = whole.family.parent(of: index) else { return }
+    let failed = try database.rows(
+      """
+      SELECT l.parent, l.state, l.error, \(whole.family.hasVanished("l", child: index, parent: parent, whole.pull))
+      FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
+      """, Value(index), .text(name)
+    ) { (parent: $0.integer(0), error: $0.text(2), hasVanished: $0.int(3) != 0) }
     for entry in failed {
       let list =
         try ListID(name, parent: entry.parent, database) ?? ListID(adding: name, parent: entry.parent, database)
       try database.run(
         """
         UPDATE main.cache_lists SET due_at = 0, error = ?3, records = coalesce(records, 0),
-          state = CASE WHEN ?2 AND state = 'current' THEN 'vanished' ELSE 'failed' END
+          state = CASE WHEN ?2 THEN 'vanished' ELSE 'failed' END
         WHERE id = ?1
         """, .integer(list.id), Value(entry.hasVanished ? 1 : 0), .text(entry.error))
     }

@@ -59,6 +59,33 @@ extension Cache {
     ORDER BY l.parent_id, p.address LIMIT ?2 OFFSET ?3
     """
 
+  func pagesToAudit(of resource: String, every period: Duration, at now: Date) throws -> Set<Int64> {
+    try performPull("choose the pages to audit") { database, _ in
+      let limit = max(1, try publishedPages(of: resource) / 100)
+      return Set(
+        try database.rows(
+          Self.selectDue, Value(try index(of: resource)), .text(resource), Value(limit),
+          .real(max(period.seconds, 1)), .real(now.timeIntervalSince1970), .integer(begun)
+        ) { $0.integer(0) })
+    }
+  }
+
+  /// Parameters: ?1 the resource, ?2 its name, ?3 the number of pages, ?4 the period, ?5 the time, ?6 the sync.
+  static let selectDue = """
+    SELECT d.id FROM (
+      SELECT p.id AS id, row_number() OVER (ORDER BY l.parent_id, p.id) - 1 AS place, count(*) OVER () AS total
+      FROM temp.lists w CROSS JOIN main.cache_resources c ON c.name = ?2
+      CROSS JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = w.parent
+      CROSS JOIN main.cache_pages p ON p.list_id = l.id
+      WHERE w.resource = ?1 AND w.state = \(ParentTables.State.wanted.rawValue) AND w.start IS NULL AND p.kind <> 1
+        AND (p.etag IS NOT NULL OR p.last_modified IS NOT NULL)
+        AND CAST((?5 + \(phase)) / ?4 AS INTEGER) > CAST((unixepoch(l.whole_at) + \(phase)) / ?4 AS INTEGER)) d
+    WHERE d.place / ?3 = ?6 % ((d.total + ?3 - 1) / ?3)
+    """
+
+  /// Multiples of the golden ratio spread ids that follow one another evenly.
+  private static let phase = "(l.parent_id * 40503) % 65521 / 65521.0 * ?4"
+
   func differs(_ page: PageBody) throws -> Bool {
     try performPull("compare a page with its stored records") { database, _ in
       let index = try self.index(of: page.resource)

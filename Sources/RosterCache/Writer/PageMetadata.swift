@@ -18,6 +18,8 @@ struct PageMetadata {
     case lie
     /// The end of a child list: its pages that follow are those of a complete pull (E8.1).
     case list
+    /// No request was allowed for `count` milliseconds after `receivedAt` (E8.1).
+    case pause
   }
 
   var kind = Kind.page
@@ -73,9 +75,10 @@ struct PageMetadata {
   /// - Parameter number: the sync that wrote the entry.
   init(
     _ kind: Kind, number: Int64, digest: Int64, resource: String = "", list: String = "", address: String = "",
-    validator: Validator = Validator(), receivedAt: Date = Date(timeIntervalSince1970: 0)
+    validator: Validator = Validator(), length: Int? = nil, receivedAt: Date = Date(timeIntervalSince1970: 0)
   ) {
     self.kind = kind
+    count = length
     self.resource = resource
     self.list = list
     self.number = Int(number)

@@ -31,7 +31,8 @@ final class PageSpool {
   let path: String
   /// Offset after the last page.
   private(set) var end = headerLength
-  private var hasConclusion = false
+  /// True if the last entry is the conclusion of a whole pull.
+  private(set) var hasConclusion = false
   private var round: Int64 = 0
   private let handle: CInt
   private let digest: PageDigest

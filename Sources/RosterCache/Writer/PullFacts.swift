@@ -6,6 +6,8 @@ struct PullFacts {
   var guardedBelow: Int64 = 0
   /// The last sync that has appended pages to the file.
   var sync: Int64 = 0
+  /// Times without requests since the oldest of these pages.
+  var pauses = RequestPauses()
   /// Resources whose published pages are ignored in this pull, so that each is transferred whole.
   var forgotten: Set<String> = []
   /// Resources whose validators lied in a sync that was not published yet (P15). They outlive the sync.

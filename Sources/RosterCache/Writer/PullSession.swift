@@ -87,7 +87,42 @@ package struct PullSession: Sendable {
     try await cache.distrust(resource)
   }
 
+  /// The pauses of requests since the oldest pulled page.
+  package var pauses: RequestPauses { get async { await cache.pauses } }
+
+  /// Notes that no request is allowed between these times, if an interrupted sync has pulled pages. The end of a whole
+  /// pull stays the last entry: its pages wait for a decision, not for requests.
+  package nonisolated(nonsending) func notePause(from start: Date, until end: Date) async throws {
+    try await cache.notePause(from: start, until: end)
+  }
+
   // MARK: Lists of children
+
+  /// Published pages (`CachedPage.place`) of due lists, among those that this sync requests of a child. Each list has
+  /// its own limits of periods, spread by the parent, so that nothing is stored (P15.1). It is due if such a limit has
+  /// passed since its last whole pull. At most 1 percent of the pages are chosen, but at least one (P15.2). They rotate
+  /// by the id of the sync.
+  package nonisolated(nonsending) func pagesToAudit(
+    of resource: String, every period: Duration, at now: Date
+  ) async throws -> Set<Int64> {
+    try await cache.pagesToAudit(of: resource, every: period, at: now)
+  }
+
+  /// Keeps answers for other lists of this sync, after their pages were stored.
+  package nonisolated(nonsending) func share(_ answers: [SharedAnswer]) async throws {
+    try await cache.share(answers)
+  }
+
+  /// The answer that another list received in this sync to the same request. nil if no list has received one. nil also
+  /// if its body was not kept, and is not the one that this list knows.
+  /// - Parameters:
+  ///   - digest: of the body that the list knows; nil if it knows none.
+  ///   - validator: with which the list would ask.
+  package nonisolated(nonsending) func sharedAnswer(
+    to key: String, digest: Int64?, validator: Validator
+  ) async throws -> (response: Response, isBodyKnown: Bool)? {
+    try await cache.sharedAnswer(to: key, digest: digest, validator: validator)
+  }
 
   /// Lists to request, in the order of their numbers.
   package nonisolated(nonsending) func wantedLists(
@@ -133,10 +168,11 @@ package struct PullSession: Sendable {
   }
 
   /// The missing records of the last comparison that no kept answer has, by ascending id.
+  /// - Parameter onlyDoubted: True for those whose child lists have vanished (E7.4).
   package nonisolated(nonsending) func missing(
-    _ resource: String, list: Int64 = 0, after id: Int64, limit: Int
+    _ resource: String, list: Int64 = 0, after id: Int64, limit: Int, onlyDoubted: Bool = false
   ) async throws -> [MissingRecord] {
-    try await cache.missing(resource, list: list, after: id, limit: limit)
+    try await cache.missing(resource, list: list, after: id, limit: limit, onlyDoubted: onlyDoubted)
   }
 
   /// The lists of a child with records that `by_key` is asked for, with the values of their parents.

@@ -152,6 +152,7 @@ extension Cache {
     try performPull("discard pulled pages") { database, file in
       let index = try self.index(of: resource)
       try PulledTables.drop(index, list: place?.number, tables: ["pulled", "same", "seen"], in: database)
+      if place != nil || plans[index].resource.each != nil { try SharedAnswers.forget(database) }
       // The file has no other page, so it can be emptied.
       if try hasPulled(database) {
         let digest = try Self.digest(database)([])
@@ -191,7 +192,7 @@ extension Cache {
     }
   }
 
-  private func hasPulled(_ database: Database) throws -> Bool {
+  func hasPulled(_ database: Database) throws -> Bool {
     let isThere = """
       SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)
         OR EXISTS (SELECT 1 FROM temp.lists WHERE kept IS NOT NULL)
@@ -262,7 +263,7 @@ extension Cache {
 
   /// Empties the file, because its pages are published or of no use.
   func dropPulled(_ database: Database, file: PageSpool) throws {
-    let emptied = ["temp.pulled", "temp.same", "temp.answers", "temp.seen"] + ParentTables.names
+    let emptied = ["temp.pulled", "temp.same", "temp.answers", "temp.seen", SharedAnswers.name] + ParentTables.names
     for table in emptied + KeyTables.all.map(\.missing) { try database.run("DELETE FROM \(table)") }
     pull = PullFacts(generation: pull.generation)
     try file.empty()
@@ -279,12 +280,13 @@ extension Cache {
   /// Begins a sync without pulled pages. The pages of an earlier sync can be confirmed.
   func beginPull(_ database: Database) throws {
     try database.run("UPDATE temp.pulled SET number = NULL WHERE number IS NOT NULL")
-    for table in ["temp.same", "temp.answers"] + KeyTables.all.map(\.missing) {
+    for table in ["temp.same", "temp.answers", SharedAnswers.name] + KeyTables.all.map(\.missing) {
       try database.run("DELETE FROM \(table)")
     }
     try ParentTables.begin(database)
     pull = PullFacts(
-      generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync, lying: pull.lying,
+      generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync, pauses: pull.pauses,
+      lying: pull.lying,
       distrusted: Set(
         try database.rows("SELECT name FROM main.resources WHERE validators = 'distrusted'") { $0.text(0) }))
   }
@@ -324,6 +326,7 @@ extension Cache {
     try database.transaction("BEGIN") {
       try file.scan { facts, place in
         if facts.kind == .lie { pull.lying.insert(facts.resource) }
+        if facts.kind == .pause { pull.pauses.add(facts) }
         guard let index = try? self.index(of: facts.resource) else { return }
         try PulledTables.take(facts, index: index, number: nil, place: place, in: database)
       }

@@ -28,6 +28,7 @@ enum PulledTables {
       place INTEGER NOT NULL, at REAL NOT NULL, etag TEXT, last_modified TEXT,
       PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
     \(ParentTables.create)
+    \(SharedAnswers.create)
     CREATE TEMP TABLE listed(place INTEGER PRIMARY KEY, number INTEGER NOT NULL);
     \(KeyTables.all.map(\.create).joined(separator: "\n"))
     """
@@ -35,7 +36,7 @@ enum PulledTables {
   /// The tables above, and the table that only readers have.
   static let names =
     ["pulled", "same", "answers", "missed_pages", "rejected", "seen", "listed", "differences"].map { "temp.\($0)" }
-    + ParentTables.names + KeyTables.all.flatMap(\.names)
+    + [SharedAnswers.name] + ParentTables.names + KeyTables.all.flatMap(\.names)
 
   /// Inserts a page of the file, or replaces the page of the same address.
   static func insert(
@@ -54,7 +55,7 @@ enum PulledTables {
     case .again, .answer: try see(facts, index: index, list: list, place: place, in: database)
     case .dropped: try drop(index, list: facts.list.isEmpty ? nil : list, tables: ["pulled", "seen"], in: database)
     case .list: try ParentTables.keep(facts, list: list, place: place, in: database)
-    case .source, .conclusion, .lie: break
+    case .source, .conclusion, .lie, .pause: break
     }
   }
 

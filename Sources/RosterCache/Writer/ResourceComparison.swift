@@ -41,6 +41,8 @@ package struct ResourceComparison: Sendable, Equatable {
 
   /// Records of the snapshot that `where` skips now, in incremental pulls of a child's lists (I5.2).
   package var skippedNow = 0
+  /// Records of the snapshot with a vanished list, which an incremental pull does not show (E7.4).
+  package var doubted = 0
   /// Records of the snapshot that go with their removed parents (E5.1).
   package var removedWithParents = 0
 
@@ -90,7 +92,7 @@ extension ResourceComparison {
   private static var counts: [WritableKeyPath<ResourceComparison, Int>] {
     [
       \.pages, \.distinct, \.repeats, \.passedRepeats, \.rejected, \.rejectedUnknown, \.skipped, \.missing,
-      \.missingTwice, \.snapshot, \.asked, \.acrossPages, \.received, \.skippedNow, \.removedWithParents,
+      \.missingTwice, \.snapshot, \.asked, \.acrossPages, \.received, \.skippedNow, \.doubted, \.removedWithParents,
     ]
   }
   private static var flags: [WritableKeyPath<ResourceComparison, Bool>] { [\.listChanged, \.isIncremental, \.isAsked] }
@@ -122,6 +124,7 @@ extension ResourceComparison {
     if list.isIncremental {
       skippedNow += list.missing
       asked += list.asked
+      doubted += list.doubted
       return
     }
     rejectedUnknown += list.rejectedUnknown

@@ -109,10 +109,13 @@ extension RemovalDecision {
     let removal = plan.resource.removal
     let missing = KeyTables(isText: plan.hasTextKeys).missing
     if found.isIncremental {
-      guard found.isAsked ? self.removal == .missing && found.asked > 0 : found.missing > 0 else { return nil }
+      let isKnown = self.removal == .missing
+      guard found.isAsked ? isKnown && found.asked + found.doubted > 0 : found.missing + found.doubted > 0 else {
+        return nil
+      }
       return """
         SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0 AND NOT answered
-        ORDER BY record_id
+          AND (\(isKnown) OR absent <> \(VanishedLists.doubted)) ORDER BY record_id
         """
     }
     guard self.removal == .missing, removal != .never, found.missing > 0 else { return nil }

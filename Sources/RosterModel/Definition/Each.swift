@@ -92,6 +92,9 @@ extension Resource {
 }
 
 extension Listing {
+  /// The columns of ancestors that are in the address of each page.
+  package var addressColumns: [ParentColumn] { parentColumns.map(\.column) }
+
   fileprivate var parentColumns: [(key: String, column: ParentColumn)] {
     ParentColumn.all(in: path).map { ("path", $0) }
       + query.flatMap { parameter in parameter.value.parentColumns.map { ("query", $0) } }

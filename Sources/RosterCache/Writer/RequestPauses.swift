@@ -1,0 +1,55 @@
+package import FoundationEssentials
+internal import RosterModel
+
+/// Times in which no request was allowed: `limit.budget` was used up, or upstream had sent a Retry-After. The age at
+/// which a kept page or list is used again does not include them (E8.1).
+package struct RequestPauses: Sendable, Equatable {
+  /// The pauses in the order of time.
+  private var all: [Range<Date>] = []
+
+  /// No pause.
+  package init() {}
+
+  /// Adds a pause. Only its part after the earlier ones counts. Returns false if it has none.
+  @discardableResult
+  package mutating func add(from start: Date, until end: Date) -> Bool {
+    let start = max(start, all.last?.upperBound ?? start)
+    guard start < end else { return false }
+    all.append(start..<end)
+    return true
+  }
+
+  /// The earliest time after which something must have been received, so that its age is less than that.
+  package func earliest(age: Duration, at now: Date) -> Date {
+    var (left, end) = (age.seconds, now)
+    for pause in all.reversed() {
+      let allowed = end.timeIntervalSince(min(pause.upperBound, end))
+      if left <= allowed { break }
+      left -= allowed
+      end = min(end, pause.lowerBound)
+    }
+    return end.addingTimeInterval(-left)
+  }
+}
+
+extension RequestPauses {
+  /// Adds a pause that the file of pulled pages has.
+  mutating func add(_ facts: PageMetadata) {
+    add(from: facts.receivedAt, until: facts.receivedAt.addingTimeInterval(Double(facts.count ?? 0) / 1000))
+  }
+}
+
+extension Cache {
+  var pauses: RequestPauses { pull.pauses }
+
+  func notePause(from start: Date, until end: Date) throws {
+    try performPull("note a pause of requests") { database, file in
+      guard try hasPulled(database), !file.hasConclusion, pull.pauses.add(from: start, until: end) else { return }
+      let length = Int((end.timeIntervalSince(start) * 1000).rounded(.up))
+      let facts = PageMetadata(
+        .pause, number: begun, digest: try Self.digest(database)([]), length: length, receivedAt: start)
+      // `store` would note this sync as the one that pulled the pages.
+      _ = try file.append([(facts, [])])
+    }
+  }
+}

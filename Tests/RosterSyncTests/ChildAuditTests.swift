@@ -1,0 +1,87 @@
+import FoundationEssentials
+import RosterModel
+import RosterSync
+import RosterTestSupport
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+/// Validators of pages of child lists, of which a sync requests only those of changed parents.
+struct ChildAuditTests {
+  private static let day = 86_400.0
+
+  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
+
+  private static let resources: [Resource] = {
+    let id = Resource.Column("id", at: at("id"), .integer)
+    let issue = Resource(
+      name: "issue", path: "/issues", records: at("list"), table: "issues", removal: .twice, pages: .init(.one),
+      columns: [id, .init("rev", at: at("rev"), .integer)])
+    let comment = Resource(
+      name: "comment", path: "/issues/{issue.id}/comments", records: at("list"), table: "comments", removal: .twice,
+      pages: .init(.one), columns: [id, .init("text", at: at("text"))], each: Each(of: "issue", changed: ["rev"]))
+    return [issue, comment]
+  }()
+
+  /// Ten issues with a list each. The validator of a list never changes.
+  private static func serve(_ bench: SyncBench, revision: Int, text: String = "") {
+    bench.shelf.update {
+      $0.answers = { request in
+        let date = Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")
+        if request.url.hasSuffix("/issues") {
+          let all = (1...10).map { #"{"id":\#($0),"rev":\#(revision)}"# }
+          return Response(status: 200, headers: [date], body: Array(#"{"list":[\#(all.joined(separator: ","))]}"#.utf8))
+        }
+        let isKnown = request.headers.contains { $0.name == "If-None-Match" }
+        let body = #"{"list":[{"id":1,"text":"\#(text)"}]}"#
+        return Response(
+          status: isKnown ? 304 : 200, headers: [date, .init("ETag", "\"fixed\"")],
+          body: isKnown ? [] : Array(body.utf8))
+      }
+    }
+  }
+
+  private static func transferred(_ bench: SyncBench) -> [String] {
+    bench.shelf.asked().filter { $0.target.hasSuffix("/comments") && $0.status == 200 }.map(\.target)
+  }
+
+  @Test("P15.1, P15.2: of the requested lists that are due, one page is transferred without its validator")
+  func due() async throws {
+    let bench = try SyncBench([:])
+    Self.serve(bench, revision: 1)
+    _ = try await bench.sync(Self.resources)
+    #expect(Self.transferred(bench).count == 10)
+    Self.serve(bench, revision: 2)
+    #expect(try await bench.sync(Self.resources, after: 2 * Self.day).error == nil)
+    #expect(Self.transferred(bench).count == 1)
+    // No list is requested, so that no validator confirms a page.
+    _ = try await bench.sync(Self.resources, after: 2.5 * Self.day)
+    #expect(Self.transferred(bench).isEmpty)
+    // Soon after the last request, no list is due.
+    Self.serve(bench, revision: 3)
+    _ = try await bench.sync(Self.resources, after: 2.5 * Self.day + 1)
+    _ = Self.transferred(bench)
+    Self.serve(bench, revision: 4)
+    _ = try await bench.sync(Self.resources, after: 2.5 * Self.day + 2)
+    #expect(Self.transferred(bench).isEmpty)
+    var audited: Set<String> = []
+    for sync in 1...100 where audited.count < 10 {
+      Self.serve(bench, revision: 4 + sync)
+      _ = try await bench.sync(Self.resources, after: (2.5 + Double(sync)) * Self.day + 2)
+      audited.formUnion(Self.transferred(bench))
+    }
+    #expect(audited.count == 10)
+  }
+
+  @Test("P15.3, P15.4: the validator of a child list that lies is found, and all lists are pulled without it")
+  func lie() async throws {
+    let bench = try SyncBench([:])
+    Self.serve(bench, revision: 1)
+    _ = try await bench.sync(Self.resources)
+    Self.serve(bench, revision: 2, text: "other")
+    let record = try await bench.sync(Self.resources, after: 2 * Self.day)
+    #expect(record.isDegraded && record.trouble?.kind == .validators)
+    #expect(try bench.ask("SELECT DISTINCT text FROM comments") == ["other"])
+  }
+}

@@ -1,0 +1,137 @@
+import FoundationEssentials
+import RosterModel
+import RosterSync
+import RosterTestSupport
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+/// Parents of lists that have vanished, in pulls that do not show whether upstream still has the parent.
+struct VanishedListTests {
+  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
+  private static let id = Resource.Column("id", at: at("id"), .integer)
+  private static let revision = Resource.Column("rev", at: at("rev"), .integer)
+
+  /// Issues that are pulled by revision.
+  private static func issue(_ removal: Resource.Removal = .ask) -> Resource {
+    var issue = Resource(
+      name: "issue", path: "/issues", records: at("list"), table: "issues",
+      byKey: removal == .ask ? "/issues/{key}" : nil, removal: removal, pages: .init(.one), columns: [id, revision])
+    issue.since = Since(
+      at: at("rev"), param: .query("since"), form: .number, overlap: .number(1), wholeEvery: .seconds(50_000),
+      listing: issue.listing)
+    return issue
+  }
+
+  private static let comment = Resource(
+    name: "comment", path: "/issues/{issue.id}/comments", records: at("list"), table: "comments", removal: .twice,
+    pages: .init(.one), columns: [id], each: Each(of: "issue", changed: ["rev"]))
+
+  /// Answers by target; all others are 404.
+  private static func set(_ answers: [String: String], in bench: SyncBench) {
+    bench.shelf.update {
+      $0.answers = { request in
+        let body = answers[String(request.url.dropFirst(Shelf.baseURL.count))]
+        return Response(
+          status: body == nil ? 404 : 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")],
+          body: Array((body ?? "").utf8))
+      }
+    }
+  }
+
+  private static func list(_ records: String...) -> String { #"{"list":[\#(records.joined(separator: ","))]}"# }
+  private static func record(_ id: Int, _ revision: Int = 1) -> String { #"{"id":\#(id),"rev":\#(revision)}"# }
+
+  private static let all = (1...9).map { record($0, $0) }
+  private static let first = Dictionary(
+    uniqueKeysWithValues: [("/issues", #"{"list":[\#(all.joined(separator: ","))]}"#)]
+      + (1...9).map { ("/issues/\($0)/comments", list(record(1))) })
+
+  /// Issue 2 changes, and its list is 404 from then on.
+  private static func vanish(_ removal: Resource.Removal = .ask) async throws -> (SyncBench, [Resource]) {
+    let (bench, resources) = (try SyncBench([:]), [issue(removal), comment])
+    set(first, in: bench)
+    #expect(try await bench.sync(resources).error == nil)
+    set(["/issues?since=8": list(record(2, 20))], in: bench)
+    let record = try await bench.sync(resources, after: 60)
+    #expect(record.exit == 0 && !record.isDegraded)
+    #expect(try state(bench) == ["vanished"])
+    _ = bench.shelf.asked()
+    return (bench, resources)
+  }
+
+  private static func state(_ bench: SyncBench) throws -> [String] {
+    try bench.ask("SELECT state FROM resource_lists WHERE resource = 'comment' AND parent_id = 2")
+  }
+
+  private static func asked(_ bench: SyncBench) -> [String] { bench.shelf.asked().map(\.target).sorted() }
+
+  @Test("E7.4, E5.1, P16.1: a parent that by_key does not have is removed with its children by an incremental pull")
+  func gone() async throws {
+    let (bench, resources) = try await Self.vanish()
+    Self.set(["/issues?since=19": Self.list(), "/issues/9": Self.record(9, 9)], in: bench)
+    let record = try await bench.sync(resources, after: 120)
+    #expect(record.error == nil && record.removed == 2)
+    let asked = Self.asked(bench)
+    #expect(asked.contains("/issues/2") && !asked.contains("/issues/2/comments"))
+    #expect(asked.count == 3)
+    #expect(try bench.ask("SELECT count(*) FROM issues WHERE id = 2") == ["0"])
+    #expect(try bench.ask("SELECT count(*) FROM comments WHERE issue_id = 2") == ["0"])
+    #expect(try Self.state(bench) == [])
+  }
+
+  @Test("E7.4, P16.4: without an answer to the control question the parent stays")
+  func control() async throws {
+    let (bench, resources) = try await Self.vanish()
+    Self.set(["/issues?since=19": Self.list()], in: bench)
+    let record = try await bench.sync(resources, after: 120)
+    #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
+    #expect(try bench.ask("SELECT count(*) FROM issues WHERE id = 2") == ["1"])
+  }
+
+  @Test("E7.4, E7.5: if by_key still has the parent, the list that is 404 again has failed")
+  func there() async throws {
+    let (bench, resources) = try await Self.vanish()
+    Self.set(["/issues?since=19": Self.list(), "/issues/2": Self.record(2, 20)], in: bench)
+    let record = try await bench.sync(resources, after: 120)
+    #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
+    #expect(Self.asked(bench) == ["/issues/2", "/issues/2/comments", "/issues?since=19"])
+    #expect(try Self.state(bench) == ["failed"])
+  }
+
+  @Test("E7.5: an incremental pull does not show that upstream has the parent, and a whole pull does")
+  func whole() async throws {
+    let (bench, resources) = try await Self.vanish(.twice)
+    Self.set(["/issues?since=19": Self.list()], in: bench)
+    #expect(try await bench.sync(resources, after: 120).isDegraded == false)
+    #expect(try Self.state(bench) == ["vanished"])
+    var answers = Self.first
+    answers["/issues/2/comments"] = nil
+    answers["/issues"] = #"{"list":[\#((1...9).map { Self.record($0, $0 == 2 ? 20 : $0) }.joined(separator: ","))]}"#
+    Self.set(answers, in: bench)
+    #expect(try await bench.sync(resources, after: 60_000).isDegraded)
+    #expect(try Self.state(bench) == ["failed"])
+  }
+
+  @Test("E7.4: the list that has the parent is requested if the parent is a child itself", arguments: [true, false])
+  func grandparent(_ isGone: Bool) async throws {
+    let document = { (id: Int) in (id, Forest.Document(items: [1: .init(parts: ["a": id]), 2: .init(), 3: .init()])) }
+    let (bench, forest) = (try SyncBench([:]), Forest(Dictionary(uniqueKeysWithValues: (1...9).map(document))))
+    forest.serve(bench)
+    _ = try await bench.sync(Forest.all)
+    forest.update {
+      $0.documents[2]?.revision = 2
+      $0.documents[2]?.items[1]?.revision = 2
+      $0.statuses["/docs/2/items/1/parts"] = 404
+    }
+    #expect(try await bench.sync(Forest.all, after: 60).isDegraded == false)
+    if isGone { forest.update { $0.documents[2]?.items[1] = nil } }
+    _ = bench.shelf.asked()
+    let record = try await bench.sync(Forest.all, after: 120)
+    let asked = Self.asked(bench)
+    #expect(asked.contains("/docs/2/items") && !asked.contains("/docs/3/items"))
+    #expect(asked.contains("/docs/2/items/1") == isGone)
+    #expect(record.isDegraded == !isGone && record.removed == (isGone ? 2 : 0))
+  }
+}
