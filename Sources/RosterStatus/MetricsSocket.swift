@@ -6,7 +6,7 @@ extension StatusServer.Place {
   /// passed socket has no name in the file system.
   package var withoutRecords: StatusServer.Place? {
     switch self {
-    case .path(let path, mode: let mode): return .path(Self.metricsPath(path), mode: mode)
+    case .path(let path, let mode): return .path(Self.metricsPath(path), mode: mode)
     case .passed(let descriptor):
       var facts = stat()
       guard let path = UnixSocket.path(of: descriptor), stat(path, &facts) == 0 else { return nil }

@@ -115,21 +115,21 @@ package final class StatusServer: Sendable {
   /// Sets the mode of the socket that this server has made; a passed socket belongs to its unit. Returns false, with
   /// errno, if the mode cannot be set.
   package func setMode(_ mode: UInt16) -> Bool {
-    guard case .path(let path, mode: _) = place else { return true }
+    guard case .path(let path, _) = place else { return true }
     newMode.withLock { $0 = mode }
     return chmod(path, mode_t(mode)) == 0
   }
 
   private var pathName: String {
     switch place {
-    case .path(let path, mode: _): path
+    case .path(let path, _): path
     case .passed(let descriptor): "descriptor \(descriptor)"
     }
   }
 
   private func open() throws(Failure) -> (Int32, SocketFile?) {
     switch place {
-    case .path(let path, mode: let mode):
+    case .path(let path, let mode):
       let file = try SocketFile(path: path, mode: mode)
       return (file.descriptor, file)
     case .passed(let descriptor):
@@ -211,7 +211,7 @@ extension StatusServer {
   /// Listens again if the socket has lost its name, because no client can reach it. A file of another program with that
   /// name is not changed.
   private func restoreName(on loop: any EventLoop) -> EventLoopFuture<Void> {
-    guard let now = running.withLock({ $0 }), case .path(let path, mode: let mode) = place, now.file?.identity == nil
+    guard let now = running.withLock({ $0 }), case .path(let path, let mode) = place, now.file?.identity == nil
     else {
       return loop.makeSucceededVoidFuture()
     }
