@@ -506,6 +506,7 @@ extension Sync {
   }
 
   private func end(_ session: PullSession, with record: inout SyncRecord) async {
+    let (clock, history) = (clock, host.settings.history)
     if machine.isGuarded {
       for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
         let missing = await missingRecords(of: concern.name, in: session)
@@ -523,7 +524,6 @@ extension Sync {
     for resource in machine.drifted {
       await attempt("drop the pulled pages") { try await session.discard(resource) }
     }
-    let (clock, history) = (clock, host.settings.history)
     await attempt("write the sync's end") { [record] in
       try await session.end(record, at: clock.now(), history: history)
     }

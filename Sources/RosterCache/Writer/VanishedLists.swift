@@ -76,7 +76,7 @@ extension Family {
   /// - Parameters:
   ///   - row: a list of resource ?1, whose name is ?2.
   ///   - pull: with the comparisons of this sync.
-  func hasVanished(_ row: String, child: Int, parent: Int, _ pull: PullSession) -> String {
+  func hasVanished(_ row: String, child: Int, parent: Int, _ pull: PullFacts) -> String {
     let isIncremental = pull.incremental.contains(tables[parent].resource.name)
     let before = """
       coalesce((SELECT k.state FROM main.cache_resources c CROSS JOIN main.cache_lists k
