@@ -117,10 +117,16 @@ def end(process, number=signal.SIGTERM):
 def leaves_core(arguments, folder, is_ready, number=signal.SIGSEGV, environment=None):
     """Starts a program in a folder, without a limit on core files, and crashes it when it is ready. True if the kernel
     has made a core file, or handed one to the program in kernel.core_pattern."""
-    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    def prepare():
+        # A shell lets its background jobs ignore SIGQUIT.
+        signal.signal(number, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    # Swift's backtracer returns from its handler, and a signal of kill(2) does not come again. Release builds lack it.
+    environment = {**(environment or os.environ), "SWIFT_BACKTRACE": "enable=no"}
     process = subprocess.Popen(
         arguments, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited))
+        stderr=subprocess.DEVNULL, preexec_fn=prepare)
     try:
         wait_until(lambda: is_ready(process), "the program is ready")
     finally:
