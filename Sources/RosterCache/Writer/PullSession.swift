@@ -5,7 +5,7 @@ package import RosterModel
 /// `end` to its end without one. Each step throws (73) if the cache was replaced since the sync began.
 package struct PullSession: Sendable {
   let cache: Cache
-  /// The row of the sync, as it was written at its beginning.
+  /// The row of the sync, with the facts that are known at its beginning.
   package let record: SyncRecord
 
   // MARK: What earlier pulls know
