@@ -163,12 +163,12 @@ package struct SyncMachine: Sendable {
     case .success(let answers):
       rejected += answers.rejected
       decisions[resource]?.removal = answers.failedControl == nil ? .missing : .nobody
-      if answers.failedControl != nil { keepMark(of: resource) }
-      if let question = answers.failedControl { problems.append(.wrongByKey(resource, question: question)) }
+      guard let question = answers.failedControl else { return }
+      askAgain(for: resource)
+      problems.append(.wrongByKey(resource, question: question))
     case .failure(let failure):
       decisions[resource]?.removal = .nobody
-      decisions[resource]?.isSettled = false
-      keepMark(of: resource)
+      askAgain(for: resource)
       problems.append(.unasked(resource, failure: failure))
     }
   }
@@ -178,8 +178,9 @@ package struct SyncMachine: Sendable {
     askedChanges[resource] != nil || doubted[resource] != nil
   }
 
-  /// The next pull asks for the same changes again (I9.2).
-  private mutating func keepMark(of resource: String) {
+  /// The next pull asks for the same changes again (I9.2), or is whole again (I1.1).
+  private mutating func askAgain(for resource: String) {
+    decisions[resource]?.isSettled = false
     if askedChanges[resource] != nil { decisions[resource]?.mark = .stays }
   }
 

@@ -207,6 +207,26 @@ struct SinceTokenTests {
     #expect(bench.shelf.asked().map(\.target).first == "/items")
   }
 
+  @Test("I1.1, P16.4: a whole pull whose control question failed is due again, after a forgotten token too")
+  func failedControl() async throws {
+    var resource = Self.tokens()
+    (resource.byKey, resource.removal) = ("/items/{key}", .ask)
+    let bench = try Self.bench(Self.whole)
+    _ = try await bench.sync([resource])
+    let short = ["/items?token=first": "410", "/items": Self.page([Self.item(1)], token: "second")]
+    Self.set(short, in: bench)
+    let wrong = try await bench.sync([resource], allowRemoval: true, after: 60)
+    #expect(wrong.trouble?.kind == .wrongByKey && wrong.removed == 0)
+    let next = ["/items/1": Self.item(1), "/items?token=second": Self.page([], token: "third")]
+    Self.set(short.merging(next) { $1 }, in: bench)
+    _ = bench.shelf.asked()
+    let right = try await bench.sync([resource], allowRemoval: true, after: 120)
+    #expect(right.removed == 2 && right.error == nil)
+    #expect(bench.shelf.asked().map(\.target).first == "/items")
+    _ = try await bench.sync([resource], after: 180)
+    #expect(bench.shelf.asked().map(\.target) == ["/items?token=second"])
+  }
+
   @Test("I9.2, S6.2: if a key cannot be asked for, its record and the mark stay, and the next sync asks again")
   func unanswered() async throws {
     let bench = try Self.bench(Self.all)

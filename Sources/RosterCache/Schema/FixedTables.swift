@@ -73,6 +73,7 @@ enum FixedTables {
   /// The other columns are for the lists of a child. records, proof, state and error: as resource_lists has them.
   /// asked: JSON of the parent's `changed` columns at the last request. due_at: the time from which the list is
   /// requested again although these columns are unchanged, in seconds since 1970 (E3); NULL: at no time.
+  /// due_at of the only list of a resource is 0 if the last whole pull could not ask for all missing records (I1.1).
   static let lists = """
     CREATE TABLE cache_lists(
       id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL,

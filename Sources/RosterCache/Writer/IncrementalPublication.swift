@@ -77,7 +77,8 @@ extension ResourcePublication {
         """
         UPDATE main.cache_lists SET mark = coalesce(?2, CASE WHEN question = ?3 THEN mark END),
           token = coalesce(?6, CASE WHEN question = ?3 THEN token END), question = ?3,
-          whole_at = CASE WHEN ?7 THEN ?4 ELSE whole_at END, missed = ?5
+          whole_at = CASE WHEN ?7 THEN ?4 ELSE whole_at END, missed = ?5,
+          due_at = CASE WHEN parent_id <> 0 THEN due_at WHEN NOT ?7 THEN 0 END
         WHERE id = ?1
         """, .integer(list.id), Value(moved), .integer(question), .text(whole.at),
         Value(missedNow), Value(token), Value(end.isSettled ? 1 : 0))

@@ -46,11 +46,12 @@ extension Cache {
 
   static func history(of list: ListID, _ question: Int64, in database: Database) throws -> SinceHistory {
     let found = try database.first(
-      "SELECT mark, whole_at, question, token FROM main.cache_lists WHERE id = ?", .integer(list.id)
+      "SELECT mark, whole_at, question, token, parent_id = 0 AND due_at IS 0 FROM main.cache_lists WHERE id = ?",
+      .integer(list.id)
     ) {
       SinceHistory(
         mark: $0.optionalText(0), token: $0.optionalText(3), wholeAt: $0.optionalText(1).flatMap { Date(rfc3339: $0) },
-        isSameQuestion: question != 0 && $0.integer(2) == question)
+        isSameQuestion: question != 0 && $0.integer(2) == question, isUnsettled: $0.int(4) != 0)
     }
     guard var found else { return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false) }
     if !found.isSameQuestion { (found.mark, found.token) = (nil, nil) }

@@ -158,13 +158,18 @@ package struct SinceHistory: Sendable, Equatable {
   package var token: String?
   /// True if the definition asks the same question as then.
   package var isSameQuestion: Bool
+  /// True if the last whole pull could not ask for all missing records, so that another one is due (I1.1).
+  package var isUnsettled: Bool
 
   /// The history of a list.
-  package init(mark: String?, token: String? = nil, wholeAt: Date?, isSameQuestion: Bool) {
+  package init(
+    mark: String?, token: String? = nil, wholeAt: Date?, isSameQuestion: Bool, isUnsettled: Bool = false
+  ) {
     self.mark = mark
     self.token = token
     self.wholeAt = wholeAt
     self.isSameQuestion = isSameQuestion
+    self.isUnsettled = isUnsettled
   }
 }
 
@@ -208,6 +213,7 @@ extension Since {
     }
     let age = now.timeIntervalSince(wholeAt)
     let period = wholeEvery?.seconds ?? .infinity
+    let isDue = isDue || history.isUnsettled
     if !isDue, (0..<period).contains(age) || wholeEvery == nil { return .incremental(from: start) }
     return .wholeOrLater(from: start, isLate: age > 2 * period)
   }
