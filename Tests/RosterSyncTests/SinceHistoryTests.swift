@@ -72,7 +72,7 @@ struct SinceHistoryTests {
   }
 }
 
-/// What is in the cache, and its files as they are at an instant.
+/// The content of the cache, and a copy of its files.
 struct CachedItems {
   private(set) var records: [Int: String] = [:]
   private(set) var mark: String?

@@ -13,7 +13,7 @@ struct SinceOracle {
 
   init(overlap: Int) { self.overlap = overlap }
 
-  /// What is wrong after a published sync.
+  /// The faults of the cache after a published sync.
   mutating func check(
     _ upstream: ChangingUpstream, before: CachedItems, after: CachedItems, isIncremental: Bool
   ) -> [String] {
