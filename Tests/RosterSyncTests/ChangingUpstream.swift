@@ -38,7 +38,8 @@ final class ChangingUpstream: Sendable {
     var pages: [Int?: [Int: [Answer]]] = [:]
     /// The start of the latest incremental pull, in seconds since 1970.
     var start: Int?
-    /// Answers to the question for one record in this sync; nil if upstream has no such record. A failed question is not here.
+    /// Answers to the question for one record in this sync; nil if upstream has no such record. A failed question has
+    /// no entry.
     var singles: [Int: Version?] = [:]
     var hasFailedSingle = false
     /// Number and time of the current sync.
