@@ -113,7 +113,7 @@ struct Pull: Sendable {
   ) async {
     do {
       let known = try await work.windows[job.list]?.known(job, plan: work.plan, in: session)
-      if let known, canTakeOver(known[0], job: job, of: list, first: work.plan.first(of: job.list)) {
+      if let known, canTakeOver(known[0], job: job, of: list, in: work.plan) {
         try confirm(
           job, list: list, known: known, validator: Validator(), answered: nil, isTransferred: false, work: &work)
         progress.resumed()
@@ -153,7 +153,7 @@ struct Pull: Sendable {
   /// True if the page may be reused without a request. The first page is always requested, except in a chain (P4). A
   /// page that was received in the future has no known age, because the clock was wrong.
   private func canTakeOver(
-    _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, first: ListFacts?
+    _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, in plan: PullPlan
   ) -> Bool {
     let now = clock.now()
     guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt, receivedAt <= now,
@@ -163,7 +163,9 @@ struct Pull: Sendable {
     if list.since != nil, known.answered == nil { return false }
     if list.plans[0].resource.inline != nil { return false }
     let isChain = list.paging.followsAnswers
-    guard let first, job.page.number > 1 else { return isChain }
+    guard let first = plan.first(of: job.list), job.page.number > 1 else { return isChain }
+    // A record that entered the first page has moved another one onto the next page.
+    if list.start != nil, !isChain, plan.isFirstNew(of: job.list) { return false }
     return !ListFacts(known).contradicts(first, inChain: isChain)
   }
 

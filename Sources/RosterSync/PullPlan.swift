@@ -50,6 +50,8 @@ package struct PullPlan: Sendable {
     var firstLikeness: Int?
     /// All pages have the same records.
     var isParameterIgnored = false
+    /// True if the first page was transferred and differs from the known one.
+    var isFirstNew = false
     var extent = PullExtent()
     /// The status with which upstream refused to continue an incremental pull.
     var refusal: Int?
@@ -139,6 +141,9 @@ package struct PullPlan: Sendable {
 
   /// The facts of a list's first page; nil before its answer.
   package func first(of list: Int) -> ListFacts? { place(of: list).flatMap { lists[$0].first } }
+
+  /// True if the first page of the list is not the one that an earlier sync received.
+  func isFirstNew(of list: Int) -> Bool { place(of: list).map { lists[$0].isFirstNew } ?? false }
 
   /// True if no page is in flight.
   package var isIdle: Bool { inFlight == 0 }
@@ -325,7 +330,7 @@ extension PullPlan.List {
     }
     if job.isAnnounced { checkAnnounced(job.page.number, facts: facts, records: records) }
     guard drift == nil, lie == nil, ending == nil else { return false }
-    if first == nil { first = facts }
+    if first == nil { (first, isFirstNew) = (facts, isTransferred) }
     if let answered = facts.answered { self.answered = max(self.answered ?? answered, answered) }
     if paging.resource.since != nil {
       extent.add(

@@ -138,7 +138,12 @@ struct ComposedPull: CustomStringConvertible {
     repeat {
       let number = pages.count + 1
       let answers = log.pages[start]?[number] ?? []
-      guard let page = answers.last(where: { $0.sync == log.sync || Self.isKept($0, number, upstream, log.clock) })
+      let isNew = Self.isFirstNew(pages.first, log.pages[start]?[1] ?? [])
+      guard
+        let page = answers.last(where: { answer in
+          answer.sync == log.sync
+            || (Self.isKept(answer, number, upstream, log.clock) && !(isIncremental && upstream.hasNumbers && isNew))
+        })
       else { throw Fault(description: "page \(number) was not asked for in time") }
       pages.append(page)
     } while pages.count < (upstream.hasNumbers ? pages.first : pages.last)?.pages ?? 0
@@ -159,6 +164,12 @@ struct ComposedPull: CustomStringConvertible {
   ) -> Bool {
     if upstream.hasTags || (upstream.hasNumbers && number == 1) { return false }
     return (0..<900).contains(clock.timeIntervalSince(page.receivedAt))
+  }
+
+  /// True if the first page is not the one that the earlier syncs received last.
+  private static func isFirstNew(_ first: ChangingUpstream.Answer?, _ answers: [ChangingUpstream.Answer]) -> Bool {
+    guard let first, let known = answers.last(where: { $0.sync < first.sync }) else { return true }
+    return known.pages != first.pages || known.records.map(\.version) != first.records.map(\.version)
   }
 
   /// Upstream's time of the oldest page.
