@@ -59,7 +59,7 @@ extension Sync {
   /// Sets the number of lists in the status. Lists that an interrupted sync has pulled are done.
   private func countLists(of resource: String, in session: PullSession) async throws {
     let lists = try await session.listCounts(of: resource)
-    let done = lists.obtained + lists.failed
+    let done = lists.obtained + lists.empty + lists.failed
     tally.update { $0.setLists(of: resource, done: done, total: done + lists.waiting) }
   }
 

@@ -253,6 +253,18 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM docs") == ["0"])
   }
 
+  @Test("E7.2, E7.7: a list that needs no request does not count as obtained", arguments: [404, 503])
+  func emptyBesideFailed(_ status: Int) async throws {
+    var documents = Self.documents(3)
+    documents[2] = .init()
+    let (bench, forest) = try Self.bench(documents)
+    forest.update { state in for id in [1, 3] { state.statuses["/docs/\(id)/items"] = status } }
+    let each = Each(of: "doc", empty: [.init("size", .equal(.integer(0)))])
+    let record = try await bench.sync([Forest.document(), Forest.item(each)])
+    #expect(record.exit == (status == 404 ? 65 : 69))
+    #expect(try bench.ask("SELECT count(*) FROM docs") == ["0"])
+  }
+
   @Test("E7.2: a server error is a failed list if another list was obtained, and else fails the sync")
   func serverErrors() async throws {
     let (bench, forest) = try Self.bench(Self.documents(9))

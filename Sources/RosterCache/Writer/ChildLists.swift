@@ -144,7 +144,7 @@ extension Cache {
         switch state {
         case .wanted: (counts.requested, counts.waiting) = (counts.requested + number, counts.waiting + number)
         case .pulled: (counts.requested, counts.obtained) = (counts.requested + number, counts.obtained + number)
-        case .empty: counts.obtained += number
+        case .empty: counts.empty += number
         case .failed: (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
         case .vanished: (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
         case .known, nil: break

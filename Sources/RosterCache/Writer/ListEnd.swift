@@ -62,8 +62,10 @@ package struct ListCounts: Sendable, Equatable {
   package var failed = 0
   /// Failed lists whose parent disappeared, for the first time (E7.5).
   package var vanished = 0
-  /// Lists that were pulled, by this sync or by an interrupted one (E8.1), or need no request.
+  /// Lists that were pulled, by this sync or by an interrupted one (E8.1).
   package var obtained = 0
+  /// Lists that need no request (E4.1, R5.5).
+  package var empty = 0
   /// Obtained lists that were pulled whole.
   package var whole = 0
   /// True if a list of the resource was ever pulled by this definition.
