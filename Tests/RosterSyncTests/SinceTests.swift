@@ -97,6 +97,35 @@ struct SinceTests {
     #expect(bench.shelf.asked().map(\.target) == ["/items?page=1"])
   }
 
+  @Test("P4.3: an incremental pull uses kept pages only if its first page is unchanged", arguments: [true, false])
+  func resumed(_ isUnchanged: Bool) async throws {
+    var resource = Self.resource()
+    resource.since?.listing.pages = .init(.number(last: nil))
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)]])
+    _ = try await bench.sync([resource])
+    let changed = [(3, 17), (4, 16), (5, 15), (6, 14), (7, 13)].map { Self.item($0, mark: $1) }
+    func answer(_ records: [String], until last: Int) {
+      bench.shelf.update {
+        $0.answers = { request in
+          guard let page = request.url.last?.wholeNumberValue, page <= last else { return Response(status: 429) }
+          let shown = records.dropFirst(2 * page - 2).prefix(2).joined(separator: ",")
+          return Response(
+            status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")],
+            body: Array(#"{"results":[\#(shown)]}"#.utf8))
+        }
+      }
+    }
+    answer(changed, until: 2)
+    #expect(try await bench.sync([resource], after: 1).outcome == .failed)
+    _ = bench.shelf.asked()
+    // The new record moves each other one, the second one onto a page that was kept.
+    answer((isUnchanged ? [] : [Self.item(8, mark: 18)]) + changed, until: 4)
+    #expect(try await bench.sync([resource], after: 2).outcome == .published)
+    let asked = bench.shelf.asked().map { $0.target.suffix(1) }
+    #expect(asked == (isUnchanged ? ["1", "3", "4"] : ["1", "2", "3", "4"]))
+    #expect(try bench.ask("SELECT group_concat(id) FROM items") == [isUnchanged ? "1,2,3,4,5,6,7" : "1,2,3,4,5,6,7,8"])
+  }
+
   @Test("I10.2: sync_resources and the status have what a whole pull missed, and the kind of each pull")
   func missed() async throws {
     let bench = try Self.bench([
