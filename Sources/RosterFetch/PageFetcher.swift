@@ -196,7 +196,7 @@ package struct PageFetcher: Sendable {
   }
 
   private static func records(_ lookup: KeyRequests.KeyLookup, resource: String) -> [AffectedItem] {
-    lookup.keys.prefix(Diagnosis.mostConcerned).map { .record($0, of: resource) }
+    lookup.keys.prefix(Diagnosis.maxConcerned).map { .record($0, of: resource) }
   }
 
   /// A failure names the keys only in `concerned`, which is hidden if record keys must not be shown (S11.3).

@@ -73,7 +73,7 @@ struct MissingRecords: Sendable {
 
   private struct Asked {
     /// After this number of failures, upstream does not seem to support such requests.
-    static let mostFailures = 8
+    static let maxFailures = 8
 
     var answers = KeyAnswers()
     /// The first failure that concerns a single request.
@@ -83,7 +83,7 @@ struct MissingRecords: Sendable {
     mutating func failed(_ failure: Failure) throws(Failure) {
       self.failure = self.failure ?? failure
       failures += 1
-      if failures == Self.mostFailures { throw failure }
+      if failures == Self.maxFailures { throw failure }
     }
 
     mutating func answered(_ lookup: KeyRequests.KeyLookup, _ kept: KeptAnswer) {

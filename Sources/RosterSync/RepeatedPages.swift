@@ -15,7 +15,7 @@ struct RepeatedPages: Sendable {
   }
 
   /// Number of successive pages without a new record: more than a single move of records causes.
-  static let mostStale = 100
+  static let maxStale = 100
 
   /// Likenesses of all pages. A page takes eight bytes, because all other memory of a pull does not grow with its
   /// pages.
@@ -37,7 +37,7 @@ struct RepeatedPages: Sendable {
     var isNew = page.isSkipping
     for key in page.keys where keys.insert(key) { isNew = true }
     stale = isNew ? 0 : stale + 1
-    return 2 * again > pages || (stale > Self.mostStale && 2 * stale > pages)
+    return 2 * again > pages || (stale > Self.maxStale && 2 * stale > pages)
   }
 }
 
@@ -46,14 +46,14 @@ struct RepeatedPages: Sendable {
 struct MetKeys: Sendable {
   private static let width = 20
   private static let probes = 3
-  private static let mostKeys = (1 << width) / 8
+  private static let maxKeys = (1 << width) / 8
 
   private var bits: [UInt64] = []
   private var count = 0
 
   /// Returns true if the key is new.
   mutating func insert(_ hash: Int) -> Bool {
-    if bits.isEmpty || count == Self.mostKeys {
+    if bits.isEmpty || count == Self.maxKeys {
       bits = Array(repeating: 0, count: (1 << Self.width) / UInt64.bitWidth)
       count = 0
     }

@@ -45,10 +45,10 @@ package struct Schedule: Sendable, Equatable {
   }
 
   private var retryDelay: Duration {
-    let doubled = settings.retryInterval * (1 << min(failures - 1, Self.mostDoublings))
+    let doubled = settings.retryInterval * (1 << min(failures - 1, Self.maxDoublings))
     return max(settings.retryInterval, min(doubled, settings.interval))
   }
 
   /// A hundred milliseconds doubled this number of times is longer than any interval.
-  private static let mostDoublings = 30
+  private static let maxDoublings = 30
 }

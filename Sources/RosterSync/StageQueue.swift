@@ -4,12 +4,12 @@ import RosterCache
 /// page. Pure.
 struct StageQueue {
   /// Number of transferred pages with which a batch is due. It is also due when the first of them has waited for
-  /// `longestWait`, because received pages must survive a kill (P4).
+  /// `maxWait`, because received pages must survive a kill (P4).
   static let batch = 16
-  static let longestWait = Duration.milliseconds(10)
+  static let maxWait = Duration.milliseconds(10)
   /// Number of confirmed pages with which a batch is due. Such pages are in a file already, unless they were
   /// transferred, and usually wait for the next batch.
-  static let mostConfirmed = 512
+  static let maxConfirmed = 512
 
   struct Batch: Sendable {
     var received: [PageBody] = []
@@ -71,8 +71,8 @@ struct StageQueue {
     guard !isWriting, !waiting.isEmpty else { return nil }
     let isFull =
       waiting.transferred >= Self.batch
-      || waiting.confirmedCount + waiting.ends.count + waiting.shared.count >= Self.mostConfirmed
-    guard isLast || isFull || waiting.transferred > 0 && now() - since >= Self.longestWait else { return nil }
+      || waiting.confirmedCount + waiting.ends.count + waiting.shared.count >= Self.maxConfirmed
+    guard isLast || isFull || waiting.transferred > 0 && now() - since >= Self.maxWait else { return nil }
     isWriting = true
     defer { waiting = Batch() }
     return waiting
@@ -80,7 +80,7 @@ struct StageQueue {
 
   /// Time until the waiting pages are due; nil if no page has to wait.
   func due(at now: @autoclosure () -> Duration) -> Duration? {
-    isWriting || waiting.transferred == 0 ? nil : max(.zero, since + Self.longestWait - now())
+    isWriting || waiting.transferred == 0 ? nil : max(.zero, since + Self.maxWait - now())
   }
 
   mutating func written() { isWriting = false }

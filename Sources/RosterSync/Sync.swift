@@ -347,7 +347,7 @@ package actor Sync {
   /// Adds the first records that could not be stored, if the sync fails because of them (P9).
   private func withReason(_ failure: Failure, in session: PullSession) async -> Failure {
     guard let resource = machine.unstorable else { return failure }
-    rejected = (try? await session.rejected(resource, limit: Diagnosis.mostConcerned)) ?? []
+    rejected = (try? await session.rejected(resource, limit: Diagnosis.maxConcerned)) ?? []
     guard let first = rejected.first else { return failure }
     var failure = failure
     failure.cause += "; the first reason, of \(first.place): \(first.reason)"
@@ -532,7 +532,7 @@ extension Sync {
   /// The first records of the snapshot that upstream does not list any more and that have no other explanation, for
   /// `explain`.
   private func missingRecords(of resource: String, in session: PullSession) async -> [AffectedItem] {
-    let found = (try? await session.missing(resource, after: 0, limit: Diagnosis.mostConcerned)) ?? []
+    let found = (try? await session.missing(resource, after: 0, limit: Diagnosis.maxConcerned)) ?? []
     return found.map { .record($0.key.text, of: resource, reason: "upstream lists it no more") }
   }
 

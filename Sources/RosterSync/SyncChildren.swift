@@ -147,7 +147,7 @@ extension Sync {
     for drift in drifts {
       let number = drift.place.number
       repeats[number, default: 0] += 1
-      if repeats[number, default: 0] <= SyncMachine.mostRepeats {
+      if repeats[number, default: 0] <= SyncMachine.maxRepeats {
         again.append(drift.place)
       } else if drift.isIncremental {
         ended.append(ListEnd(resource, drift.place, .pulled, isWeak: true))
@@ -155,7 +155,7 @@ extension Sync {
         ended.append(
           ListEnd(
             resource, drift.place,
-            .failed("its pages changed while they were pulled, \(SyncMachine.mostRepeats + 1) times: \(drift.reason)")))
+            .failed("its pages changed while they were pulled, \(SyncMachine.maxRepeats + 1) times: \(drift.reason)")))
       }
     }
     for end in ended where !end.isWeak { try await session.discard(resource, in: end.place) }
@@ -184,7 +184,7 @@ extension Sync {
   private func judge(_ resource: String, failure: Failure?, in session: PullSession) async throws {
     let counts = try await session.listCounts(of: resource)
     guard counts.failed > 0 else { return }
-    let examples = try await session.failedLists(of: resource, limit: Diagnosis.mostConcerned)
+    let examples = try await session.failedLists(of: resource, limit: Diagnosis.maxConcerned)
     let areTooMany = counts.failed > 8 && counts.failed * 100 > counts.requested
     let isFirst = !counts.wasEverPulled && counts.obtained == 0
     let areAllDown = failure?.kind == .unreachable && counts.obtained == 0

@@ -24,7 +24,7 @@ package struct SyncMachine: Sendable {
   }
 
   /// Number of additional pulls that drift of one resource may cause (P7).
-  package static let mostRepeats = 2
+  package static let maxRepeats = 2
 
   /// The current state.
   package private(set) var state = State.pulling
@@ -106,7 +106,7 @@ package struct SyncMachine: Sendable {
   /// attempt (I6.3).
   mutating func tolerating(_ drifts: [String: String], of incremental: Set<String>) -> [String: String] {
     drifts.filter { resource, _ in
-      guard incremental.contains(resource), repeats[resource, default: 0] >= Self.mostRepeats else { return true }
+      guard incremental.contains(resource), repeats[resource, default: 0] >= Self.maxRepeats else { return true }
       weakened.insert(resource)
       return false
     }
@@ -215,7 +215,7 @@ extension SyncMachine {
   private mutating func pullAgain(_ reasons: [String: String], ignoring: Set<String>) -> AfterComparison {
     for resource in reasons.keys.sorted() {
       repeats[resource, default: 0] += 1
-      if repeats[resource, default: 0] > Self.mostRepeats { drifted.append(resource) }
+      if repeats[resource, default: 0] > Self.maxRepeats { drifted.append(resource) }
     }
     if let resource = drifted.first {
       let why = reasons[resource] ?? ""
@@ -266,7 +266,7 @@ extension SyncMachine {
     state = .ended
     return Failure(
       .badAnswer, step: "pull one state of \(resource)", subject: upstream,
-      cause: "its pages changed while they were pulled, \(Self.mostRepeats + 1) times in a row: \(why)",
+      cause: "its pages changed while they were pulled, \(Self.maxRepeats + 1) times in a row: \(why)",
       hint: "the next sync tries again; if it lasts, upstream's pages do not fit together"
     ).with(.drift, [.resource(resource)])
   }
@@ -277,7 +277,7 @@ extension SyncMachine {
     return Failure(
       .badAnswer, step: "pull the pages of \(resource)", subject: upstream,
       cause:
-        "\(why), \(Self.mostRepeats + 1) times in a row: upstream ignores the parameter \(param?.description ?? "")",
+        "\(why), \(Self.maxRepeats + 1) times in a row: upstream ignores the parameter \(param?.description ?? "")",
       hint: "see which parameter the API's documentation names, and set param of [resource.\(resource).pages]"
     ).with(.ignoredParameter, [.resource(resource)])
   }
@@ -371,7 +371,7 @@ extension Resource {
     if let count, found.received != count {
       return "the pages hold \(found.received.counted(as: "record")) of \(name), upstream reports \(count)"
     }
-    // A record may change twice, and a list of keys says so.
+    // A record may change twice, and then a list of keys has it twice.
     if found.isAsked { return nil }
     switch since?.listing.pages.style {
     case .number, .offset, .link, .next: break

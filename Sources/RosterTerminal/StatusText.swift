@@ -16,25 +16,25 @@ package struct StatusText: Sendable {
 
   /// - Parameters:
   ///   - width: Number of cells per line.
-  ///   - mostResources: Maximum number of lines for resources; nil for all.
-  package init(_ status: DaemonStatus, width: Int, colour: Bool = false, mostResources: Int? = nil) {
+  ///   - maxResources: Maximum number of lines for resources; nil for all.
+  package init(_ status: DaemonStatus, width: Int, colour: Bool = false, maxResources: Int? = nil) {
     daemon = status
     (rawMessage, cached, sync) = (status.message, status.cache, status.sync)
     self.width = width
     let now = Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
     resources = ResourceLines(
-      sync.current, cached: cached.resources, most: mostResources, verifiedAt: cached.verifiedAt, now: now)
+      sync.current, cached: cached.resources, most: maxResources, verifiedAt: cached.verifiedAt, now: now)
     self.colour = colour
     self.now = now
   }
 
   /// - Parameter now: the reference for ages.
-  package init(_ status: CacheStatus, now: Date, width: Int, colour: Bool = false, mostResources: Int? = nil) {
+  package init(_ status: CacheStatus, now: Date, width: Int, colour: Bool = false, maxResources: Int? = nil) {
     daemon = nil
     (rawMessage, cached, sync) = (status.message, status.cache, DaemonStatus.Sync(last: status.last))
     self.width = width
     resources = ResourceLines(
-      nil, cached: cached.resources, most: mostResources, verifiedAt: cached.verifiedAt, now: now)
+      nil, cached: cached.resources, most: maxResources, verifiedAt: cached.verifiedAt, now: now)
     self.colour = colour
     self.now = now
   }

@@ -24,7 +24,7 @@ package struct WatchText: Sendable {
       ["○ " + Self.gone.toned(.bad, colour: colour)] + ($0.printable + Self.below).wrapped(width - 2).map { "  " + $0 }
         + [""]
     }
-    let text = StatusText(status, width: width, colour: colour, mostResources: max(1, room / 2)).text
+    let text = StatusText(status, width: width, colour: colour, maxResources: max(1, room / 2)).text
     let table = syncs.isEmpty ? "" : "\n" + SyncTable(syncs).text(width: width, colour: colour)
     let lines = (text + table).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     return (gone ?? []) + lines.map(String.init)

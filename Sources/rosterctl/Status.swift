@@ -20,7 +20,7 @@ struct Status: AsyncParsableCommand {
       if json {
         try Output.standard.write(asJSON: status)
       } else {
-        try show { StatusText(status, now: now, width: $0, colour: $1, mostResources: $2) }
+        try show { StatusText(status, now: now, width: $0, colour: $1, maxResources: $2) }
       }
       throw ExitCode(silence.kind.exitCode)
     }
@@ -31,7 +31,7 @@ struct Status: AsyncParsableCommand {
     if json { try Output.standard.write(json: try answer.json(of: DaemonStatus.step)) }
     if json, !check { return }
     let status = try answer.decoded(DaemonStatus.self, of: DaemonStatus.step)
-    if !json { try show { StatusText(status, width: $0, colour: $1, mostResources: $2) } }
+    if !json { try show { StatusText(status, width: $0, colour: $1, maxResources: $2) } }
     if !json, !check { try Output.standard.write(followerLines(of: status)) }
     if check, status.state.exit != 0 { throw ExitCode(status.state.exit) }
   }
@@ -39,7 +39,7 @@ struct Status: AsyncParsableCommand {
   /// The status waits for nothing (S1): a person need not either.
   private static let patience = Duration.seconds(5)
 
-  private func show(_ make: (_ width: Int, _ colour: Bool, _ mostResources: Int?) -> StatusText) throws {
+  private func show(_ make: (_ width: Int, _ colour: Bool, _ maxResources: Int?) -> StatusText) throws {
     let terminal = Output.standard.terminal
     // A pipe gets each fact on one line.
     let width = terminal.limit ?? .max / 2

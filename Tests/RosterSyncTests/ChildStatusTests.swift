@@ -89,7 +89,7 @@ struct ChildStatusTests {
       }
     }
     let concerned = try await bench.sync(Forest.all, after: 60).trouble?.concerned ?? []
-    #expect(concerned.filter { $0.kind == .record && $0.resource == "doc" }.count == Diagnosis.mostConcerned)
+    #expect(concerned.filter { $0.kind == .record && $0.resource == "doc" }.count == Diagnosis.maxConcerned)
   }
 
   @Test("S6.3: lists_done reaches lists_total, also after an interrupted sync", arguments: [7, 20])

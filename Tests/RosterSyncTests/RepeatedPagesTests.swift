@@ -23,7 +23,7 @@ private final class Came {
   func stale() {
     let came = Came()
     for page in 0..<50 { #expect(!came(page, keys: page * 20..<page * 20 + 20)) }
-    for page in 0..<RepeatedPages.mostStale { #expect(!came(100 + page, keys: page..<page + 20)) }
+    for page in 0..<RepeatedPages.maxStale { #expect(!came(100 + page, keys: page..<page + 20)) }
     #expect(came(500, keys: 0..<1))
   }
 

@@ -175,7 +175,7 @@ import Testing
     }
     let whole = StatusText(status(all), width: 60).text
     #expect(whole.contains("\n             usual_name_100      100      1  end\n"))
-    let cut = StatusText(status(all), width: 60, mostResources: 12).text
+    let cut = StatusText(status(all), width: 60, maxResources: 12).text
     #expect(
       cut.contains("usual_name_12 ") && !cut.contains("usual_name_13 ")
         && cut.contains("\n             … and 88 more\n"))

@@ -101,7 +101,7 @@ extension CacheFacts {
           FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
           CROSS JOIN \(table.table) t ON t.\(table.id) = l.parent_id
           WHERE c.name = ?1 AND l.state <> 'current' AND l.state = ?2 ORDER BY l.id LIMIT ?3
-          """, .text(child.name), .text(state), Value(Diagnosis.mostConcerned)
+          """, .text(child.name), .text(state), Value(Diagnosis.maxConcerned)
         ) {
           FailedList(
             of: child.name, parent: table.resource.name, keys: $0.text(0), hasVanished: state == "vanished",
@@ -144,7 +144,7 @@ extension CacheReader {
     }
     return try database.rows(
       "SELECT resource, page, position, reason, document FROM rejects ORDER BY resource, page, position LIMIT ?1",
-      Value(Diagnosis.mostConcerned)
+      Value(Diagnosis.maxConcerned)
     ) { row in
       let (resource, document) = (row.text(0), row.text(4))
       let record = try? JSONValue(json: document.utf8)

@@ -297,7 +297,7 @@ struct ResourceTables {
   }
 
   private func object(_ members: [(name: String, value: JSONValue)]) -> String {
-    if members.count <= Self.mostMembers {
+    if members.count <= Self.maxMembers {
       return "json_object(\(members.map { "\(literal($0.name)), \($0.value.argument)" }.joined(separator: ", ")))"
     }
     let parts = members.enumerated().flatMap { index, member in
@@ -307,7 +307,7 @@ struct ResourceTables {
   }
 
   /// A function takes at most 127 arguments (sqlite.org/limits.html#max_function_arg).
-  private static let mostMembers = 63
+  private static let maxMembers = 63
 
   /// Concatenates by halves. SQLite allows expressions of 1,000 levels (sqlite.org/limits.html#max_expr_depth), and
   /// counts those of a sub-query more than once.

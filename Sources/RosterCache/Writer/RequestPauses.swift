@@ -19,7 +19,7 @@ package struct RequestPauses: Sendable, Equatable {
     return true
   }
 
-  /// The earliest time after which something must have been received, so that its age is less than that.
+  /// The time at which a page was received that reaches this age now. The pauses do not count.
   package func earliest(age: Duration, at now: Date) -> Date {
     var (left, end) = (age.seconds, now)
     for pause in all.reversed() {

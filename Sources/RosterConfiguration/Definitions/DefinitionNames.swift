@@ -52,13 +52,13 @@ extension ResourceDraft {
 
   /// A record becomes JSON by one expression, which SQLite limits to a depth of 1,000 (sqlite.org/limits.html). The
   /// depth is two per column, and a few more.
-  private static let mostColumns = 400
+  private static let maxColumns = 400
 
   private var tooMany: [DefinitionConflict] {
     let tables = [(["columns"], columns.count + lists.count)] + lists.map { (["lists", $0.table], $0.columns.count) }
-    return tables.filter { $0.1 > Self.mostColumns }.map { path, count in
+    return tables.filter { $0.1 > Self.maxColumns }.map { path, count in
       DefinitionConflict(
-        path: path, problem: "\(count) columns and lists are too many", allowed: "\(Self.mostColumns) at most")
+        path: path, problem: "\(count) columns and lists are too many", allowed: "\(Self.maxColumns) at most")
     }
   }
 

@@ -20,7 +20,7 @@ extension ValueType<[Resource.Condition]> {
       "a table of conditions",
       allowed: "JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }",
       read: { (name, item) throws(Mistakes) in
-        guard let at = JSONPointer(name), !at.isWhole, at.segments.count <= ValueType<JSONPointer>.mostNames else {
+        guard let at = JSONPointer(name), !at.isWhole, at.segments.count <= ValueType<JSONPointer>.maxNames else {
           throw Mistakes("is no JSON Pointer to a place in a record")
         }
         return Resource.Condition(at, try Resource.Condition.Test(item))

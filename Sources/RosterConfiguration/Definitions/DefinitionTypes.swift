@@ -2,12 +2,12 @@ import RosterModel
 
 extension ValueType<JSONPointer> {
   /// Largest number of names in a pointer: deeper than any API nests, and than a record may nest.
-  static let mostNames = 100
+  static let maxNames = 100
 
   static var pointer: Self {
     .text(
-      allowed: "a JSON Pointer such as \"/user/name\", of at most \(mostNames) names", problem: "is no JSON Pointer",
-      parse: { JSONPointer($0).flatMap { $0.segments.count <= mostNames ? $0 : nil } },
+      allowed: "a JSON Pointer such as \"/user/name\", of at most \(maxNames) names", problem: "is no JSON Pointer",
+      parse: { JSONPointer($0).flatMap { $0.segments.count <= maxNames ? $0 : nil } },
       write: \.description)
   }
 }
@@ -69,7 +69,7 @@ extension ValueType<Resource.RequestPlace> {
 
 extension Resource.AnswerPlace {
   fileprivate var isShallow: Bool {
-    if case .body(let pointer) = self { pointer.segments.count <= ValueType<JSONPointer>.mostNames } else { true }
+    if case .body(let pointer) = self { pointer.segments.count <= ValueType<JSONPointer>.maxNames } else { true }
   }
 }
 

@@ -5,7 +5,7 @@ import RosterModel
 extension Response.SentToken {
   /// Minimum length in bytes. A shorter token may be in an address by chance, such as a static token `10` beside
   /// `page=10`.
-  private static let leastBytes = 8
+  private static let minBytes = 8
 
   /// The address without parameters that contain the token, whatever upstream calls them, and without such a fragment.
   /// Each request has the token in the place of `auth.send`.
@@ -20,7 +20,7 @@ extension Response.SentToken {
 
   /// True if the text contains the token, unchanged or percent-encoded.
   func isRepeated(in text: String) -> Bool {
-    guard self.text.utf8.count >= Self.leastBytes else { return false }
+    guard self.text.utf8.count >= Self.minBytes else { return false }
     let token = Array(self.text.utf8)
     return Array(text.utf8).contains(token) || QueryText.decoded(text[...]).contains(token)
   }

@@ -37,7 +37,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
   package var since: String?
 
   /// Maximum number of records of one kind that are named individually.
-  package static let mostConcerned = 10
+  package static let maxConcerned = 10
 
   /// - Parameter what: a clause.
   package init(_ kind: Kind, _ what: String, hint: String? = nil, _ concerned: [AffectedItem] = []) {
