@@ -154,8 +154,9 @@ def asleep(site, driver, _):
 
         wait_until(again, "the stream is asked for again")
         assert found[-1], found
-        site.daemon.sync()
-        browser.until("states.has('idle')")
+        number = site.daemon.sync()["sync"]["last"]["id"]
+        # A short sync may begin and end within one frame, so that the state does not change.
+        browser.until(f"document.querySelector('#sync-{number}') && document.body.dataset.state === 'idle'")
         assert browser.run("return states.has('lost')") is False, browser.run("return [...states]")
 
 
