@@ -13,7 +13,8 @@ struct SinceHistoryTests {
 
   @Test(
     "I2.1, I3.2, I4.1, I5.2, I10.1, I10.2, P4.9: the cache is what the answers say, and lacks only moved records",
-    arguments: UInt64(1)...histories)
+    // In 797 the last pull of a list drifts three times.
+    arguments: Array(1...histories) + [797])
   func history(seed: UInt64) async throws {
     let faults = try await faults(seed: seed)
     #expect(faults.isEmpty, "history \(seed): \(faults.joined(separator: "; "))")

@@ -98,6 +98,7 @@ struct SinceOracle {
       now[id] == version && upstream.isListed(version, from: pull.start) && pull.records[id] == nil
     }
     moved.merge(lost) { $1 }
+    if pull.hasDrifted { return [] }
     let listed = [then, now].map { $0.filter { upstream.isListed($0.value, from: pull.start) }.keys }
     return lost.keys.compactMap { id in
       let hasReason = Set(listed[0]).symmetricDifference(listed[1]).contains { $0 < id }
@@ -128,6 +129,8 @@ struct ComposedPull: CustomStringConvertible {
   /// The last occurrence of each record in a whole pull, the highest in an incremental one.
   private(set) var records: [Int: ChangingUpstream.Version] = [:]
   private var hasRepeats = false
+  /// True if a page contradicts the first one. The mark stays, so that the next pull receives what this one lacks.
+  private(set) var hasDrifted = false
   private let dates: [Int]
 
   init(_ upstream: ChangingUpstream, isIncremental: Bool) throws(Fault) {
@@ -147,6 +150,12 @@ struct ComposedPull: CustomStringConvertible {
       else { throw Fault(description: "page \(number) was not asked for in time") }
       pages.append(page)
     } while pages.count < (upstream.hasNumbers ? pages.first : pages.last)?.pages ?? 0
+    // A page with another number of pages is drift, and is left out (I6.2, I6.3).
+    let total = pages[0].pages
+    if isIncremental, upstream.hasNumbers, let other = pages.firstIndex(where: { $0.pages != total }) {
+      pages.removeSubrange(other...)
+      hasDrifted = true
+    }
     self.pages = pages
     dates = pages.map { upstream.date(at: $0.time) }
     for (id, version) in pages.flatMap(\.records) {
@@ -181,7 +190,7 @@ struct ComposedPull: CustomStringConvertible {
     guard let highest = pages.flatMap(\.records).map(\.version.stamp).max(), let date = dates.min() else { return old }
     let mark = min(highest, date)
     guard start != nil, let old else { return mark }
-    return hasRepeats ? old : max(old, mark)
+    return hasRepeats || hasDrifted ? old : max(old, mark)
   }
 
   var description: String { "the \(pages.count) pages \(start.map { "since \($0)" } ?? "of a whole pull")" }
