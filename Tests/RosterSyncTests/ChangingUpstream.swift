@@ -34,7 +34,7 @@ final class ChangingUpstream: Sendable {
 
   /// The answers since the last publication.
   struct Log {
-    /// By the start of an incremental pull (nil: whole) and the number of the page; the latest one is the last.
+    /// The answers by start of the pull (nil if it is whole) and by page. The latest answer is the last.
     var pages: [Int?: [Int: [Answer]]] = [:]
     /// The start of the latest incremental pull, in seconds since 1970.
     var start: Int?

@@ -13,7 +13,7 @@ struct SinceHistoryTests {
 
   @Test(
     "I2.1, I3.2, I4.1, I5.2, I10.1, I10.2, P4.9: the cache is what the answers say, and lacks only moved records",
-    // In 797 the last pull of a list drifts three times.
+    // History 797 has an incremental pull that drifts three times.
     arguments: Array(1...histories) + [797])
   func history(seed: UInt64) async throws {
     let faults = try await faults(seed: seed)
@@ -107,7 +107,7 @@ struct CachedItems {
     try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter { $0.hasPrefix("roster.db") }
   }
 
-  /// As a SIGKILL at this instant would leave them.
+  /// Copies the files as a SIGKILL at this instant would leave them.
   func keep() throws {
     try FileManager.default.createDirectory(at: aside, withIntermediateDirectories: true)
     for name in try names(in: folder) {
