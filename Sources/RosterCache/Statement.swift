@@ -188,6 +188,7 @@ struct Row {
   func int(_ column: Int32) -> Int { Int(integer(column)) }
   func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
   func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+  func optionalReal(_ column: Int32) -> Double? { isNull(column) ? nil : real(column) }
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
   func text(_ column: Int32) -> String {

@@ -395,7 +395,8 @@ extension Pull {
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
         resource, list.place,
-        ConfirmedPage(number: job.page.number, page: page, validator: validator, receivedAt: receivedAt),
+        ConfirmedPage(
+          number: job.page.number, page: page, validator: validator, receivedAt: receivedAt, answered: answered),
         at: clock.uptime())
     }
     progress.done(

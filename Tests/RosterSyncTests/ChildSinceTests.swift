@@ -113,6 +113,36 @@ struct ChildSinceTests {
     #expect(rows == ["2 2 -", "2 2 1"])
   }
 
+  @Test(
+    "I1.1, P8.8: a list is pulled whole again if its missing record could not be asked for", arguments: [true, false])
+  func unasked(hasRoom: Bool) async throws {
+    var bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment(removal: .ask)]
+    _ = try await bench.sync(resources)
+    let late = ["/issues/1/comments": Self.list([Self.comment(1, at: 10)])]
+    Self.set(Self.first.merging(late) { $1 }, in: bench)
+    // by_key answers 404 to the control question too.
+    #expect(try await bench.sync(resources, allowRemoval: true, isFresh: true, after: 10).isDegraded)
+    _ = Self.asked(bench)
+    let next = [
+      "/issues/1/comments?since=9": Self.list([]),
+      "/issues/2/comments?since=39": Self.list([]), "/issues/1/comments/1": Self.comment(1, at: 10),
+    ]
+    Self.set(Self.first.merging(late) { $1 }.merging(next) { $1 }, in: bench)
+    // The whole pull is also postponed (I1.2).
+    if !hasRoom {
+      bench.mostRequests = 0
+      #expect(try await bench.sync(resources, after: 11).removed == 0)
+      #expect(Self.asked(bench) == ["/issues/1/comments?since=9", "/issues/2/comments?since=39"])
+      bench.mostRequests = .max
+    }
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 12).removed == 1)
+    let asked = Self.asked(bench)
+    #expect(asked.contains("/issues/1/comments") && asked.contains("/issues/2/comments?since=39"), "\(asked)")
+    _ = try await bench.sync(resources, after: 13)
+    #expect(Self.asked(bench) == ["/issues/1/comments?since=9", "/issues/2/comments?since=39"])
+  }
+
   @Test("E3.2, E3.4, I1.1: only the list of a changed parent is pulled, from its mark, until it is due")
   func changedParent() async throws {
     let bench = try Self.bench(Self.first)

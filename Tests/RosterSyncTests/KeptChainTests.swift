@@ -48,6 +48,23 @@ struct KeptChainTests {
     #expect(try await bench.facts([thing]).resources[0].proof == (isCounted ? "count" : "end"))
   }
 
+  @Test("P4.4, I2.1: published pages that an interrupted whole pull received unchanged are not requested again")
+  func unchanged() async throws {
+    var thing = Self.thing(Self.cursor)
+    thing.since = Since(
+      at: JSONPointer(segments: ["id"]), param: .query("since"), form: .number, overlap: .number(1),
+      listing: thing.listing)
+    let bench = try SyncBench(["/thing": records(1...10)])
+    bench.shelf.update { $0.hasValidators = false }
+    _ = try await bench.sync([thing])
+    bench.shelf.update { $0.failing = ["/thing?page=4": 503] }
+    #expect(try await bench.sync([thing], after: 90_000).outcome == .failed)
+    _ = bench.shelf.asked()
+    bench.shelf.update { $0.failing = [:] }
+    #expect(try await bench.sync([thing], after: 90_300).resumed == 3)
+    #expect(bench.shelf.asked().map(\.target) == pages(4...5))
+  }
+
   @Test("P4.4, P1.7: a chain that an interrupted sync pulled to its end is published without a request")
   func whole() async throws {
     let (thing, other) = (Self.thing(Self.cursor), listed("other"))

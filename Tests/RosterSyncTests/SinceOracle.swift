@@ -162,6 +162,8 @@ struct ComposedPull: CustomStringConvertible {
       if let other = records[id] {
         hasRepeats = true
         if isIncremental, other.stamp > version.stamp { continue }
+        // An occurrence that `where` skips does not count beside another one (P7.11).
+        if !isIncremental, version.isClosed { continue }
       }
       records[id] = version
     }

@@ -72,8 +72,8 @@ enum FixedTables {
   /// `since`. mark, whole_at and missed: as resource_lists has them. token: the delta token, which no view has (I7.3).
   /// The other columns are for the lists of a child. records, proof, state and error: as resource_lists has them.
   /// asked: JSON of the parent's `changed` columns at the last request. due_at: the time from which the list is
-  /// requested again although these columns are unchanged, in seconds since 1970 (E3); NULL: at no time.
-  /// due_at of the only list of a resource is 0 if the last whole pull could not ask for all missing records (I1.1).
+  /// requested again although these columns are unchanged, in seconds since 1970 (E3); NULL: at no time, 0: in the next
+  /// sync, -1: in the next sync, whole (`dueWhole`).
   static let lists = """
     CREATE TABLE cache_lists(
       id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL,
@@ -83,6 +83,9 @@ enum FixedTables {
       proof TEXT, asked TEXT, due_at REAL, state TEXT NOT NULL DEFAULT 'current', error TEXT,
       UNIQUE (resource_id, parent_id))
     """
+
+  /// `due_at` of a list whose last whole pull could not ask for all missing records (I1.1).
+  static let dueWhole = -1
 
   /// Indexes for the choice of lists, and for the facts of children. A sync of three lists must not read 10,000.
   static let listIndexes = [

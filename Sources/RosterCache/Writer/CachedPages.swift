@@ -4,7 +4,7 @@ internal import RosterModel
 extension CachedPage {
   /// The entries of the file for one page: its place there, and the note that upstream sent or confirmed it again.
   static let selectEntries = """
-    SELECT p.place, s.place, s.at, s.etag, s.last_modified FROM (SELECT ?1 AS resource, ?2 AS list, ?3 AS address) a
+    SELECT p.place, s.place, s.at, s.etag, s.last_modified, s.answered FROM (SELECT ?1 AS resource, ?2 AS list, ?3 AS address) a
     LEFT JOIN temp.pulled p USING (resource, list, address) LEFT JOIN temp.seen s USING (resource, list, address)
     """
 
@@ -15,7 +15,7 @@ extension CachedPage {
     }
     receivedAt = Date(timeIntervalSince1970: entry.real(2))
     validator = Validator(etag: entry.optionalText(3), lastModified: entry.optionalText(4))
-    answered = nil
+    answered = entry.optionalReal(5).map(Date.init(timeIntervalSince1970:))
     if state == .guarded { state = .kept }
   }
 

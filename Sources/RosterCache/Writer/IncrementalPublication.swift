@@ -63,6 +63,9 @@ extension ResourcePublication {
   /// The number of missed records after a whole pull (I10.1); nil after any other pull, and without an earlier mark.
   var missedNow: Int64? { !found.isIncremental && (isUntold || mark != nil) ? Int64(missed) : nil }
 
+  /// False if a missing record of this list could not be asked for.
+  var isSettled: Bool { end.isSettled || found.missing == 0 }
+
   /// The mark moves in the transaction that publishes the records (I4.1).
   func writeMark() throws {
     let (moved, token) = move.stored
@@ -78,10 +81,10 @@ extension ResourcePublication {
         UPDATE main.cache_lists SET mark = coalesce(?2, CASE WHEN question = ?3 THEN mark END),
           token = coalesce(?6, CASE WHEN question = ?3 THEN token END), question = ?3,
           whole_at = CASE WHEN ?7 THEN ?4 ELSE whole_at END, missed = ?5,
-          due_at = CASE WHEN parent_id <> 0 THEN due_at WHEN NOT ?7 THEN 0 END
+          due_at = CASE WHEN parent_id <> 0 THEN due_at WHEN NOT ?7 THEN \(FixedTables.dueWhole) END
         WHERE id = ?1
         """, .integer(list.id), Value(moved), .integer(question), .text(whole.at),
-        Value(missedNow), Value(token), Value(end.isSettled ? 1 : 0))
+        Value(missedNow), Value(token), Value(isSettled ? 1 : 0))
     } else {
       try database.run(
         """

@@ -46,7 +46,7 @@ extension Cache {
 
   static func history(of list: ListID, _ question: Int64, in database: Database) throws -> SinceHistory {
     let found = try database.first(
-      "SELECT mark, whole_at, question, token, parent_id = 0 AND due_at IS 0 FROM main.cache_lists WHERE id = ?",
+      "SELECT mark, whole_at, question, token, due_at IS \(FixedTables.dueWhole) FROM main.cache_lists WHERE id = ?",
       .integer(list.id)
     ) {
       SinceHistory(

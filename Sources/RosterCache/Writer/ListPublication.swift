@@ -80,7 +80,7 @@ extension ResourcePublication {
     guard plan.resource.each?.changed.isEmpty == false, !list.isIncremental else { return false }
     return try database.first(
       """
-      SELECT asked IS ?3 AND due_at IS NOT 0 AND state = 'current' FROM main.cache_lists
+      SELECT asked IS ?3 AND coalesce(due_at > 0, 1) AND state = 'current' FROM main.cache_lists
       WHERE resource_id = ?1 AND parent_id = ?2 AND asked IS NOT NULL
       """, .integer(self.list.resource), .integer(list.parent), .text(list.asked)
     ) { $0.int(0) != 0 } ?? false
@@ -119,8 +119,11 @@ extension ResourcePublication {
     } ?? nil
   }
 
-  /// Seconds since 1970; 0 if the next sync requests the list again, nil if only a change of its parent does.
+  /// Seconds since 1970, or what `FixedTables.lists` says; nil if only a change of its parent requests the list again.
   private func dueTime(_ each: Each, complete: CompleteList, wholeAt: String?) throws -> Double? {
+    let isWholeDue =
+      complete.isIncremental ? try Cache.history(of: list, question, in: database).isUnsettled : !isSettled
+    if plan.resource.since != nil, isWholeDue { return Double(FixedTables.dueWhole) }
     if each.wholeEvery == .inEachSync { return nil }
     let hasAbsent = try database.first(
       "SELECT 1 FROM main.cache_unlisted WHERE list_id = ?1 AND absent > 0 LIMIT 1", .integer(list.id)
@@ -150,7 +153,7 @@ extension ResourcePublication {
         try ListID(name, parent: entry.parent, database) ?? ListID(adding: name, parent: entry.parent, database)
       try database.run(
         """
-        UPDATE main.cache_lists SET due_at = 0, error = ?3, records = coalesce(records, 0),
+        UPDATE main.cache_lists SET due_at = min(coalesce(due_at, 0), 0), error = ?3, records = coalesce(records, 0),
           state = CASE WHEN ?2 THEN 'vanished' ELSE 'failed' END
         WHERE id = ?1
         """, .integer(list.id), Value(entry.hasVanished ? 1 : 0), .text(entry.error))

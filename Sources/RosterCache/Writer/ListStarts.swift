@@ -55,7 +55,8 @@ extension Cache {
     let mayContinue = isSameUpstream == true && !pull.isFresh
     return try database.rows(
       """
-      SELECT w.list, w.path, coalesce(l.pages, 0), l.mark, l.token, l.whole_at, coalesce(l.question IS ?3, 0)
+      SELECT w.list, w.path, coalesce(l.pages, 0), l.mark, l.token, l.whole_at, coalesce(l.question IS ?3, 0),
+        l.due_at IS \(FixedTables.dueWhole)
       FROM temp.lists w LEFT JOIN main.cache_lists l
         ON l.resource_id = (SELECT id FROM main.cache_resources WHERE name = ?2) AND l.parent_id = w.parent
       WHERE w.resource = ?1 AND w.state = \(ParentTables.State.wanted.rawValue)
@@ -66,7 +67,8 @@ extension Cache {
         number: $0.integer(0), path: $0.text(1), pages: $0.int(2),
         history: SinceHistory(
           mark: isSameQuestion ? $0.optionalText(3) : nil, token: isSameQuestion ? $0.optionalText(4) : nil,
-          wholeAt: $0.optionalText(5).flatMap { Date(rfc3339: $0) }, isSameQuestion: isSameQuestion && mayContinue))
+          wholeAt: $0.optionalText(5).flatMap { Date(rfc3339: $0) }, isSameQuestion: isSameQuestion && mayContinue,
+          isUnsettled: $0.int(7) != 0))
     }
   }
 

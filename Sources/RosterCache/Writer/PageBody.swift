@@ -125,12 +125,17 @@ package struct ConfirmedPage: Sendable {
   package var validator: Validator
   /// The time at which the unchanged page was transferred; nil if it was not transferred.
   package var receivedAt: Date?
+  /// `Date` of the answer that confirmed the page; nil if it was not requested.
+  package var answered: Date?
 
   /// Without further arguments, the page keeps its validator and was not transferred.
-  package init(number: Int, page: CachedPage, validator: Validator = Validator(), receivedAt: Date? = nil) {
+  package init(
+    number: Int, page: CachedPage, validator: Validator = Validator(), receivedAt: Date? = nil, answered: Date? = nil
+  ) {
     self.number = number
     self.page = page
     self.validator = validator
     self.receivedAt = receivedAt
+    self.answered = answered
   }
 }

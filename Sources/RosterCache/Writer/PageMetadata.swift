@@ -175,6 +175,11 @@ struct SinceFacts {
     marks = page.scan.marks.flatMap { mark in withUnsafeBytes(of: mark.littleEndian) { Array($0) } }
   }
 
+  /// The facts of an answer without records.
+  init(question: Int64, answered: Date) {
+    (self.question, self.answered, marks) = (question, answered, [])
+  }
+
   /// nil if the bytes end before these facts.
   fileprivate init?(_ reader: inout FactsReader) {
     guard let question = reader.number(), let time = reader.number(), let highest = reader.text(),

@@ -132,14 +132,17 @@ extension Cache {
     _ resource: String, place: ListPlace, pages: [ConfirmedPage], in database: Database, file: PageSpool
   ) throws -> [(PageMetadata, Int64)] {
     let digest = try Self.digest(database)([])
+    let question = try question(of: resource, database)
     let seen = pages.compactMap { confirmed -> PageMetadata? in
       let validator = confirmed.validator.isEmpty ? confirmed.page.validator : confirmed.validator
       guard let at = confirmed.receivedAt ?? (validator == confirmed.page.validator ? nil : .distantPast) else {
         return nil
       }
-      return PageMetadata(
+      var facts = PageMetadata(
         .again, number: begun, digest: digest, resource: resource, list: place.path, address: confirmed.page.address,
         validator: validator, receivedAt: at)
+      if question != 0 { facts.since = SinceFacts(question: question, answered: confirmed.answered ?? at) }
+      return facts
     }
     return seen.isEmpty ? [] : Array(zip(seen, try store(seen.map { ($0, []) }, in: database, file: file)))
   }

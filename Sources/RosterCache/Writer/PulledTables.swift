@@ -25,7 +25,7 @@ enum PulledTables {
       position INTEGER NOT NULL, reason TEXT NOT NULL, document TEXT NOT NULL,
       PRIMARY KEY (resource, list, page, position)) WITHOUT ROWID;
     CREATE TEMP TABLE seen(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL,
-      place INTEGER NOT NULL, at REAL NOT NULL, etag TEXT, last_modified TEXT,
+      place INTEGER NOT NULL, at REAL NOT NULL, etag TEXT, last_modified TEXT, answered REAL,
       PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
     \(ParentTables.create)
     \(SharedAnswers.create)
@@ -73,9 +73,10 @@ enum PulledTables {
   }
 
   static func see(_ facts: PageMetadata, index: Int, list: Int64, place: Int64, in database: Database) throws {
-    try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)").run([
+    try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)").run([
       Value(index), .integer(list), .text(facts.address), .integer(place),
       .real(facts.receivedAt.timeIntervalSince1970), Value(facts.validator.etag), Value(facts.validator.lastModified),
+      facts.since.map { .real($0.answered.timeIntervalSince1970) } ?? .null,
     ])
   }
 
