@@ -22,7 +22,7 @@ extension TokenMachine {
     case useAndRefresh(Token, RefreshReason)
     /// The caller waits for its release.
     case wait
-    /// `due` is to follow at once; a caller waits.
+    /// The keeper calls `due` at once. The caller waits.
     case refresh(RefreshReason)
     /// `due` is to follow after this pause.
     case coolDown(Duration)
@@ -36,7 +36,7 @@ extension TokenMachine {
 
   /// Why a token request brought no token.
   enum Fault: Sendable, Equatable {
-    /// `delay` nil: tried often enough. `answered`: upstream cannot have rotated the refresh token unseen (T5).
+    /// `delay` is nil if no retry is left. `answered`: upstream cannot have rotated the refresh token unseen (T5).
     case passing(Failure, delay: Duration?, answered: Bool)
     case refused(Session.Ending)
     case incomplete(Session.Ending)

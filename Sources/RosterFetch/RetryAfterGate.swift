@@ -16,8 +16,8 @@ package final class RetryAfterGate: Sendable {
   private let store: @Sendable (RetryAfterHold) async -> Void
 
   /// - Parameters:
-  /// - stored: the hold that an earlier process stored.
-  /// - store: stores a new hold for the next process.
+  ///   - stored: the hold that an earlier process stored.
+  ///   - store: stores a new hold for the next process.
   package init(
     _ stored: RetryAfterHold? = nil, clock: WallClock = .system,
     store: @escaping @Sendable (RetryAfterHold) async -> Void = { _ in }
@@ -78,8 +78,8 @@ package final class RetryAfterGate: Sendable {
 extension RetryAfterGate {
   /// Fails without a request if the hold lasts too long; otherwise the requests wait for its end (P11).
   /// - Parameters:
-  /// - baseURL: the subject of the failure (69).
-  /// - lifting: the advice for an operator who knows that upstream is wrong.
+  ///   - baseURL: the subject of the failure (69).
+  ///   - lifting: the advice for an operator who knows that upstream is wrong.
   package func refuse(
     longerThan limit: Duration, _ baseURL: String, _ clock: WallClock, lifting: @autoclosure () -> String
   ) throws {

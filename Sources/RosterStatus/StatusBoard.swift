@@ -40,10 +40,10 @@ package final class StatusBoard: Sendable {
 
     /// No limits, unless given.
     /// - Parameters:
-    /// - interval: time from the end of a sync to the next.
-    /// - heldUntil: the time before which upstream wants no request (P11).
-    /// - budget: `limit.budget`, and the requests in its last window.
-    /// - certificateEnd: expiry of the client certificate.
+    ///   - interval: time from the end of a sync to the next.
+    ///   - heldUntil: the time before which upstream wants no request (P11).
+    ///   - budget: `limit.budget`, and the requests in its last window.
+    ///   - certificateEnd: expiry of the client certificate.
     package init(
       interval: Duration? = nil, heldUntil: Date? = nil, budget: (rule: RequestBudget, used: Int)? = nil,
       certificateEnd: Date? = nil

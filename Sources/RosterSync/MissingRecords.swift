@@ -27,8 +27,8 @@ struct MissingRecords: Sendable {
   /// Times without requests, by which kept answers do not become older (E8.1).
   let pauses: RequestPauses
 
-  /// Keeps the records that upstream still has for the publication. Throws if a record could not be requested: after
-  /// the other requests, or at once after many failures.
+  /// Requests the missing records, and keeps those that upstream still has for the publication. Throws if a record
+  /// could not be requested: after the other requests, or at once after many failures.
   /// - Parameter controls: True to ask the control question if nothing else shows that `by_key` works (P16).
   func ask(controls: Bool = true) async throws -> KeyAnswers {
     var last: Int64 = isIncremental ? .min : 0

@@ -173,7 +173,7 @@ struct Pull: Sendable {
     _ job: PullPlan.PageJob, list: PulledList, known: [CachedPage]?
   ) async throws -> (PageFetcher.Answer, SharedAnswer?) {
     progress.asks()
-    defer { progress.isAnswered() }
+    defer { progress.answered() }
     let isAudited = known.map { $0[0].state == .published && list.audited.contains($0[0].place) } == true
     let wanted = PageFetcher.PageQuery(
       page: job.page, isAnnounced: job.isAnnounced,
@@ -334,12 +334,12 @@ extension Pull {
     switch answer {
     case .page(let page): try receive(page, job: job, list: list, work: &work)
     case .unchanged(let validator, let answered, let isTransferred):
-      guard let known else { return work.plan.isMissing(job) }
+      guard let known else { return work.plan.wasMissing(job) }
       try confirm(
         job, list: list, known: known, validator: validator, answered: answered, isTransferred: isTransferred,
         work: &work)
       if !isTransferred { progress.notModified(isKept: known[0].state != .published) }
-    case .vanished, .forgotten: work.plan.isMissing(job)
+    case .vanished, .forgotten: work.plan.wasMissing(job)
     case .pastTheEnd: work.plan.wasPastTheEnd(job)
     case .refused(let status): work.plan.wasRefused(job, status: status)
     case .declined(let status): decline(status, job: job, list: list, work: &work)

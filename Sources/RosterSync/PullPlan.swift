@@ -75,9 +75,9 @@ package struct PullPlan: Sendable {
   private var isStopped = false
 
   /// - Parameters:
-  /// - lists: the lists, each of which is pulled whole.
-  /// - maxPages: limit for the pages of one list. A longer list fails (65), because it cannot be distinguished from an
-  ///   endless one.
+  ///   - lists: the lists, each of which is pulled whole.
+  ///   - maxPages: limit for the pages of one list. A longer list fails (65), because it cannot be distinguished
+  ///     from an endless one.
   package init(_ lists: [Paging], maxPages: Int) {
     for (number, paging) in lists.enumerated() { open(number, paging: paging, maxPages: maxPages) }
   }
@@ -153,10 +153,10 @@ package struct PullPlan: Sendable {
   /// Call this when a page was received, or when a known page is still valid. Returns false if its list has ended, so
   /// that the page is not needed. Throws if the page leads to an address that cannot be requested.
   /// - Parameters:
-  /// - bytes: size of the body, which waits to be written if the page is needed.
-  /// - isTransferred: if true, it must report the same numbers of records and pages as the first page.
-  /// - records: the page's records; nil for a page that was not transferred.
-  /// - links: evaluated if the page leads to another origin.
+  ///   - bytes: size of the body, which waits to be written if the page is needed.
+  ///   - isTransferred: if true, it must report the same numbers of records and pages as the first page.
+  ///   - records: the page's records; nil for a page that was not transferred.
+  ///   - links: evaluated if the page leads to another origin.
   mutating func came(
     _ job: PageJob, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
     records: @autoclosure () -> RepeatedPages.Page? = nil, links: () -> NextLinks = { .sameOrigin }
@@ -201,7 +201,7 @@ package struct PullPlan: Sendable {
 
   /// Call this for an announced page that does not exist, or if upstream has forgotten its address: the list is pulled
   /// again.
-  package mutating func isMissing(_ job: PageJob) {
+  package mutating func wasMissing(_ job: PageJob) {
     land(job)
     let page = job.page.number
     drift(

@@ -11,7 +11,7 @@ struct PullProgress: Sendable {
 
   func asks() { tally.update { $0.inFlight += 1 } }
 
-  func isAnswered() { tally.update { $0.inFlight -= 1 } }
+  func answered() { tally.update { $0.inFlight -= 1 } }
 
   func resumed() { tally.update { $0.resumed += 1 } }
 
@@ -41,7 +41,7 @@ struct PullProgress: Sendable {
 
   /// - Parameters:
   ///   - storable: records of the page, by resource.
-  /// - pages: number of pages of the list; nil while it is not known.
+  ///   - pages: number of pages of the list; nil while it is not known.
   func done(_ page: Int, of list: PulledList, storable: [Int], pages: Int?) {
     let (done, total) = tally.update { counts in
       for (resource, records) in zip(list.resources, storable) {

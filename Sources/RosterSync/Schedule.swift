@@ -30,8 +30,8 @@ package struct Schedule: Sendable, Equatable {
   }
 
   /// - Parameters:
-  /// - hold: the time before which upstream wants no request (Retry-After).
-  /// - random: a number in 0..<1.
+  ///   - hold: the time before which upstream wants no request (Retry-After).
+  ///   - random: a number in 0..<1.
   package mutating func next(after outcome: SyncRecord.Outcome, at end: Date, hold: Date?, random: Double) -> Date {
     failures = outcome == .failed ? failures + 1 : 0
     return due(after: outcome, at: end, hold: hold, random: random)

@@ -32,12 +32,12 @@ package actor Sync {
   private var pulled: [PullOutcome]
   /// The first list whose incremental pull could not continue, for `explain`.
   private var listReset: Diagnosis?
-  /// Whether upstream ignores `since.param`, by child resource whose lists it was asked with.
+  /// True if upstream ignores `since.param`, by child resource.
   private var ignoresSince: [String: Bool] = [:]
 
   /// - Parameters:
-  /// - send: sends requests with the token, and counts into `tally`.
-  /// - tally: the counts of this sync only.
+  ///   - send: sends requests with the token, and counts into `tally`.
+  ///   - tally: the counts of this sync only.
   package init(
     _ request: SyncRequest, of plans: [RecordPlan], from baseURL: String, into cache: Cache, tokens: TokenKeeper,
     gate: RetryAfterGate, send: @escaping Send, retry: Retry, tally: Tally, host: any SyncHost, clock: WallClock,
@@ -81,7 +81,7 @@ package actor Sync {
     await host.began(session.record, tally, isFresh: isFresh)
     do {
       if isFresh { try await session.beginFresh() }
-      let published = try await untilRefused(session)
+      let published = try await publishRetryingSession(session)
       machine.ended()
       await host.ended(published)
       return published
@@ -90,9 +90,9 @@ package actor Sync {
     }
   }
 
-  /// Tries an ended session once more for a caller that requests it, even if the caller joined the sync after its end
-  /// was found (T6).
-  private func untilRefused(_ session: PullSession) async throws -> SyncRecord {
+  /// Publishes. If the session has ended, the steps are repeated once for each caller that requests a retry, also for
+  /// one that joined later (T6).
+  private func publishRetryingSession(_ session: PullSession) async throws -> SyncRecord {
     while true {
       do { return try await publish(session) } catch let failure as Failure
         where failure.kind == .refused && request.withLock({ $0.retrySession })
@@ -110,7 +110,7 @@ package actor Sync {
     let fetcher = PageFetcher(
       send: send, retry: retry, digest: try await cache.digest, clock: clock, report: host.tell)
     try await chooseStarts(in: session)
-    let compared = try await pullUntilWhole(in: session, by: fetcher)
+    let compared = try await pullUntilConsistent(in: session, by: fetcher)
     try await askForMissing(plans.filter { $0.resource.each == nil }, in: session, by: fetcher)
     try await pullChildren(of: compared, by: fetcher)
     host.entered(.publishing)
@@ -154,15 +154,15 @@ package actor Sync {
     }
   }
 
-  /// The lowest mark. Different delta tokens have none.
+  /// The lowest mark, or the delta token that all starts share; nil if delta tokens differ.
   private static func lowest(_ starts: [SinceStart]) -> SinceStart? {
     let marks = starts.compactMap { if case .mark(let mark) = $0 { mark } else { nil } }
     if marks.count == starts.count { return marks.min { $0.value < $1.value }.map(SinceStart.mark) }
     return starts.allSatisfy { $0 == starts.first } ? starts.first : nil
   }
 
-  /// Whether the budget has room for a whole pull that is due, judged by the last one (I1.2).
-  /// - Parameter requests: Those of the whole pulls that this sync makes.
+  /// True if the budget has room for as many requests as the last whole pull needed (I1.2).
+  /// - Parameter requests: Number of requests of the whole pulls that were chosen so far.
   private func mayPullWhole(
     _ list: Int, after requests: inout Int, in session: PullSession
   ) async throws -> Bool {
@@ -198,14 +198,14 @@ package actor Sync {
   }
 
   /// Pulls the lists until their pages are one state of upstream, or the sync fails.
-  private func pullUntilWhole(in session: PullSession, by fetcher: PageFetcher) async throws -> ComparedPull {
+  private func pullUntilConsistent(in session: PullSession, by fetcher: PageFetcher) async throws -> ComparedPull {
     var wanted = Array(lists.indices)
     while true {
       try await pull(wanted, in: session, by: fetcher)
       host.entered(.verifying)
       switch try await verify(session) {
       case .again(let lists): wanted = lists
-      case .whole(let compared): return compared
+      case .consistent(let compared): return compared
       }
     }
   }
@@ -228,10 +228,10 @@ package actor Sync {
   }
 
   private enum Verified {
-    /// These lists must be pulled again: always, if a drift kept their pages from being compared.
+    /// These lists must be pulled again.
     case again([Int])
     /// The pulled pages are one state of upstream.
-    case whole(ComparedPull)
+    case consistent(ComparedPull)
   }
 
   private func verify(_ session: PullSession) async throws -> Verified {
@@ -254,7 +254,8 @@ package actor Sync {
         let emptied = EmptiedResource(name: found.resource, skipped: found.skipped)
         logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
       }
-      return compared.map(Verified.whole) ?? .again(Array(lists.indices))
+      // Not nil here: after a drift the machine decides .again or .fail.
+      return compared.map(Verified.consistent) ?? .again(Array(lists.indices))
     case .fail(let failure): throw await withReason(failure, in: session)
     case .again(let reasons): return .again(try await discard(reasons, in: session))
     }
@@ -374,7 +375,7 @@ package actor Sync {
         try expectOpenGate()
         try machine.asked(plan.resource.name, .success(try await answers(plan, in: session, by: fetcher)))
       } catch var failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
-        let missing = await missingRecords(of: plan.resource.name, in: session)
+        let missing = await missingItems(of: plan.resource.name, in: session)
         failure.concerned += missing
         try machine.asked(plan.resource.name, .failure(failure))
       }
@@ -509,14 +510,14 @@ extension Sync {
     let (clock, history) = (clock, host.settings.history)
     if machine.isGuarded {
       for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
-        let missing = await missingRecords(of: concern.name, in: session)
+        let missing = await missingItems(of: concern.name, in: session)
         record.trouble?.concerned += missing
       }
     }
     if let until = [gate.until(clock), host.pausedUntil].compactMap({ $0 }).max() {
       await attempt("note a pause of requests") { try await session.notePause(from: clock.now(), until: until) }
     }
-    if machine.isWhole {
+    if machine.isConsistent {
       await attempt("keep the pulled pages") {
         try await session.concludePull(of: session.record.id, isGuarded: machine.isGuarded, machine.decisions)
       }
@@ -529,9 +530,8 @@ extension Sync {
     }
   }
 
-  /// The first records of the snapshot that upstream does not list any more and that have no other explanation, for
-  /// `explain`.
-  private func missingRecords(of resource: String, in session: PullSession) async -> [AffectedItem] {
+  /// The first missing records without an answer of `by_key`, for `explain`.
+  private func missingItems(of resource: String, in session: PullSession) async -> [AffectedItem] {
     let found = (try? await session.missing(resource, after: 0, limit: Diagnosis.maxConcerned)) ?? []
     return found.map { .record($0.key.text, of: resource, reason: "upstream lists it no more") }
   }

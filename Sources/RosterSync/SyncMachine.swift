@@ -18,7 +18,7 @@ package struct SyncMachine: Sendable {
     case publish
     /// The missing records of some resources must be requested (`asks(for:)`).
     case ask
-    /// The resources that must be pulled again, whole, and the reasons.
+    /// The resources that must be pulled again, without validators, and the reasons.
     case again([String: String])
     case fail(Failure)
   }
@@ -38,7 +38,7 @@ package struct SyncMachine: Sendable {
   package private(set) var isGuarded = false
   /// True if the pulled pages are one state of upstream and all decisions about it were made. It can then be compared
   /// with the snapshot, even if it is not published.
-  package var isWhole: Bool { isGuarded || state == .publishing }
+  package var isConsistent: Bool { isGuarded || state == .publishing }
   /// The publication's decisions about each resource, apart from its pages.
   package private(set) var decisions: [String: RemovalDecision] = [:]
 
@@ -76,12 +76,12 @@ package struct SyncMachine: Sendable {
   }
 
   /// - Parameters:
-  /// - drifts: the drift that was found during the pull, by resource.
-  /// - ignoring: resources whose pages all have the same records.
-  /// - found: the comparisons of all resources.
-  /// - marks: the marks of resources with `since` after this pull.
-  /// - counts: the number of records that upstream reports, for definitions with `count`.
-  /// - maxRemoval: percent of the records that may be removed, unless a definition has its own limit.
+  ///   - drifts: the drift that was found during the pull, by resource.
+  ///   - ignoring: resources whose pages all have the same records.
+  ///   - found: the comparisons of all resources.
+  ///   - marks: the marks of resources with `since` after this pull.
+  ///   - counts: the number of records that upstream reports, for definitions with `count`.
+  ///   - maxRemoval: percent of the records that may be removed, unless a definition has its own limit.
   package mutating func compared(
     _ found: [ResourceComparison], drifts: [String: String] = [:], ignoring: Set<String> = [], counts: [String: Int],
     marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
@@ -103,7 +103,7 @@ package struct SyncMachine: Sendable {
   }
 
   /// The drifts for which a list must be pulled again. A drift of an incremental pull is tolerated after the last
-  /// attempt (I6.3).
+  /// attempt, and its resource counts as weakened (I6.3).
   mutating func tolerating(_ drifts: [String: String], of incremental: Set<String>) -> [String: String] {
     drifts.filter { resource, _ in
       guard incremental.contains(resource), repeats[resource, default: 0] >= Self.maxRepeats else { return true }
@@ -162,12 +162,12 @@ package struct SyncMachine: Sendable {
     switch answers {
     case .success(let answers):
       rejected += answers.rejected
-      decisions[resource]?.removal = answers.failedControl == nil ? .missing : .nobody
+      decisions[resource]?.removal = answers.failedControl == nil ? .missing : .keepsAll
       guard let question = answers.failedControl else { return }
       askAgain(for: resource)
       problems.append(.wrongByKey(resource, question: question))
     case .failure(let failure):
-      decisions[resource]?.removal = .nobody
+      decisions[resource]?.removal = .keepsAll
       askAgain(for: resource)
       problems.append(.unasked(resource, failure: failure))
     }
@@ -230,7 +230,7 @@ extension SyncMachine {
   ) -> AfterComparison {
     for found in found {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
-      decisions[resource.name] = end(of: resource, found, mark: marks[resource.name] ?? .stays)
+      decisions[resource.name] = decision(of: resource, found, mark: marks[resource.name] ?? .stays)
       if found.asked > 0 {
         asking.insert(resource.name)
         askedChanges[resource.name] = found
@@ -248,16 +248,16 @@ extension SyncMachine {
     return asking.isEmpty ? .publish : .ask
   }
 
-  private func end(of resource: Resource, _ found: ResourceComparison, mark: Since.MarkMove) -> RemovalDecision {
+  private func decision(of resource: Resource, _ found: ResourceComparison, mark: Since.MarkMove) -> RemovalDecision {
     if found.isIncremental {
       let isWeak = weakened.contains(resource.name)
-      var end = RemovalDecision(.missing, proof: isWeak ? .weak : .since)
-      end.mark = isWeak ? .stays : mark
-      return end
+      var decision = RemovalDecision(.missing, proof: isWeak ? .weak : .since)
+      decision.mark = isWeak ? .stays : mark
+      return decision
     }
-    var end = RemovalDecision(found.areAllKeysKnown ? .missing : .nobody, proof: .init(of: resource))
-    end.mark = mark
-    return end
+    var decision = RemovalDecision(found.areAllKeysKnown ? .missing : .keepsAll, proof: .init(of: resource))
+    decision.mark = mark
+    return decision
   }
 
   private var shortcomings: [Shortcoming] { problems + (rejected > 0 ? [.rejects(rejected)] : []) }

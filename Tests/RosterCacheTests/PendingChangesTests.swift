@@ -106,7 +106,7 @@ struct PendingChangesTests {
     record = try await next.begin(at: noon).record
     try await Pull(cache: next).pages(.character, pages: [nil, [person(9)]])
     _ = try await next.compare()
-    let kept = try await next.tried(record, decisions: ["character": .init(.nobody)], at: noon, history: ninetyDays)
+    let kept = try await next.tried(record, decisions: ["character": .init(.keepsAll)], at: noon, history: ninetyDays)
     #expect(kept.removed == 0)
     #expect(try folder.pending().lines() == ["character added 9"])
     await next.close()

@@ -70,7 +70,7 @@ struct RecordDocumentTests {
     _ = try await cache.mirror(Self.thing, pages: [[#"{"id":9}"#]])
     for (index, record) in Self.things.enumerated() {
       let other = record.replacing("\"id\":1", with: "\"id\":\(index + 10)")
-      _ = try await cache.mirror(Self.thing, pages: [[#"{"id":9}"#, other]], removal: .nobody)
+      _ = try await cache.mirror(Self.thing, pages: [[#"{"id":9}"#, other]], removal: .keepsAll)
       let after = try folder.ask("SELECT after FROM changes WHERE kind = 'added' AND record_id = \(index + 10)")
       #expect(try after == stored(Self.thing, where: "id = \(index + 10)"))
     }

@@ -27,7 +27,7 @@ struct ResourcePublicationTests {
   func nobodyRemoved() async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
-    let report = try await cache.mirror([[person(1)]], removal: .nobody)
+    let report = try await cache.mirror([[person(1)]], removal: .keepsAll)
     #expect(report.outcome == .unchanged && report.removed == 0 && report.records == 4)
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["4"])
     await cache.close()
@@ -44,8 +44,10 @@ struct ResourcePublicationTests {
       pages: try numbers.map { ConfirmedPage(number: $0.value, page: try #require(known[address($0.key)])) })
     _ = try await cache.compare()
     #expect(
-      try await cache.publish(record, decisions: ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays)
-        .added == 1
+      try await cache.publish(
+        record, decisions: ["character": RemovalDecision(.keepsAll)], at: noon, history: ninetyDays
+      )
+      .added == 1
     )
   }
 
@@ -77,13 +79,13 @@ struct ResourcePublicationTests {
   @Test("P5.2, P9.1: if only the place of rejects in the list changed, a new snapshot is published")
   func onlyRejectsMove() async throws {
     let cache = try await folder.define()
-    _ = try await cache.mirror([["7"], [person(1), "{}"]], removal: .nobody)
+    _ = try await cache.mirror([["7"], [person(1), "{}"]], removal: .keepsAll)
     let record = try await cache.begin(at: noon).record
     let known = try await cache.known("character", addresses: [address(2)])
     try await cache.confirm("character", pages: [ConfirmedPage(number: 1, page: try #require(known[address(2)]))])
     _ = try await cache.compare()
     let written = try await cache.publish(
-      record, decisions: ["character": RemovalDecision(.nobody)], at: noon, history: ninetyDays)
+      record, decisions: ["character": RemovalDecision(.keepsAll)], at: noon, history: ninetyDays)
     #expect(written.outcome == .published && written.rejected == 1 && written.records == 1)
     #expect(try rejects() == ["1 1 1 {}"])
     await cache.close()

@@ -156,11 +156,11 @@ struct SnapshotPublicationTests {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...2)])
     let bad = #"{"id":2,"name":1}"#
-    let report = try await cache.mirror([[person(1), bad, "{}"]], removal: .nobody)
+    let report = try await cache.mirror([[person(1), bad, "{}"]], removal: .keepsAll)
     #expect(report.rejected == 2 && report.removed == 0 && report.outcome == .published)
     #expect(try folder.ask("SELECT name FROM characters WHERE id = 2") == ["Name 2"])
     #expect(try folder.ask("SELECT document FROM rejects WHERE position = 1") == [bad])
-    _ = try await cache.mirror([[person(1), bad, "7"]], removal: .nobody)
+    _ = try await cache.mirror([[person(1), bad, "7"]], removal: .keepsAll)
     #expect(
       try folder.ask("SELECT sync_id || resource || page || position FROM rejects ORDER BY position")
         == ["2character11", "3character12"])

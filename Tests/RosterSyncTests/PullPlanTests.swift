@@ -39,7 +39,7 @@ private final class Planned {
     return try came(job, facts: facts, waiting: waiting, isTransferred: isTransferred)
   }
 
-  func isMissing(_ job: PullPlan.PageJob) { plan.isMissing(job) }
+  func wasMissing(_ job: PullPlan.PageJob) { plan.wasMissing(job) }
   func failed() { plan.failed() }
   func staged(_ bytes: Int) { plan.staged(bytes) }
   func pages(in list: Int) -> Int? { plan.pages(in: list) }
@@ -94,7 +94,7 @@ private final class Planned {
     let plan = Planned([parallel])
     let first = try plan.asked()
     #expect(try plan.came(first, facts: ListFacts(records: 2, count: 9, last: 5)))
-    plan.isMissing(try plan.asked())
+    plan.wasMissing(try plan.asked())
     #expect(plan.outcome(of: 0).drift == "page 2, which was announced, is not there")
   }
 
@@ -273,7 +273,7 @@ private final class Planned {
     #expect(try plan.answer(ListFacts(records: 2, next: .text("a")), isTransferred: false))
     let second = try plan.asked()
     #expect(second.isFromKept)
-    plan.isMissing(second)
+    plan.wasMissing(second)
     #expect(plan.outcome(of: 0).drift == "upstream does not know the address any more that page 1 led to")
   }
 

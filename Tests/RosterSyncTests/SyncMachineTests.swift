@@ -184,7 +184,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(asked.shortcoming == nil)
     var unanswered = machine(.asking)
     try unanswered.asked("character", .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
-    #expect(unanswered.decisions["character"]?.removal == .nobody)
+    #expect(unanswered.decisions["character"]?.removal == .keepsAll)
     #expect(unanswered.shortcoming?.contains("no character was removed") == true)
     try unanswered.publishes()
   }
@@ -193,7 +193,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   func rejects() {
     var unknown = Self.comparing()
     #expect(unknown.compared(found(distinct: 8, rejected: 1, unknown: 1, missing: 1, snapshot: 10)) == .publish)
-    #expect(unknown.decisions["character"]?.removal == .nobody)
+    #expect(unknown.decisions["character"]?.removal == .keepsAll)
     #expect(unknown.shortcoming == "1 record could not be stored; see the table rejects")
     var known = Self.comparing()
     #expect(known.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)

@@ -254,7 +254,7 @@ private struct PendingReading {
     guard descent.family.hasChildren(index) else { return pending }
     // The missing records are not known yet.
     if removal == nil { try database.run("DELETE FROM \(tables.keys.missing) WHERE resource = ?1", Value(index)) }
-    try descent.stageParents(index, only: only, decision: RemovalDecision(removal ?? .nobody))
+    try descent.stageParents(index, only: only, decision: RemovalDecision(removal ?? .keepsAll))
     return pending
   }
 

@@ -72,8 +72,8 @@ enum FixedTables {
   /// `since`. mark, whole_at and missed: as resource_lists has them. token: the delta token, which no view has (I7.3).
   /// The other columns are for the lists of a child. records, proof, state and error: as resource_lists has them.
   /// asked: JSON of the parent's `changed` columns at the last request. due_at: the time from which the list is
-  /// requested again although these columns are unchanged, in seconds since 1970 (E3); NULL: at no time, 0: in the next
-  /// sync, -1: in the next sync, whole (`dueWhole`).
+  /// requested again although these columns are unchanged, in seconds since 1970 (E3). 0 is the next sync, -1 the next
+  /// sync, whole (`dueWhole`), and NULL no time.
   static let lists = """
     CREATE TABLE cache_lists(
       id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL,

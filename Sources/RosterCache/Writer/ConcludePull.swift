@@ -85,5 +85,5 @@ extension Cache {
 
 extension ResourceComparison {
   /// The default without a decision. A rejected record of unknown key may be any of the missing ones (P9).
-  var removal: RemovalDecision.Removal { rejectedUnknown == 0 ? .missing : .nobody }
+  var removal: RemovalDecision.Removal { rejectedUnknown == 0 ? .missing : .keepsAll }
 }

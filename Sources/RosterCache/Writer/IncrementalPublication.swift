@@ -64,7 +64,7 @@ extension ResourcePublication {
   var missedNow: Int64? { !found.isIncremental && (isUntold || mark != nil) ? Int64(missed) : nil }
 
   /// False if a missing record of this list could not be asked for.
-  var isSettled: Bool { end.isSettled || found.missing == 0 }
+  var isSettled: Bool { decision.isSettled || found.missing == 0 }
 
   /// The mark moves in the transaction that publishes the records (I4.1).
   func writeMark() throws {
@@ -83,7 +83,7 @@ extension ResourcePublication {
           whole_at = CASE WHEN ?7 THEN ?4 ELSE whole_at END, missed = ?5,
           due_at = CASE WHEN parent_id <> 0 THEN due_at WHEN NOT ?7 THEN \(FixedTables.dueWhole) END
         WHERE id = ?1
-        """, .integer(list.id), Value(moved), .integer(question), .text(whole.at),
+        """, .integer(list.id), Value(moved), .integer(question), .text(publication.at),
         Value(missedNow), Value(token), Value(isSettled ? 1 : 0))
     } else {
       try database.run(

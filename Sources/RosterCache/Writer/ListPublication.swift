@@ -34,7 +34,7 @@ struct CompleteList {
 extension ResourcePublication {
   /// Removes the records whose parents are removed, with their lists (E5.1).
   mutating func removeWithParents() throws {
-    guard let parent = whole.family.parent(of: index), let column = tables.parentColumn else { return }
+    guard let parent = publication.family.parent(of: index), let column = tables.parentColumn else { return }
     let ids = try database.rows(
       """
       SELECT t.\(tables.id) FROM temp.removed_parents r CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
@@ -90,7 +90,7 @@ extension ResourcePublication {
   /// - Parameter change: the change of the number of its records.
   func settle(_ complete: CompleteList, change: Int) throws {
     guard let each = plan.resource.each else { return }
-    let proof = complete.isIncremental ? (complete.isWeak ? .weak : .since) : end.proof
+    let proof = complete.isIncremental ? (complete.isWeak ? .weak : .since) : decision.proof
     let wholeAt = try wholeTime(each, complete: complete)
     let due = try dueTime(each, complete: complete, wholeAt: wholeAt)
     try database.run(
@@ -105,7 +105,7 @@ extension ResourcePublication {
 
   /// The last whole pull of the list; nil if every sync pulls it whole.
   private func wholeTime(_ each: Each, complete: CompleteList) throws -> String? {
-    if plan.resource.since == nil { return each.wholeEvery == .inEachSync ? nil : whole.at }
+    if plan.resource.since == nil { return each.wholeEvery == .inEachSync ? nil : publication.at }
     return try database.first("SELECT whole_at FROM main.cache_lists WHERE id = ?1", .integer(list.id)) {
       $0.optionalText(0)
     } ?? nil
@@ -128,12 +128,12 @@ extension ResourcePublication {
     let hasAbsent = try database.first(
       "SELECT 1 FROM main.cache_unlisted WHERE list_id = ?1 AND absent > 0 LIMIT 1", .integer(list.id)
     ) { _ in true }
-    let isYoung = Each.isYoung(complete.asked, answered: complete.answered ?? whole.time.timeIntervalSince1970)
+    let isYoung = Each.isYoung(complete.asked, answered: complete.answered ?? publication.time.timeIntervalSince1970)
     let isAbsenceOpen = hasAbsent == true && plan.resource.removal != .never
     // A missing record that could not be asked for is asked for by the next sync.
-    let isUnasked = end.removal == .nobody && found.missing + found.asked > 0
+    let isUnasked = decision.removal == .keepsAll && found.missing + found.asked > 0
     if isAbsenceOpen || isUnasked || isYoung || complete.isWeak { return 0 }
-    let last = wholeAt.flatMap { Date(rfc3339: $0) } ?? whole.time
+    let last = wholeAt.flatMap { Date(rfc3339: $0) } ?? publication.time
     return each.dueTime(after: last, path: complete.path, try Cache.digest(database))
   }
 
@@ -141,10 +141,10 @@ extension ResourcePublication {
   /// although upstream still has its parent has failed (E7.5).
   mutating func noteFailedLists() throws {
     let name = plan.resource.name
-    guard let parent = whole.family.parent(of: index) else { return }
+    guard let parent = publication.family.parent(of: index) else { return }
     let failed = try database.rows(
       """
-      SELECT l.parent, l.state, l.error, \(whole.family.hasVanished("l", child: index, parent: parent, whole.pull))
+      SELECT l.parent, l.state, l.error, \(publication.family.hasVanished("l", child: index, parent: parent, publication.pull))
       FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
       """, Value(index), .text(name)
     ) { (parent: $0.integer(0), error: $0.text(2), hasVanished: $0.int(3) != 0) }
@@ -174,6 +174,6 @@ extension ResourcePublication {
     // The first publication of a child may have no list at all.
     try database.run(
       "UPDATE main.cache_resources SET snapshot = coalesce(snapshot, ?2), list = coalesce(?3, list) WHERE id = ?1 AND (snapshot IS NULL OR list IS NOT ?3)",
-      .integer(list.resource), .integer(whole.sync), .text(plan.resource.listed))
+      .integer(list.resource), .integer(publication.sync), .text(plan.resource.listed))
   }
 }

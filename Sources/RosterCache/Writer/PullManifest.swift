@@ -97,7 +97,7 @@ extension PullManifest.Part {
     guard let removal = reader.number(), let pages = reader.number(), let same = reader.number(),
       let answers = reader.number()
     else { return nil }
-    self.removal = removal & 1 == 1 ? .missing : .nobody
+    self.removal = removal & 1 == 1 ? .missing : .keepsAll
     isIncremental = removal & 2 == 2
     guard let pages = reader.pairs(pages), let same = reader.pairs(same) else { return nil }
     self.pages = pages.map { ($0, $1) }

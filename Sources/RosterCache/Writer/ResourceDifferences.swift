@@ -63,13 +63,13 @@ struct ResourceDifferences {
         }
       }
     }
-    guard let end = removal.map({ RemovalDecision($0) }) else { return }
-    for id in try ids(end.removalQuery(for: plan, comparison: found)) {
+    guard let decision = removal.map({ RemovalDecision($0) }) else { return }
+    for id in try ids(decision.removalQuery(for: plan, comparison: found)) {
       removed += 1
       try table?.removed(id)
     }
     guard let table else { return }
-    for id in try ids(end.firstMissedQuery(for: plan, comparison: found)) {
+    for id in try ids(decision.firstMissedQuery(for: plan, comparison: found)) {
       absent += 1
       try table.absent(id)
     }

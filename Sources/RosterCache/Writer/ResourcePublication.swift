@@ -6,12 +6,12 @@ struct ResourcePublication {
   /// True if readers see a difference.
   private(set) var isNew = false
 
-  let whole: SnapshotPublication
+  let publication: SnapshotPublication
   let database: Database
   let tables: ResourceTables
   let plan: RecordPlan
   let index: Int
-  let end: RemovalDecision
+  let decision: RemovalDecision
   /// The list at hand, and its comparison.
   private(set) var scope: ListScope
   private(set) var found: ResourceComparison
@@ -36,15 +36,15 @@ struct ResourcePublication {
   private var pageChange = 0
   var counts = ListCounts()
 
-  init(_ whole: SnapshotPublication, _ index: Int, _ end: RemovalDecision) throws {
-    self.whole = whole
+  init(_ publication: SnapshotPublication, _ index: Int, _ decision: RemovalDecision) throws {
+    self.publication = publication
     self.index = index
-    self.end = end
-    database = whole.database
-    tables = whole.schema.tables[index]
-    plan = whole.plans[index]
+    self.decision = decision
+    database = publication.database
+    tables = publication.schema.tables[index]
+    plan = publication.plans[index]
     let name = plan.resource.name
-    found = whole.pull.compared[name] ?? ResourceComparison(resource: name)
+    found = publication.pull.compared[name] ?? ResourceComparison(resource: name)
     let state = try database.first(
       """
       SELECT c.snapshot IS NULL, r.records, r.pages, c.id FROM main.cache_resources c
@@ -58,10 +58,10 @@ struct ResourcePublication {
     }
     (self.list, isFirst, before, pagesBefore) = (list, state.isFirst, state.records, state.pages)
     question = try Cache.question(of: plan.resource, database)
-    move = end.mark
+    move = decision.mark
     records = try RecordWriter(
-      database, tables, sync: whole.sync, at: whole.at, isFirst: state.isFirst,
-      reserved: whole.family.hasChildren(index) ? ReservedIDs(database) : nil)
+      database, tables, sync: publication.sync, at: publication.at, isFirst: state.isFirst,
+      reserved: publication.family.hasChildren(index) ? ReservedIDs(database) : nil)
     mark = try storedMark()
   }
 
@@ -131,7 +131,7 @@ struct ResourcePublication {
     found = ResourceComparison(resource: name, complete.found)
     (mark, missed) = (try storedMark(), 0)
     // The next pull must ask again for keys that could not be asked for (I9.2).
-    move = found.isAsked && end.removal == .nobody ? .stays : complete.move(plan.resource.since)
+    move = found.isAsked && decision.removal == .keepsAll ? .stays : complete.move(plan.resource.since)
   }
 
   private func pagesOfList() throws -> Int {
@@ -155,9 +155,10 @@ struct ResourcePublication {
     try database.run(
       """
       INSERT OR REPLACE INTO main.sync_resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
-      """, .integer(whole.sync), .text(plan.resource.name), Value(found.pages), Value(after), Value(records.added),
+      """, .integer(publication.sync), .text(plan.resource.name), Value(found.pages), Value(after),
+      Value(records.added),
       Value(records.changed), Value(records.removed), Value(rejected), Value(found.skipped),
-      Value(isChild ? counts.whole : found.isIncremental ? 0 : 1), Value(end.requests),
+      Value(isChild ? counts.whole : found.isIncremental ? 0 : 1), Value(decision.requests),
       Value(isChild ? missedInLists : missedNow), Value(isChild ? counts.requested : 1), Value(counts.failed))
     let pages = isChild ? pagesBefore + pageChange : found.isIncremental ? pagesBefore : found.pages
     try database.run(
@@ -170,12 +171,12 @@ struct ResourcePublication {
 
   /// The weakest proof of the resource's lists (E6.1). They differ only if some are pulled incrementally.
   private func proof() throws -> RemovalDecision.Proof {
-    guard plan.resource.each != nil, question != 0 else { return end.proof }
+    guard plan.resource.each != nil, question != 0 else { return decision.proof }
     let found = try database.rows(
       "SELECT DISTINCT proof FROM main.cache_lists WHERE resource_id = ?1 AND proof IS NOT NULL",
       .integer(list.resource)
     ) { RemovalDecision.Proof(rawValue: $0.text(0)) }
-    return RemovalDecision.Proof.allCases.last { found.contains($0) } ?? end.proof
+    return RemovalDecision.Proof.allCases.last { found.contains($0) } ?? decision.proof
   }
 
   // MARK: Pages
@@ -205,12 +206,12 @@ struct ResourcePublication {
         }
       }
       // The next pull must ask for its keys again if one of them could not be asked for (I9.2).
-      if !found.isAsked || end.removal == .missing { try pages.write(facts, pulled.number) }
+      if !found.isAsked || decision.removal == .missing { try pages.write(facts, pulled.number) }
     }
   }
 
   private func pulled(_ part: PulledRecords.Part) throws -> PulledRecords? {
-    try PulledRecords(part, of: plan, scope, found, database, whole.file, whole.interruption)
+    try PulledRecords(part, of: plan, scope, found, database, publication.file, publication.interruption)
   }
 
   private func reject(_ reject: RecordReject, page: Int, position: Int) throws {
@@ -239,7 +240,7 @@ struct ResourcePublication {
   }
 
   private mutating func removeMissing() throws {
-    guard let query = end.removalQuery(for: plan, comparison: found) else { return }
+    guard let query = decision.removalQuery(for: plan, comparison: found) else { return }
     let removed = try database.statement(query)
     removed.bind(scope)
     defer { removed.reset() }
@@ -275,7 +276,7 @@ struct ResourcePublication {
   /// count is unchanged.
   private func noteMissing() throws {
     let absent =
-      end.removal == .nobody
+      decision.removal == .keepsAll
       ? "m.absent"
       : plan.resource.removal == .twice ? "m.absent + 1" : plan.resource.removal == .never ? "1" : "0"
     try database.run(
@@ -327,7 +328,7 @@ struct ResourcePublication {
       INSERT INTO main.rejects SELECT ?6, ?5, ?4, s.page, s.position, s.reason, s.document FROM temp.rejected s
       WHERE s.resource = ?1 AND s.list = ?2
         AND NOT EXISTS (SELECT 1 FROM main.rejects m WHERE m.resource = ?5 AND m.parent_id = ?4 AND \(same))
-      """, in: scope, .text(plan.resource.name), .integer(whole.sync))
+      """, in: scope, .text(plan.resource.name), .integer(publication.sync))
     return gone + new > 0
   }
 
@@ -344,13 +345,13 @@ struct ResourcePublication {
       """)
     try statement.run([.integer(self.list.id)] + values.map { Value($0) })
     // If missing records could not be removed, the list in the cache is still the old one.
-    let isOfThisList = isFirst || end.removal == .missing || !found.listChanged
+    let isOfThisList = isFirst || decision.removal == .missing || !found.listChanged
     let list = isOfThisList ? plan.resource.listed : nil
     try database.run(
       """
       UPDATE main.cache_resources SET snapshot = coalesce(snapshot, ?2), list = coalesce(?3, list)
       WHERE id = ?1 AND (snapshot IS NULL OR list <> ?3)
-      """, .integer(self.list.resource), .integer(whole.sync), Value(list))
+      """, .integer(self.list.resource), .integer(publication.sync), Value(list))
   }
 }
 

@@ -39,8 +39,8 @@ struct SnapshotPublication {
     (record.removed, record.rejected, record.skipped) = (0, 0, 0)
     let haveResourcesChanged = try defineResources()
     for index in family.descending {
-      let end = decisions[plans[index].resource.name] ?? RemovalDecision()
-      var publication = try ResourcePublication(self, index, end)
+      let decision = decisions[plans[index].resource.name] ?? RemovalDecision()
+      var publication = try ResourcePublication(self, index, decision)
       try publication.write()
       try publication.sum(into: &record)
       if publication.isNew { isNew = true }
@@ -94,13 +94,13 @@ package struct RemovalDecision: Sendable, Equatable {
   /// The decision about records that the pull has missed.
   package enum Removal: Sendable, Equatable {
     /// Missing records are kept: one of them could not be requested, or a record of unknown key was rejected.
-    case nobody
+    case keepsAll
     /// The definition decides (P8): missing records without an answer are removed, or those that two successive whole
     /// pulls have missed.
     case missing
   }
 
-  /// The proof that the pull is whole (P7), the strongest first.
+  /// The proof that the pull is complete (P7), the strongest first.
   package enum Proof: String, Sendable, CaseIterable { case count, end, since, weak }
 
   /// The decision about records that the pull has missed.
@@ -114,7 +114,7 @@ package struct RemovalDecision: Sendable, Equatable {
   /// Number of requests of this sync for the resource.
   package var requests = 0
 
-  /// The defaults are those of a pull without faults that nothing proves to be whole.
+  /// The defaults are those of a pull without faults and with the weakest proof.
   package init(_ removal: Removal = .missing, proof: Proof = .weak) {
     self.removal = removal
     self.proof = proof

@@ -3,8 +3,8 @@ import RosterModel
 extension Resource {
   /// TOML from which the definition can be read again, with defaults filled in.
   /// - Parameters:
-  /// - maxRemoval: `sync.max_removal`, which applies if the definition has no limit of its own.
-  /// - secret: the parameter that carries the token, if any. It is masked, like parameters with names of credentials.
+  ///   - maxRemoval: `sync.max_removal`, which applies if the definition has no limit of its own.
+  ///   - secret: the parameter that carries the token, if any. It is masked, like parameters with names of credentials.
   func rendered(maxRemoval: Int, secret: String?) -> String {
     var draft = ResourceDraft(self)
     draft.query = query.map { parameter in

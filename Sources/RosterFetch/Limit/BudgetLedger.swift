@@ -32,8 +32,8 @@ package final class BudgetLedger: Sendable {
   private let file = Mutex<SlotFile?>(nil)
 
   /// - Parameters:
-  /// - path: path of the file. The folder exists, and only this process writes the file.
-  /// - upstream: `upstream.base_url`. Requests to another upstream do not count.
+  ///   - path: path of the file. The folder exists, and only this process writes the file.
+  ///   - upstream: `upstream.base_url`. Requests to another upstream do not count.
   package init(path: String, upstream: String, clock: WallClock, logger: Logger) {
     self.path = path
     self.upstream = upstream
