@@ -14,6 +14,7 @@ struct RosterdPostgres: ParsableCommand {
     subcommands: [FollowCommand.self, CatchUpCommand.self, StatusCommand.self, DropCommand.self])
 
   static func main() {
+    StopSignal.hold()
     preventCoreFiles()
     occupyStandardStreams()
     signal(SIGPIPE, SIG_IGN)

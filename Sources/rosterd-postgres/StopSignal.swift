@@ -7,13 +7,13 @@ final class StopSignal {
   let descriptor: Int32
   private let sources: [any DispatchSourceSignal]
 
+  /// Call `hold` first.
   init() {
     var ends: [Int32] = [-1, -1]
     pipe(&ends)
     let writing = ends[1]
     descriptor = ends[0]
-    sources = [SIGTERM, SIGINT].map { number in
-      signal(number, SIG_IGN)
+    sources = Self.numbers.map { number in
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         var byte: UInt8 = 1
@@ -24,9 +24,21 @@ final class StopSignal {
     }
   }
 
+  /// Blocks the signals, so that an early one waits for the source that reads it. Dispatch installs a source some time
+  /// after `resume`. Until then an ignored signal is lost, and a signal with its default action kills the program. Call
+  /// this before any other thread exists, because threads inherit the mask.
+  static func hold() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for number in numbers { sigaddset(&signals, number) }
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
   /// True if the signal came within that time.
   func came(within milliseconds: Int32) -> Bool {
     var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&wait, 1, milliseconds) > 0
   }
+
+  private static let numbers = [SIGTERM, SIGINT]
 }
