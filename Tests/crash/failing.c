@@ -1,13 +1,15 @@
 // Loaded into rosterd with LD_PRELOAD: lets a single call fail.
 //
 // ROSTER_FAIL is "KIND NUMBER ERRNO": the call with this number among the calls of this kind, from 1, fails with that
-// errno. With number 0, no call fails. Calls on files count only if the file is below ROSTER_FAIL_UNDER.
+// errno. A negative number in its place is a signal that the process gets instead. With number 0, no call fails. Calls
+// on files count only if the file is below ROSTER_FAIL_UNDER.
 // ROSTER_FAIL_TOLD names a file. At the end of the process, it gets a line "KIND COUNT" for each kind of call.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -55,7 +57,9 @@ static int fault(const char *kind) {
   int code;
   if (!order || sscanf(order, "%31s %ld %d", wanted, &number, &code) != 3) return 0;
   long count = atomic_fetch_add(count_of(kind), 1) + 1;
-  return !strcmp(wanted, kind) && count == number ? code : 0;
+  if (strcmp(wanted, kind) || count != number) return 0;
+  if (code < 0) kill(getpid(), -code);
+  return code;
 }
 
 static int is_below(const char *path) {
