@@ -10,10 +10,6 @@ struct TokenStore: Sendable {
   /// fsync blocks, and the cooperative pool must not.
   private let queue = DispatchQueue(label: "rosterd.token-store")
 
-  init(path: String) {
-    self.path = path
-  }
-
   private var folder: String { parentFolder(of: path) }
 
   /// The store's lock excludes other writers.

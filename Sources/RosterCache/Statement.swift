@@ -85,11 +85,6 @@ final class Statement {
     }
   }
 
-  /// Binds a copy of a column of another statement's row.
-  func bind(_ index: Int32, _ row: Row, _ column: Int32) {
-    sqlite3_bind_value(handle, index, sqlite3_column_value(row.handle, column))
-  }
-
   /// Binds a copy of the bytes.
   func bind(_ index: Int32, blob: [UInt8]) {
     _ = blob.withUnsafeBytes {

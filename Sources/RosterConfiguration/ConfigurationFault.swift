@@ -27,9 +27,6 @@ package struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConv
   /// `log.format`, if it could be read: the format in which the mistakes are reported.
   package var logFormat = LogFormat.auto
 
-  /// Exit of a start with such mistakes.
-  package static let exit = Failure.Kind.configuration
-
   /// One line per mistake.
   package var description: String { faults.map(\.description).joined(separator: "\n") }
 }

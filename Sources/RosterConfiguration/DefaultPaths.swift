@@ -10,13 +10,6 @@ package struct DefaultPaths: Sendable, Equatable {
     case unreadable(String)
     /// The file has a fault. Always relevant, because the daemon may use other paths than the default ones.
     case bad(String)
-
-    /// The reason as a clause.
-    package var text: String {
-      switch self {
-      case .unreadable(let text), .bad(let text): text
-      }
-    }
   }
 
   /// The path to try; the file need not exist.

@@ -3,7 +3,9 @@ import RosterModel
 extension Configuration {
   /// Mistakes in the tables of the flow `exchange` (F5.1, F5.2, F5.3).
   var exchangeConflicts: [Conflict] {
-    let steps = [ExchangeTable("auth.login", step: auth.login), ExchangeTable("auth.refresh", step: auth.refresh)]
+    let steps = [
+      ExchangeTable(name: "auth.login", step: auth.login), ExchangeTable(name: "auth.refresh", step: auth.refresh),
+    ]
     guard auth.flow == .exchange else { return tablesWithoutExchange(steps) }
     return [keysOfOAuth, requestsMissing, accessMissing, originsDiffer].compactMap { $0 } + tokensInLogin
       + steps.flatMap(\.conflicts)
@@ -73,11 +75,6 @@ private struct ExchangeTable {
 
   let name: String
   let step: TokenExchange.Step
-
-  init(_ name: String, step: TokenExchange.Step) {
-    self.name = name
-    self.step = step
-  }
 
   var isWritten: Bool { step != TokenExchange.Step() }
 

@@ -18,7 +18,7 @@ final class Reporter: Sendable {
 
   /// - Parameter moved: Called before all else for each event.
   init(
-    board: StatusBoard, logger: Logger, moved: @escaping @Sendable () -> Void = {}, watching: @escaping EventSink
+    board: StatusBoard, logger: Logger, moved: @escaping @Sendable () -> Void, watching: @escaping EventSink
   ) {
     self.board = board
     self.logger = logger

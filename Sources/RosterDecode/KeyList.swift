@@ -25,12 +25,6 @@ package struct KeyList: Sendable, Equatable {
     count += 1
   }
 
-  /// Empties the list and keeps its memory.
-  package mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
-    (count, previous) = (0, 0)
-  }
-
   /// LEB128: seven bits a byte, the lowest first.
   private mutating func append(varint value: UInt64) {
     var rest = value

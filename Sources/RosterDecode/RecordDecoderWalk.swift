@@ -1,5 +1,4 @@
 import RosterJSON
-import RosterModel
 
 /// Reads an answer, a record or an element. Values on the path to a place are entered; all others are skipped.
 extension RecordDecoder {

@@ -60,7 +60,7 @@ package struct RecordPlan: Sendable {
     // The nodes of a record are contiguous, so that one call clears them all.
     let root = tree.addRoot()
     let columns = Self.columns(resource.columns, below: root, into: &tree)
-    conditions = resource.conditions.map { ConditionPlan(tree.node($0.at, below: root), test: $0.test) }
+    conditions = resource.conditions.map { ConditionPlan(node: tree.node($0.at, below: root), test: $0.test) }
     let listNodes = resource.lists.map { list in
       let node = tree.node(list.at, below: root)
       tree.take(node, role: .list)
@@ -148,11 +148,6 @@ struct ShapePlan: Sendable {
 struct ConditionPlan: Sendable {
   let node: Int
   let test: Resource.Condition.Test
-
-  init(_ node: Int, test: Resource.Condition.Test) {
-    self.node = node
-    self.test = test
-  }
 }
 
 /// The places of an answer outside the records' own fields.

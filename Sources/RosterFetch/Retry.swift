@@ -6,17 +6,12 @@ package struct Retry: Sendable {
   private let table: @Sendable () -> RetryTable
   private let gate: RetryAfterGate
   private let clock: WallClock
-  private let random: @Sendable () -> Double
 
   /// - Parameter table: Evaluated again at each failure, because a reload may have changed it.
-  package init(
-    table: @autoclosure @escaping @Sendable () -> RetryTable, gate: RetryAfterGate, clock: WallClock,
-    random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
-  ) {
+  package init(table: @autoclosure @escaping @Sendable () -> RetryTable, gate: RetryAfterGate, clock: WallClock) {
     self.table = table
     self.gate = gate
     self.clock = clock
-    self.random = random
   }
 
   /// Throws the last attempt's `RequestFault`, or CancellationError. A `Failure` belongs to another request, such as
@@ -28,7 +23,7 @@ package struct Retry: Sendable {
     var attempts = 0
     var malformed = 0
     while true {
-      try await gate.wait(clock, longest: table().maxRetryAfter, jitter: table().jitter * random())
+      try await gate.wait(clock, longest: table().maxRetryAfter, jitter: table().jitter * Double.random(in: 0..<1))
       attempts += 1
       do {
         return try await attempt()
@@ -39,7 +34,9 @@ package struct Retry: Sendable {
         if fault.reason == .malformed || fault.reason == .tooLarge { malformed += 1 }
         let table = table()
         await closeGate(fault.reason, retryAfter: fault.retryAfter, attempt: attempts)
-        guard case .again(let delay) = table.decide(fault, attempt: attempts, malformed: malformed, random: random())
+        guard
+          case .again(let delay) = table.decide(
+            fault, attempt: attempts, malformed: malformed, random: .random(in: 0..<1))
         else { throw fault.after(attempts) }
         retried(fault, attempts, delay)
         try await clock.sleep(delay)

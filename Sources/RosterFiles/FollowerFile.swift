@@ -34,26 +34,25 @@ package struct FollowerFile: Codable, Sendable, Equatable {
 
   /// Replaces the file in `RUNTIME_DIRECTORY`. Without that folder, or if it cannot be written, nothing happens: the
   /// copy itself does not need it.
-  package func save(environment: [String: String] = ProcessInfo.processInfo.environment) {
-    guard let path = Self.path(environment), let data = try? JSONEncoder().encode(self) else { return }
+  package func save() {
+    guard let path = Self.path, let data = try? JSONEncoder().encode(self) else { return }
     try? WholeFile(path, mode: 0o644).replace(with: Array(data), durably: false)
   }
 
   /// The file of this process; nil if it has none.
-  package static func own(environment: [String: String] = ProcessInfo.processInfo.environment) -> Self? {
-    path(environment).flatMap(read)
-  }
+  package static func own() -> Self? { path.flatMap(read) }
 
   /// The files of all followers that run as services, in the order of their names.
-  package static func all(below folder: String = "/run/rosterd-postgres") -> [Self] {
+  package static func all() -> [Self] {
+    let folder = "/run/rosterd-postgres"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.sorted().compactMap { read("\(folder)/\($0)/\(name)") }
   }
 
   private static let name = "follower.json"
 
-  private static func path(_ environment: [String: String]) -> String? {
-    environment["RUNTIME_DIRECTORY"].map { "\($0)/\(name)" }
+  private static var path: String? {
+    ProcessInfo.processInfo.environment["RUNTIME_DIRECTORY"].map { "\($0)/\(name)" }
   }
 
   private static func read(_ path: String) -> Self? {

@@ -30,9 +30,6 @@ extension Inference {
 }
 
 extension InferredDefinition {
-  /// A whole configuration with this definition only.
-  package var toml: String { Inference.toml(of: [self]) }
-
   fileprivate func notes(_ place: Note.Place) -> [Note] { notes.filter { $0.place == place } }
 }
 

@@ -28,7 +28,7 @@ struct Fields {
   /// - Parameters:
   ///   - tables: names of tables, with those that are already taken.
   ///   - parent: the resource of `each.of`, whose record id has a column of its own.
-  init(of records: [JSONValue], resource: String, tables: UniqueNames, parent: String? = nil) {
+  init(of records: [JSONValue], resource: String, tables: UniqueNames, parent: String?) {
     names = UniqueNames(ofColumnsBeside: ReservedNames.columns + (parent.map { ["\($0)_id"] } ?? []))
     self.resource = resource
     self.records = records.count

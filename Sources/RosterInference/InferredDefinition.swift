@@ -19,11 +19,6 @@ package struct InferredDefinition: Sendable, Equatable {
 
   /// Its table, and those of its lists.
   var tables: [String] { [resource.table] + resource.lists.map(\.table) }
-
-  /// The notes about facts that the answer does not show, at this place.
-  package func unseen(_ place: Note.Place) -> [String] {
-    notes.filter { $0.place == place && $0.isUnseen }.map(\.text)
-  }
 }
 
 /// A comment of a definition.

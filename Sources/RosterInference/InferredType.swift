@@ -1,4 +1,3 @@
-import RosterJSON
 import RosterModel
 
 /// The types and members of a field, combined over all records of the answer.

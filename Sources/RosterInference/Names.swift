@@ -1,5 +1,3 @@
-import RosterModel
-
 extension String {
   /// The letters and digits of a name in lower case. So `next_page`, `nextPage` and `page[next]` are equal, which mean
   /// the same in different APIs.

@@ -11,7 +11,7 @@ struct ResourceName {
   /// - Parameters:
   ///   - parent: the resource of `each.of`; nil for a resource without a parent.
   ///   - isAddressGiven: true if a column of the parent has the whole address, whose segments may be values.
-  init(noun: String?, _ list: RecordList, parent: String? = nil, isAddressGiven: Bool = false) {
+  init(noun: String?, _ list: RecordList, parent: String?, isAddressGiven: Bool) {
     let isDetail = list.detail != nil
     let listed = list.at.segments.last { !Vocabulary.vagueNouns.contains($0.word) }
     let kinds = Set(list.records.map { $0["object"]?.text ?? "" })

@@ -16,7 +16,7 @@ enum PageEndpoint {
   static let noID = #"{"error":"Hey! you must provide an id"}"#
 
   /// The page with this number, from 1; 404 after the last one.
-  static func page(_ page: Int, of characters: [Character], distortion: Distortion = Distortion()) -> Response {
+  static func page(_ page: Int, of characters: [Character], distortion: Distortion) -> Response {
     list("character", page: page, count: characters.count, distortion: distortion) { json, index in
       if let record = distortion.records[index % pageSize] {
         json.raw(record.utf8)

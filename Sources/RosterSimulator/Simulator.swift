@@ -1,5 +1,4 @@
 package import FoundationEssentials
-import RosterModel
 
 /// The embedded upstream: a paged HTTP API with a token endpoint on loopback. A test or the demo can choose, delay and
 /// count each answer.

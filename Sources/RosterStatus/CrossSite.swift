@@ -1,5 +1,3 @@
-internal import RosterModel
-
 /// Requests that another web site causes in a browser (S10). Such a site can reach a socket that a port of loopback
 /// leads to. It uses a name that its owner points at 127.0.0.1 (DNS rebinding), or an address on its pages.
 extension StatusRequest {

@@ -34,12 +34,8 @@ struct RequestAssembly {
     case refused
   }
 
-  private let limits: Limits
+  private let limits = Limits()
   private var state = State.head(0)
-
-  init(limits: Limits = Limits()) {
-    self.limits = limits
-  }
 
   /// Call this before the parser sees these bytes.
   mutating func arrived(_ bytes: Int) {

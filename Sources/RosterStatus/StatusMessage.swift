@@ -14,9 +14,8 @@ extension DaemonStatus {
   /// One sentence for people: the daemon's activity, or its trouble and what to do about it. It contains times instead
   /// of ages, because systemd shows it long after it was sent.
   static func message(
-    state: State, cache: Cache, emptied: [EmptiedResource] = [], isWALPinned: Bool = false, sync: Sync,
-    isPostponed: Bool = false, token: TokenStatus,
-    standsSince: Date? = nil, notes: [String] = []
+    state: State, cache: Cache, emptied: [EmptiedResource], isWALPinned: Bool, sync: Sync, isPostponed: Bool,
+    token: TokenStatus, standsSince: Date?, notes: [String]
   ) -> String {
     // A sync that hangs before its row is written is not the current sync.
     let due = standsSince.map { "; the sync that was due has not begun, and nothing has moved since \($0.rfc3339)" }

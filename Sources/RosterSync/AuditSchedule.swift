@@ -19,14 +19,6 @@ package struct AuditSchedule: Sendable, Equatable {
   /// The syncs before this one.
   package var history: AuditHistory
 
-  /// The schedule of one sync.
-  package init(period: Duration?, sync: Int64, now: Date, history: AuditHistory) {
-    self.period = period
-    self.sync = sync
-    self.now = now
-    self.history = history
-  }
-
   /// The places of the pages that are due, in the order of their addresses; nil if none is due.
   /// - Parameter pages: Number of the resource's pages.
   package func places(pages: Int) -> Range<Int>? {

@@ -26,10 +26,4 @@ package struct ControlQuestion: Sendable, Equatable {
   package var keys: [String]
   /// The request that was sent.
   package var request: Request
-
-  /// The question for these keys by that request.
-  package init(keys: [String], request: Request) {
-    self.keys = keys
-    self.request = request
-  }
 }

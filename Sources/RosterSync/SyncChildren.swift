@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Logging
-import RosterAuth
 import RosterCache
 import RosterDecode
 import RosterFetch

@@ -30,7 +30,7 @@ package struct CostText: Sendable {
       isForecast
       ? requests.counted(as: "request") + " in each sync" : pages.counted(as: "page") + " in the last sync"
     let cost = "# \(seen): about \(HumanFormat.grouped(day)) requests a day with sync.interval = \"\(interval.text)\"\n"
-    let fit = budget.map { BudgetFit($0, pages: requests) }
+    let fit = budget.map { BudgetFit(budget: $0, requests: requests) }
     let warning = fit?.warning(interval) ?? fit?.warning(ofWholePulls: resources)
     let verdict = fit.map { fit in warning.map { "# warning: \($0)\n" } ?? "# \(fit.name) holds them\n" }
     self.warning = warning
@@ -138,11 +138,6 @@ private struct BudgetFit {
   let budget: RequestBudget
   /// Number of requests of one sync.
   let requests: Int
-
-  init(_ budget: RequestBudget, pages: Int) {
-    self.budget = budget
-    requests = pages
-  }
 
   var name: String { "limit.budget = \"\(budget.text)\"" }
 

@@ -29,7 +29,7 @@ package struct StatusText: Sendable {
   }
 
   /// - Parameter now: the reference for ages.
-  package init(_ status: CacheStatus, now: Date, width: Int, colour: Bool = false, maxResources: Int? = nil) {
+  package init(_ status: CacheStatus, now: Date, width: Int, colour: Bool, maxResources: Int?) {
     daemon = nil
     (rawMessage, cached, sync) = (status.message, status.cache, DaemonStatus.Sync(last: status.last))
     self.width = width

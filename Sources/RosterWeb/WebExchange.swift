@@ -1,5 +1,4 @@
 import Glibc
-import RosterModel
 import RosterStatusClient
 
 /// One connection of a browser, for one request. It reads the head, asks the daemon, and passes the answer on in

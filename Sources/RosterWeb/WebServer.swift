@@ -47,7 +47,7 @@ package struct WebServer {
   /// - Parameters:
   ///   - renewed: is called with the next address when one has been used.
   ///   - ticketUsed: is called when the address of the ticket has been used.
-  package mutating func run(renewed: (String) -> Void, ticketUsed: () -> Void = {}) throws(Failure) -> Never {
+  package mutating func run(renewed: (String) -> Void, ticketUsed: () -> Void) throws(Failure) -> Never {
     while true {
       let (known, hadTicket) = (address, gate.ticket != nil)
       try turn()

@@ -5,7 +5,6 @@ import RosterCache
 import RosterFiles
 import RosterModel
 import RosterPostgres
-import RosterSystemd
 
 /// Follows until it is stopped.
 struct FollowCommand: ParsableCommand {

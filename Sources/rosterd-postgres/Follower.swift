@@ -15,13 +15,6 @@ struct Follower {
 
   private let log = rosterLog(LogSettings(level: .info))
 
-  init(cache: String, target: PostgresTarget, schema: String, reports: Reports) {
-    self.cache = cache
-    self.target = target
-    self.schema = schema
-    self.reports = reports
-  }
-
   /// Returns after SIGTERM or SIGINT.
   /// - Throws: `Failure` that no other try can repair: 78, and 75 if the schema stays taken.
   func run() throws {

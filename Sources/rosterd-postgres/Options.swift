@@ -1,7 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
 import RosterConfiguration
-import RosterFiles
 import RosterModel
 import RosterPostgres
 

@@ -5,7 +5,6 @@ import RosterFiles
 import RosterJSON
 import RosterModel
 import RosterSystemd
-import RosterTerminal
 
 /// Prints one line for people on stderr. If the log on stderr is JSON, the line becomes a JSON object, because every
 /// line must be JSON (S5).

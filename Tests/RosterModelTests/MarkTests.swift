@@ -1,6 +1,7 @@
 import FoundationEssentials
-import RosterModel
 import Testing
+
+@testable import RosterModel
 
 struct MarkTests {
   private static func since(

@@ -106,7 +106,7 @@ struct SyncBench {
   func list(_ resource: String) throws -> [String] { try CacheReader(path: path).list(resource).records }
 
   func history(_ resource: String, key: Int) throws -> [ChangeKind] {
-    try CacheReader(path: path).show(resource, key: "\(key)").changes.map(\.kind)
+    try CacheReader(path: path).show(resource, key: ["\(key)"]).changes.map(\.kind)
   }
 
   private final class Events: Sendable {

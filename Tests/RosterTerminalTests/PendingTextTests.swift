@@ -8,7 +8,7 @@ import Testing
     var resource = PendingResource(
       name: "character", telling: Resource.character.columns.filter { ["id", "name"].contains($0.name) },
       members: Resource.character.columns.map(\.name))
-    (resource.before, resource.added, resource.changed, resource.removed) = (826, 3, 2, 1)
+    (resource.added, resource.changed, resource.removed) = (3, 2, 1)
     return resource
   }()
 

@@ -1,5 +1,4 @@
 internal import RosterJSON
-internal import RosterModel
 
 /// The position of a follower in `changes`.
 package struct FeedPosition: Sendable, Equatable {

@@ -120,7 +120,7 @@ struct DifferenceTable {
 
   /// Goes over the differences in the order in which the publication writes them.
   static func forEach(
-    _ database: Database, index: Int, kind: ChangeKind? = nil, body: (PendingRecord) throws -> Void
+    _ database: Database, index: Int, kind: ChangeKind?, body: (PendingRecord) throws -> Void
   ) throws {
     let isOfKind = kind == nil ? "" : "AND kind = ?2"
     let rows = try database.once(

@@ -239,7 +239,6 @@ private struct PendingReading {
     try answer(index, plan: plan)
     var table = try DifferenceTable(database, tables: tables, index: index, isInSnapshot: isInSnapshot)
     var pending = PendingResource(tables)
-    pending.before = try ResourceDifferences.snapshot(database)[plan.resource.name] ?? 0
     var last: Int64 = -1
     while case let lists = try descent.lists(at: index, only, after: last), let end = lists.last {
       for (scope, found) in lists {
@@ -350,7 +349,7 @@ private struct PendingReading {
     let ids = try database.once("SELECT \(tables.id) FROM main.\(tables.table) ORDER BY 1")
     while try ids.step() { try table.removed(ids.row.integer(0)) }
     var pending = PendingResource(tables)
-    (pending.before, pending.removed) = (records, records)
+    pending.removed = records
     return pending
   }
 }

@@ -38,10 +38,9 @@ extension CacheReader {
 
   /// The known facts of the record with that key. Throws `Failure`: 1 for an unknown resource, 64 for a text that
   /// cannot be a key.
-  package func show(_ resource: String, key: String) throws -> RecordHistory { try show(resource, key: [key]) }
-
-  /// The same for a key of several parts (L2.3). Also throws 64 if the number of parts is wrong.
-  /// - Parameter parents: keys of the ancestors of a child, outermost first; empty if none is named.
+  /// - Parameters:
+  ///   - key: the parts of the key (L2.3). Another number of parts throws 64.
+  ///   - parents: keys of the ancestors of a child, outermost first; empty if none is named.
   package func show(_ resource: String, key: [String], of parents: [String] = []) throws -> RecordHistory {
     try read { try history(resource, key: key, of: parents) }
   }

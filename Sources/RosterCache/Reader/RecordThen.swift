@@ -3,12 +3,7 @@ internal import RosterModel
 
 extension CacheReader {
   /// The record at a given time, and its history until then: the current record without the later `changes`. Throws
-  /// `Failure`: 65 if the needed history has expired, else the failures of `show(_:key:)`.
-  package func show(_ resource: String, key: String, at date: Date) throws -> RecordHistory {
-    try show(resource, key: [key], at: date)
-  }
-
-  /// The same for a key of several parts.
+  /// `Failure`: 65 if the needed history has expired, else the failures of `show(_:key:of:)`.
   package func show(_ resource: String, key: [String], at date: Date) throws -> RecordHistory {
     try read {
       var found = try history(resource, key: key)

@@ -27,7 +27,7 @@ extension Cache {
 
   @discardableResult
   func planLists(
-    of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool = { _ in true }
+    of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool
   ) throws -> PostponedLists {
     try performPull("choose the lists to request") { database, file in
       let index = try self.index(of: resource)
@@ -120,7 +120,7 @@ extension Cache {
     return (facts, body)
   }
 
-  func pullAgain(_ resource: String, places: [ListPlace], asksWhole: Bool = false) throws {
+  func pullAgain(_ resource: String, places: [ListPlace], asksWhole: Bool) throws {
     for place in places { try discard(resource, in: place, keepsPublished: asksWhole) }
     try performPull("request lists again") { database, _ in
       for place in places {

@@ -38,17 +38,17 @@ package struct ListEnd: Sendable, Equatable {
   /// The number of records that upstream reports; nil without `count`.
   package var count: Int?
   /// The change of the mark.
-  package var mark: Since.MarkMove
+  package var mark = Since.MarkMove.stays
   /// True if its incremental pull drifted too often, and its records are published all the same (I6.3).
   package var isWeak: Bool
 
   /// The end of that list.
   package init(
     _ resource: String, _ place: ListPlace, _ state: State, answered: Date? = nil, count: Int? = nil,
-    mark: Since.MarkMove = .stays, isWeak: Bool = false
+    isWeak: Bool = false
   ) {
     (self.resource, self.place, self.state) = (resource, place, state)
-    (self.answered, self.count, self.mark, self.isWeak) = (answered, count, mark, isWeak)
+    (self.answered, self.count, self.isWeak) = (answered, count, isWeak)
   }
 }
 

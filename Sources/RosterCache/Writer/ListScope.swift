@@ -22,9 +22,10 @@ struct ListScope {
     self.isIncremental = isIncremental
   }
 
-  /// The parameters ?1 to ?4 of every statement about a list.
-  static let (resource, number, list, parent) = ("?1", "?2", "?3", "?4")
+  /// The parameter with the record id of the parent.
+  static let parent = "?4"
 
+  /// The parameters ?1 to ?4 of every statement about a list.
   var values: [Value] { [Value(index), .integer(number), Value(list?.id), .integer(parent)] }
 }
 

@@ -20,7 +20,6 @@ enum ParentTables {
     static let complete = "(\(State.pulled.rawValue), \(State.empty.rawValue))"
     /// A condition for `lists`: a complete list of resource ?1 after the list ?2. It follows the order of the lists.
     static let isNextComplete = "list > ?2 AND +resource = ?1 AND +state IN \(complete)"
-    static let requested = "(\(State.pulled.rawValue), \(State.failed.rawValue), \(State.vanished.rawValue))"
   }
 
   /// The question for a list: the parent's columns, and the start of an incremental pull.

@@ -1,5 +1,3 @@
-internal import RosterModel
-
 /// The composition of a whole pull that was not published: the pages of the file, the published pages and the answers
 /// that belong to it. A reader needs it to compare the pull with the snapshot as the publication would.
 struct PullManifest {

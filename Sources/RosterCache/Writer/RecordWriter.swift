@@ -101,7 +101,7 @@ struct RecordWriter {
   ///   - id: nil assigns a new id, or the id that the key determines.
   ///   - parent: record id of the parent; 0 without a parent.
   func restore(
-    _ decoder: inout RecordDecoder, id: Int64?, parent: Int64 = 0, firstSync: Int64, changedSync: Int64
+    _ decoder: inout RecordDecoder, id: Int64?, parent: Int64, firstSync: Int64, changedSync: Int64
   ) throws {
     let insert = try database.statement(tables.restore)
     let before = database.totalChanges

@@ -9,8 +9,6 @@ struct ResourceDifferences {
   private(set) var removed = 0
   /// Records that this pull misses for the first time, and that are kept. They are counted only with a table.
   private(set) var absent = 0
-  /// Number of records in the snapshot.
-  let before: Int
 
   private let database: Database
   private let file: PageSpool
@@ -33,7 +31,6 @@ struct ResourceDifferences {
     self.scope = scope
     self.found = found
     self.interruption = interruption
-    before = try Self.snapshot(database)[plan.resource.name] ?? 0
     let isFirst = try database.first(
       "SELECT snapshot IS NULL FROM main.cache_resources WHERE name = ?", .text(plan.resource.name)
     ) { $0.int(0) != 0 }

@@ -19,7 +19,7 @@ package struct SharedAnswer: Sendable {
 
   /// An answer to that request.
   package init(
-    key: String, response: Response, digest: Int64?, confirmed: Validator = Validator(), resource: String,
+    key: String, response: Response, digest: Int64?, confirmed: Validator, resource: String,
     place: ListPlace, address: String
   ) {
     (self.key, self.response, self.digest, self.confirmed) = (key, response, digest, confirmed)

@@ -1,4 +1,3 @@
-internal import RosterDecode
 internal import RosterModel
 
 /// Parents of lists that have vanished (E7.3): whether upstream still has them.

@@ -94,12 +94,6 @@ extension JSONValue {
   }
 }
 
-extension Resource.Scalar {
-  fileprivate var parentColumns: [ParentColumn] {
-    if case .text(let text) = self { ParentColumn.all(in: text) } else { [] }
-  }
-}
-
 extension Resource.Condition.Test {
   fileprivate var scalars: [Resource.Scalar] {
     switch self {

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import NIOSSL
-import RosterModel
 
 /// Collects BoringSSL's reports while it verifies the chain of one server. Only the transport's loop uses it.
 final class ChainWatch {

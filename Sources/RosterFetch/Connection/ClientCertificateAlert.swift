@@ -6,10 +6,6 @@ struct ClientCertificateAlert: Error, Equatable {
   /// A clause about the certificate.
   let cause: String
 
-  init(cause: String) {
-    self.cause = cause
-  }
-
   /// nil if the error is not such an alert. NIOSSL shows an alert only by its name in the error's text.
   /// - Parameter wasRequested: true if the server requested a certificate in this handshake. A general alert is then
   ///   about it.

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOSSL
-import RosterModel
 
 /// Makes connections that are ready for their first request: through a proxy, with TLS, and to the right server.
 final class Connector {
@@ -13,7 +12,7 @@ final class Connector {
   /// system's roots takes a while.
   private var madeContexts: [Bool: NIOSSLContext] = [:]
 
-  init(roots: TrustedRoots, pins: Pins, identity: ClientIdentity? = nil, on loop: any EventLoop) {
+  init(roots: TrustedRoots, pins: Pins, identity: ClientIdentity?, on loop: any EventLoop) {
     self.roots = roots
     self.pins = pins
     self.identity = identity

@@ -20,15 +20,6 @@ package struct Budget: Sendable, Equatable {
     package var requests: Int
     /// Number of open requests. An entry with open requests does not leave the window.
     package var open: Int
-
-    /// An entry that was stored or counted.
-    package init(id: Int, began: Duration, last: Duration, requests: Int, open: Int) {
-      self.id = id
-      self.began = began
-      self.last = last
-      self.requests = requests
-      self.open = open
-    }
   }
 
   /// Largest number of entries. If requests take longer than the window, the two oldest entries are joined at this

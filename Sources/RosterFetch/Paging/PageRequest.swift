@@ -4,18 +4,10 @@ package import RosterModel
 package struct PageRequest: Sendable, Equatable {
   /// Position in the order of the list, from 1.
   package var number: Int
-  /// Number of records on the pages before it, if the pages follow one another.
+  /// Number of records on the pages before it, if the pages follow one another. Only styles that count records use it.
   package var recordsBefore: Int
   /// The request without validators and tokens.
   package var request: Request
   /// Identifies the page from pull to pull (P6): its address below base_url, and its body for a POST.
   package var address: String
-
-  /// Only styles that count records use `recordsBefore`.
-  package init(number: Int, recordsBefore: Int = 0, request: Request, address: String) {
-    self.number = number
-    self.recordsBefore = recordsBefore
-    self.request = request
-    self.address = address
-  }
 }

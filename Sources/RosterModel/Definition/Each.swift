@@ -103,7 +103,8 @@ extension Listing {
 }
 
 extension Resource.Scalar {
-  fileprivate var parentColumns: [ParentColumn] {
+  /// The columns that a text names.
+  package var parentColumns: [ParentColumn] {
     if case .text(let text) = self { ParentColumn.all(in: text) } else { [] }
   }
 }

@@ -11,33 +11,15 @@ package struct Listing: Sendable, Equatable {
   /// Place of the list of records in an answer.
   package var records: JSONPointer
   /// Form of the records there (R1).
-  package var shape: Resource.Shape
+  package var shape = Resource.Shape.objects
   /// Place of the names of a row's values in an answer; empty if rows have no names (R1.4).
-  package var rowNames: JSONPointer
+  package var rowNames = JSONPointer()
   /// Place of a record's key. A column of the resource is at the same place, and its type is the key's.
   package var key: JSONPointer
   /// The second and the third place of a composite key (R2); empty if the key is one value.
-  package var otherKeys: [JSONPointer]
+  package var otherKeys: [JSONPointer] = []
   /// How one page follows another.
   package var pages: Resource.Pages
-
-  /// The question at that path.
-  package init(
-    path: String, query: [Resource.Parameter], method: Resource.Method, body: JSONValue, records: JSONPointer,
-    shape: Resource.Shape = .objects, rowNames: JSONPointer = JSONPointer(), key: JSONPointer,
-    otherKeys: [JSONPointer] = [], pages: Resource.Pages
-  ) {
-    self.path = path
-    self.query = query
-    self.method = method
-    self.body = body
-    self.records = records
-    self.shape = shape
-    self.rowNames = rowNames
-    self.key = key
-    self.otherKeys = otherKeys
-    self.pages = pages
-  }
 }
 
 extension Resource {

@@ -10,22 +10,18 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     /// The value of `upstream.base_url` without a trailing slash.
     package var baseURL: String
     /// End of a pause that upstream asked for, RFC 3339 (P11); null if there is no pause.
-    @OrNull package var heldUntil: String?
+    @OrNull package var heldUntil: String? = nil
     /// Expected requests per day, from `sync.interval` and the last successful sync, or else the last sync; null before
     /// there is one.
-    @OrNull package var requestsPerDay: Int?
+    @OrNull package var requestsPerDay: Int? = nil
     /// null without `limit.budget`.
-    @OrNull package var budget: Budget?
+    @OrNull package var budget: Budget? = nil
     /// null without `upstream.tls.cert_file`.
-    @OrNull package var clientCertificate: ClientCertificateEnd?
+    @OrNull package var clientCertificate: ClientCertificateEnd? = nil
 
     /// Makes the member with `base_url` alone.
     package init(baseURL: String) {
       self.baseURL = baseURL
-      _heldUntil = OrNull(wrappedValue: nil)
-      _requestsPerDay = OrNull(wrappedValue: nil)
-      _budget = OrNull(wrappedValue: nil)
-      _clientCertificate = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
@@ -79,13 +75,13 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     /// Path of the database file itself, even if `cache.path` is a link.
     package var path: String
     /// Id of the sync that published the snapshot; null before there is one.
-    @OrNull package var snapshot: Int64?
+    @OrNull package var snapshot: Int64? = nil
     /// Time of the publication, RFC 3339; null before there is a snapshot.
-    @OrNull package var publishedAt: String?
+    @OrNull package var publishedAt: String? = nil
     /// The end of the last published or unchanged sync, RFC 3339; null before there is one.
-    @OrNull package var verifiedAt: String?
+    @OrNull package var verifiedAt: String? = nil
     /// Time since `verified_at`; null before there is one.
-    @OrNull package var ageSeconds: Double?
+    @OrNull package var ageSeconds: Double? = nil
     /// Number of records in the snapshot, over all resources.
     package var records = 0
     /// Number of pages in the snapshot.
@@ -100,10 +96,6 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     /// Makes the member for a cache without a snapshot.
     package init(path: String) {
       self.path = path
-      _snapshot = OrNull(wrappedValue: nil)
-      _publishedAt = OrNull(wrappedValue: nil)
-      _verifiedAt = OrNull(wrappedValue: nil)
-      _ageSeconds = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
@@ -123,25 +115,25 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     /// Name of the table with its records.
     package var table: String
     /// Name of the parent resource (`each.of`); null without `each`.
-    @OrNull package var parent: String?
+    @OrNull package var parent: String? = nil
     /// Number of rows in that table.
     package var records: Int
     /// Number of pages in its last complete pull.
     package var pages: Int
     /// Proof that its last pull was whole (P7): `count`, `end`, `since` or `weak`; null before the first pull.
-    @OrNull package var proof: String?
+    @OrNull package var proof: String? = nil
     /// Number of records that upstream did not list in the last pull, and that were kept (P8, `twice` and `never`).
     package var absent: Int
     /// `trusted`, also if upstream sends no validators, or `distrusted` (P15).
     package var validators = Self.trusted
     /// Time of the sync that found a false 304, RFC 3339; null while validators are trusted.
-    @OrNull package var distrustedSince: String?
+    @OrNull package var distrustedSince: String? = nil
     /// When a whole pull was last published or verified; null without `since`.
-    @OrNull package var wholeAt: String?
+    @OrNull package var wholeAt: String? = nil
     /// Records that it found and incremental pulls had missed (I10); null without `since`, and before the second one.
-    @OrNull package var missed: Int?
+    @OrNull package var missed: Int? = nil
     /// Numbers of its lists, one for each parent record; null without `each`.
-    @OrNull package var lists: CachedLists?
+    @OrNull package var lists: CachedLists? = nil
 
     /// The value of `validators` as long as no false 304 was found.
     package static let trusted = "trusted"
@@ -154,11 +146,6 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
       self.pages = pages
       _proof = OrNull(wrappedValue: proof)
       self.absent = absent
-      _distrustedSince = OrNull(wrappedValue: nil)
-      _wholeAt = OrNull(wrappedValue: nil)
-      _missed = OrNull(wrappedValue: nil)
-      _parent = OrNull(wrappedValue: nil)
-      _lists = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
@@ -206,21 +193,18 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     /// Number of pages that arrived, were unchanged, or were reused.
     package var pagesDone = 0
     /// Total number of pages; null while no answer says it.
-    @OrNull package var pagesTotal: Int?
+    @OrNull package var pagesTotal: Int? = nil
     /// Number of records on those pages.
     package var records = 0
     /// Number of lists that were pulled, failed or need no request; null unless each parent has a list.
-    @OrNull package var listsDone: Int?
+    @OrNull package var listsDone: Int? = nil
     /// Number of lists that this sync requests; null unless each parent has a list.
-    @OrNull package var listsTotal: Int?
+    @OrNull package var listsTotal: Int? = nil
 
     /// Makes the progress of a pull that has not begun.
     package init(name: String, _ kind: Kind = .whole) {
       self.name = name
       self.kind = kind
-      _pagesTotal = OrNull(wrappedValue: nil)
-      _listsDone = OrNull(wrappedValue: nil)
-      _listsTotal = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
@@ -257,7 +241,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     /// Number of pages that arrived, were unchanged, or were reused.
     package var pagesDone = 0
     /// Total number of pages according to upstream; null while no answer says it.
-    @OrNull package var pagesTotal: Int?
+    @OrNull package var pagesTotal: Int? = nil
     /// Number of records on those pages.
     package var records = 0
     /// Number of requested pages without an answer, including those that wait for a retry or a token.
@@ -293,7 +277,6 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
       self.id = id
       self.startedAt = startedAt
       self.phase = phase
-      _pagesTotal = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
@@ -308,11 +291,11 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   /// The member `sync`: the running sync, the last one, and the start of the next one.
   package struct Sync: Codable, Sendable, Equatable {
     /// null between syncs.
-    @OrNull package var current: Current?
+    @OrNull package var current: Current? = nil
     /// The latest sync that has ended; null before there is one.
-    @OrNull package var last: SyncRecord?
+    @OrNull package var last: SyncRecord? = nil
     /// Start of the next sync, RFC 3339; null if none is planned.
-    @OrNull package var nextAt: String?
+    @OrNull package var nextAt: String? = nil
 
     /// All members are null by default.
     package init(current: Current? = nil, last: SyncRecord? = nil, nextAt: String? = nil) {
@@ -330,17 +313,16 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   /// The member `config`: the configuration in use, and the error of the last rejected reload.
   package struct Config: Codable, Sendable, Equatable {
     /// Path of the file; null if the defaults apply because there is no file.
-    @OrNull package var path: String?
+    @OrNull package var path: String? = nil
     /// Time at which the configuration in use was read, RFC 3339.
     package var loadedAt: String
     /// Reason why the last reload was rejected; null after a successful reload.
-    @OrNull package var lastError: String?
+    @OrNull package var lastError: String? = nil
 
     /// Makes the member without an error.
     package init(path: String?, loadedAt: String) {
       _path = OrNull(wrappedValue: path)
       self.loadedAt = loadedAt
-      _lastError = OrNull(wrappedValue: nil)
     }
 
     enum CodingKeys: String, CodingKey {
@@ -410,7 +392,7 @@ package struct TokenStatus: Codable, Sendable, Equatable {
   /// State of the current access token.
   package var state: State
   /// Time of expiry, RFC 3339; null if unknown.
-  @OrNull package var expiresAt: String?
+  @OrNull package var expiresAt: String? = nil
   /// Number of successful token requests since the daemon started.
   package var refreshes = 0
   /// Number of requests that shared a refresh which another request had started.
@@ -418,17 +400,14 @@ package struct TokenStatus: Codable, Sendable, Equatable {
   /// Number of late 401s that needed no refresh, because the token was already newer.
   package var avoided = 0
   /// Time of the last successful token request, RFC 3339; null before there is one.
-  @OrNull package var lastRefreshAt: String?
+  @OrNull package var lastRefreshAt: String? = nil
   /// Error of the last token request; null if it succeeded.
-  @OrNull package var lastError: String?
+  @OrNull package var lastError: String? = nil
 
   /// Makes the status before the first token request.
   package init(flow: String, state: State = .none) {
     self.flow = flow
     self.state = state
-    _expiresAt = OrNull(wrappedValue: nil)
-    _lastRefreshAt = OrNull(wrappedValue: nil)
-    _lastError = OrNull(wrappedValue: nil)
   }
 
   enum CodingKeys: String, CodingKey {

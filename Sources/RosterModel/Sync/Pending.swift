@@ -28,8 +28,6 @@ package struct PendingResource: Sendable, Equatable {
   package var members: [String]
   /// Name of its parent; nil without a parent.
   package var parent: String?
-  /// Number of records in the snapshot.
-  package var before = 0
   /// Number of records that the snapshot does not have.
   package var added = 0
   /// Number of records that differ from the snapshot.
@@ -60,7 +58,7 @@ package struct AbsentRecord: Sendable, Equatable {
   package var record: String
 
   /// Makes a record of the snapshot.
-  package init(key: String, of: String? = nil, record: String) {
+  package init(key: String, of: String?, record: String) {
     self.key = key
     self.of = of
     self.record = record

@@ -10,7 +10,7 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   /// Start time, RFC 3339.
   package var startedAt: String
   /// End time, RFC 3339; null while it runs.
-  @OrNull package var finishedAt: String?
+  @OrNull package var finishedAt: String? = nil
   /// Result of the sync.
   package var outcome: Outcome
   /// Number of pages that arrived, were unchanged, or were reused.
@@ -44,9 +44,9 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   /// Number of them that failed or vanished. It is not in the JSON.
   package var listsFailed = 0
   /// Exit code that `rosterd sync` would have had.
-  @OrNull package var exit: Int32?
+  @OrNull package var exit: Int32? = nil
   /// Reason for the failure, or for an incomplete result; null if all is well.
-  @OrNull package var error: String?
+  @OrNull package var error: String? = nil
   /// The trouble to explain. It is neither in the row nor in its JSON.
   package var trouble: Diagnosis?
 
@@ -58,9 +58,6 @@ package struct SyncRecord: Codable, Sendable, Equatable {
     self.id = id
     self.startedAt = startedAt
     self.outcome = outcome
-    _finishedAt = OrNull(wrappedValue: nil)
-    _exit = OrNull(wrappedValue: nil)
-    _error = OrNull(wrappedValue: nil)
   }
 
   enum CodingKeys: String, CodingKey {
