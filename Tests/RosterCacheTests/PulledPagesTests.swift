@@ -49,6 +49,19 @@ struct PulledPagesTests {
     try folder.expectSound()
   }
 
+  @Test("P16.1: the seen keys are those of a page of this sync, not of a later page that an interrupted sync received")
+  func seen() async throws {
+    let cache = try await folder.define()
+    try await broken(cache)
+    _ = try await cache.begin(at: noon)
+    let known = try await cache.known("character", addresses: [address(2)])
+    try await cache.confirm("character", pages: [ConfirmedPage(number: 2, page: try #require(known[address(2)]))])
+    #expect(try await cache.seenKeys("character", list: 0, limit: 9) == [.integer(3), .integer(4)])
+    try await cache.append([Pull(cache: cache).received(.character, 1, people(5...6))])
+    #expect(try await cache.seenKeys("character", list: 0, limit: 9) == [.integer(5), .integer(6)])
+    await cache.close()
+  }
+
   @Test("P4.1: a page that a power failure tore is dropped with all later ones", arguments: [1, 40, 200, 700])
   func torn(bytes: Int) async throws {
     let cache = try await folder.define()

@@ -46,7 +46,7 @@ struct SinceFaultTests {
   func refused(since: String, fault: String) throws {
     let faults = try workspace.faults(
       FaultyDefinition.start + "since = { \(since) }\n" + FaultyDefinition.columns)
-    #expect(faults.count == 1 && faults[0].contains("resource.thing.since.\(fault)"), "\(faults)")
+    #expect(faults.count == 1 && faults[0].hasPrefix("rosterd.toml:3: resource.thing.since.\(fault)"), "\(faults)")
   }
 
   @Test(
@@ -59,7 +59,9 @@ struct SinceFaultTests {
   func asks(byKey: String, keys: String, fault: String) throws {
     let since = "since = { at = \"/at\", param = \"s\", \(keys) }\n"
     let faults = try workspace.faults(FaultyDefinition.start + byKey + since + FaultyDefinition.columns)
-    #expect(faults.count == 1 && faults[0].contains("resource.thing.since.\(fault)"), "\(faults)")
+    let line = byKey.isEmpty ? 3 : 4
+    #expect(
+      faults.count == 1 && faults[0].hasPrefix("rosterd.toml:\(line): resource.thing.since.\(fault)"), "\(faults)")
   }
 
   @Test("F3.5: whole_every = \"never\" is accepted with removal = \"never\"")

@@ -163,14 +163,15 @@ extension Cache {
     return kept
   }
 
-  func seenKeys(_ resource: String, list: Int64 = 0, limit: Int) throws -> [MissingRecord.Key] {
+  func seenKeys(_ resource: String, list: Int64, limit: Int) throws -> [MissingRecord.Key] {
     try performPull("read what was pulled") { database, file in
       let index = try self.index(of: resource)
       let isText = plans[index].hasTextKeys
       let places = try database.rows(
         """
-        SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL ORDER BY number DESC
-        """, Value(index), .integer(list)
+        SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL
+        ORDER BY place >= ?3 DESC, number DESC
+        """, Value(index), .integer(list), .integer(pull.begunAt)
       ) { $0.integer(0) }
       for place in places {
         let keys = try file.facts(at: place).keys

@@ -4,6 +4,8 @@ struct PullFacts {
   var generation = 0
   /// The removal guard stopped the pull of the pages before this offset of the file.
   var guardedBelow: Int64 = 0
+  /// End of the file when the sync began. The pages before it were received by earlier syncs.
+  var begunAt: Int64 = 0
   /// The last sync that has appended pages to the file.
   var sync: Int64 = 0
   /// Times without requests since the oldest of these pages.

@@ -198,10 +198,10 @@ package struct PullSession: Sendable {
     try await cache.keepControl(answer)
   }
 
-  /// Keys of storable records that this pull has seen, from its last pages: of transferred pages if they have one,
-  /// otherwise of unchanged ones (P16).
+  /// Keys of storable records on the last page that this sync received. Without such a page: of one that an
+  /// interrupted sync received, else of an unchanged one (P16).
   package nonisolated(nonsending) func seenKeys(
-    _ resource: String, list: Int64 = 0, limit: Int
+    _ resource: String, list: Int64, limit: Int
   ) async throws -> [MissingRecord.Key] {
     try await cache.seenKeys(resource, list: list, limit: limit)
   }
@@ -269,7 +269,7 @@ package struct ComparedPull: Sendable {
   /// - Returns: The whole pulls for which it has none.
   @discardableResult
   package nonisolated(nonsending) func planLists(
-    of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool = { _ in true }
+    of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool
   ) async throws -> PostponedLists {
     try await session.cache.planLists(of: resource, at: now, maxAge: maxAge, permits: permits)
   }

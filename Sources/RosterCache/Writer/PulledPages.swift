@@ -288,8 +288,8 @@ extension Cache {
     }
     try ParentTables.begin(database)
     pull = PullFacts(
-      generation: generation, guardedBelow: pull.guardedBelow, sync: pull.sync, pauses: pull.pauses,
-      lying: pull.lying,
+      generation: generation, guardedBelow: pull.guardedBelow, begunAt: pulled?.end ?? 0, sync: pull.sync,
+      pauses: pull.pauses, lying: pull.lying,
       distrusted: Set(
         try database.rows("SELECT name FROM main.resources WHERE validators = 'distrusted'") { $0.text(0) }))
   }
