@@ -2,8 +2,9 @@ import RosterJSON
 import RosterModel
 
 /// Reads bodies by a plan: once during the pull (`scan`), and once more during the publication (`begin`, `next`). Its
-/// memory
-/// is reused for each body, so one decoder belongs to one task. It does no I/O.
+/// memory is reused for each body, so one decoder belongs to one task. It does no I/O.
+///
+/// Even reading a value is a mutating call: Swift would copy the whole decoder for a call that borrows it.
 ///
 ///     try decoder.begin(body, at: scan.recordsAt)
 ///     while let step = try decoder.next() {

@@ -118,19 +118,22 @@ extension RecordDecoder {
 
   /// Key of the current record.
   package var key: RecordKey {
-    if hasCompositeKey { return .text(compositeKeyBytes) }
-    if isDetail { return .integer(Self.detailKey) }
-    return
-      switch record.value(plan.keyColumn, slice: keySlice, type: tree.record.columns[plan.keyColumn].type, body: bytes)
-    {
-    case .integer(let number): .integer(number)
-    case .text(let text): .text(text)
-    default: .integer(0)
+    mutating get {
+      if hasCompositeKey { return .text(compositeKeyBytes) }
+      if isDetail { return .integer(Self.detailKey) }
+      return
+        switch record.value(
+          plan.keyColumn, slice: keySlice, type: tree.record.columns[plan.keyColumn].type, body: bytes)
+      {
+      case .integer(let number): .integer(number)
+      case .text(let text): .text(text)
+      default: .integer(0)
+      }
     }
   }
 
   /// The value for `plan.resource.columns[index]`.
-  package func column(_ index: Int) -> FieldValue {
+  package mutating func column(_ index: Int) -> FieldValue {
     let column = tree.record.columns[index]
     return filled(record.value(index, slice: slots[Int(column.node)], type: column.type, body: bytes), column: column)
   }
@@ -143,13 +146,15 @@ extension RecordDecoder {
   }
 
   /// A JSON object of the members that no column or list takes, sorted by name (P10); nil without such members.
-  package var extra: UnsafeBufferPointer<UInt8>? { record.extraBytes }
+  package var extra: UnsafeBufferPointer<UInt8>? { mutating get { record.extraBytes } }
 
   /// The rejected record, after `next` returned `.rejected`.
   package var reject: RecordReject {
-    RecordReject(
-      position: position, key: hasKey ? key : nil, document: UnsafeBufferPointer(rebasing: bytes[document]),
-      fault: fault ?? .notAnObject, plan: plan)
+    mutating get {
+      RecordReject(
+        position: position, key: hasKey ? key : nil, document: UnsafeBufferPointer(rebasing: bytes[document]),
+        fault: fault ?? .notAnObject, plan: plan)
+    }
   }
 
   // MARK: The lists of a record
@@ -199,11 +204,11 @@ extension RecordDecoder {
   }
 
   /// The value for `columns[index]` of the opened list.
-  package func rowColumn(_ index: Int) -> FieldValue {
+  package mutating func rowColumn(_ index: Int) -> FieldValue {
     let column = tree.rows[openedList].columns[index]
     return filled(row.value(index, slice: slots[Int(column.node)], type: column.type, body: bytes), column: column)
   }
 
   /// Like `extra`, for the current element; nil if the element is not an object.
-  package var rowExtra: UnsafeBufferPointer<UInt8>? { row.extraBytes }
+  package var rowExtra: UnsafeBufferPointer<UInt8>? { mutating get { row.extraBytes } }
 }

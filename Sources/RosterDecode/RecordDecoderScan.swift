@@ -225,15 +225,17 @@ extension RecordDecoder {
 
   /// The value at `since.at` of the current record, in the form for comparisons; nil if it has not the named form.
   package var mark: Int64? {
-    guard let node = plan.markNode, let since = plan.resource.since else { return nil }
-    let slice = slots[node]
-    switch slice.kind {
-    case .string:
-      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.content]), form: since.form, zone: since.zone)?.value
-    case .integer, .fraction:
-      return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.range]), form: since.form, zone: since.zone)?.value
-    case .escapedString: return since.mark(JSONEscapes.text(bytes, slice))?.value
-    case .absent, .null, .true, .false, .list, .object: return nil
+    mutating get {
+      guard let node = plan.markNode, let since = plan.resource.since else { return nil }
+      let slice = slots[node]
+      switch slice.kind {
+      case .string:
+        return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.content]), form: since.form, zone: since.zone)?.value
+      case .integer, .fraction:
+        return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.range]), form: since.form, zone: since.zone)?.value
+      case .escapedString: return since.mark(JSONEscapes.text(bytes, slice))?.value
+      case .absent, .null, .true, .false, .list, .object: return nil
+      }
     }
   }
 

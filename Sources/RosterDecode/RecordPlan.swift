@@ -1,7 +1,7 @@
 package import RosterModel
 
 /// A definition in compiled form, used for any number of bodies. It says which member belongs to which column or list.
-package struct RecordPlan: Sendable {
+package final class RecordPlan: Sendable {
   /// The definition that was compiled.
   package let resource: Resource
   /// Index of the key's column; 0 for a detail, which has none.

@@ -39,7 +39,7 @@ struct DifferenceTable {
   }
 
   func added(_ decoder: inout RecordDecoder) throws {
-    try write(.init(kind: .added, key: key(decoder), after: json(of: &decoder)))
+    try write(.init(kind: .added, key: key(&decoder), after: json(of: &decoder)))
   }
 
   func changed(_ decoder: inout RecordDecoder, _ difference: RecordDifference) throws {
@@ -49,7 +49,7 @@ struct DifferenceTable {
     let lists = difference.lists.map { tables.listName(tables.resource.lists[$0]) }
     try write(
       .init(
-        kind: .changed, key: key(decoder), fields: columns + extra + lists, before: before, after: after))
+        kind: .changed, key: key(&decoder), fields: columns + extra + lists, before: before, after: after))
   }
 
   /// - Parameter isWithParent: True if it goes because its parent does.
@@ -98,7 +98,7 @@ struct DifferenceTable {
   }
 
   /// A composite key is already JSON.
-  private func key(_ decoder: borrowing RecordDecoder) -> String {
+  private func key(_ decoder: inout RecordDecoder) -> String {
     if let keyOfDetail { return keyOfDetail }
     guard tables.resource.hasCompositeKey, case .text(let key) = decoder.key else { return decoder.key.json }
     return String(decoding: key, as: UTF8.self)

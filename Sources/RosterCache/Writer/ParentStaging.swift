@@ -62,9 +62,9 @@ struct ParentStaging {
           case .same: break
           case .changed(let difference):
             if difference.columns.contains(where: needed.contains) {
-              try add(difference.id, scope: scope, decoder: pulled.decoder)
+              try add(difference.id, scope: scope, decoder: &pulled.decoder)
             }
-          case .new: try add(newID(scope, key: pulled.decoder.key), scope: scope, decoder: pulled.decoder)
+          case .new: try add(newID(scope, key: pulled.decoder.key), scope: scope, decoder: &pulled.decoder)
           }
         }
       }
@@ -80,7 +80,7 @@ struct ParentStaging {
     return scope.parent
   }
 
-  private func add(_ id: Int64, scope: ListScope, decoder: borrowing RecordDecoder) throws {
+  private func add(_ id: Int64, scope: ListScope, decoder: inout RecordDecoder) throws {
     insert.bind(1, Int64(scope.index))
     insert.bind(2, id)
     insert.bind(3, scope.number)

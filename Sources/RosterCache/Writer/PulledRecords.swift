@@ -83,7 +83,7 @@ struct PulledRecords: ~Copyable {
 
   /// If a key occurs more than once on pages, the last occurrence wins (P7). A record of an answer counts if its key
   /// was asked for.
-  private func counts(_ own: Int64) throws -> Bool {
+  private mutating func counts(_ own: Int64) throws -> Bool {
     if part == .pages, !hasRepeats { return true }
     look.bind(1, Int64(scope.index))
     look.bind(2, scope.number)

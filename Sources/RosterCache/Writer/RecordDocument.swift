@@ -30,13 +30,13 @@ struct RecordDocument {
     json.removeAll()
     json.object { json in
       if let parent { json.member(parent, id) }
-      json.members(columns, decoder)
+      json.members(columns, &decoder)
       for (index, (name, list)) in lists.enumerated() {
         json.name(name)
         let start = json.bytes.count
         json.list { json in
           decoder.openList(index)
-          while decoder.nextRow() { json.element(of: list, decoder) }
+          while decoder.nextRow() { json.element(of: list, &decoder) }
         }
         elements.append(start..<json.bytes.count)
       }
@@ -79,15 +79,14 @@ struct RecordDocument {
 }
 
 extension JSONWriter {
-  /// Writes the columns and `extra` of the record at the decoder's position. The decoder is borrowed once, because each
-  /// borrowing copies its memory.
-  fileprivate mutating func members(_ columns: [Resource.Column], _ decoder: borrowing RecordDecoder) {
+  /// Writes the columns and `extra` of the record at the decoder's position.
+  fileprivate mutating func members(_ columns: [Resource.Column], _ decoder: inout RecordDecoder) {
     for (index, column) in columns.enumerated() { member(column.name, decoder.column(index)) }
     member("extra", decoder.extra.map { .json($0) } ?? .null)
   }
 
   /// Writes the element at the decoder's position.
-  fileprivate mutating func element(of list: Resource.List, _ decoder: borrowing RecordDecoder) {
+  fileprivate mutating func element(of list: Resource.List, _ decoder: inout RecordDecoder) {
     element(of: list, extra: decoder.rowExtra.map { .json($0) } ?? .null) { decoder.rowColumn($0) }
   }
 

@@ -105,7 +105,7 @@ struct RecordWriter {
   ) throws {
     let insert = try database.statement(tables.restore)
     let before = database.totalChanges
-    bind(insert, decoder)
+    bind(insert, &decoder)
     var next = Int32(columns + 2)
     func bindNext(_ value: Value) {
       insert.bind(next, value)
@@ -126,7 +126,7 @@ struct RecordWriter {
   }
 
   private mutating func add(_ decoder: inout RecordDecoder, _ scope: ListScope) throws -> Int64 {
-    bind(insert, decoder)
+    bind(insert, &decoder)
     insert.bind(Int32(columns + 2), sync)
     if tables.parent != nil { insert.bind(Int32(columns + 3), scope.parent) }
     if tables.hasOwnIDs {
@@ -137,7 +137,7 @@ struct RecordWriter {
     for list in lists { try list.add(id, &decoder) }
     added += 1
     if isFirst { return id }
-    try words?.add(id, decoder)
+    try words?.add(id, &decoder)
     after.write(&decoder, below: scope.parent)
     addition.bind(1, id)
     try after.bytes.withUnsafeBufferPointer { after in
@@ -150,7 +150,11 @@ struct RecordWriter {
   /// Writes a changed record, whose documents are written and whose old words are removed.
   private mutating func change(_ difference: RecordDifference, decoder: inout RecordDecoder) throws {
     let id = difference.id
-    try update(difference, decoder)
+    bind(update, &decoder)
+    update.bind(Int32(columns + 2), sync)
+    update.bind(Int32(columns + 3), id)
+    try update.run()
+    if isIndexed(difference) { try words?.add(id, &decoder) }
     for list in difference.lists { try lists[list].replace(id, decoder: &decoder) }
     change.bind(1, id)
     try before.bytes.withUnsafeBufferPointer { before in
@@ -163,20 +167,11 @@ struct RecordWriter {
     changed += 1
   }
 
-  /// The row and its words. The decoder is borrowed once, because each borrowing copies its memory.
-  private func update(_ difference: RecordDifference, _ decoder: borrowing RecordDecoder) throws {
-    bind(update, decoder)
-    update.bind(Int32(columns + 2), sync)
-    update.bind(Int32(columns + 3), difference.id)
-    try update.run()
-    if isIndexed(difference) { try words?.add(difference.id, decoder) }
-  }
-
   private func isIndexed(_ difference: RecordDifference) -> Bool {
     difference.columns.contains { tables.isSearched[$0] }
   }
 
-  private func bind(_ statement: Statement, _ decoder: borrowing RecordDecoder) {
+  private func bind(_ statement: Statement, _ decoder: inout RecordDecoder) {
     for column in 0..<columns { statement.bind(Int32(column + 1), decoder.column(column)) }
     statement.bind(Int32(columns + 1), decoder.extra)
   }
@@ -222,7 +217,7 @@ private struct WordIndex {
   }
 
   /// Adds the words of the record at the decoder's position.
-  func add(_ id: Int64, _ decoder: borrowing RecordDecoder) throws {
+  func add(_ id: Int64, _ decoder: inout RecordDecoder) throws {
     index.bind(1, id)
     for (column, place) in columns.enumerated() { index.bind(Int32(column + 2), decoder.column(place.index)) }
     try index.run()

@@ -198,7 +198,7 @@ struct ResourcePublication {
         case .record:
           if found.isAsked { continue }
           let outcome = try records.write(&pulled.decoder, of: scope)
-          if isNoted { try note(outcome, pulled.decoder) }
+          if isNoted { try note(outcome, &pulled.decoder) }
         case .rejected:
           // A page of an incremental pull has a negative number in `rejects`.
           let page = found.isIncremental ? -pulled.number : pulled.number
@@ -230,7 +230,7 @@ struct ResourcePublication {
         switch step {
         case .record:
           let outcome = try records.write(&pulled.decoder, of: scope)
-          if found.isIncremental { try note(outcome, pulled.decoder) }
+          if found.isIncremental { try note(outcome, &pulled.decoder) }
         case .rejected:
           try reject(pulled.decoder.reject, page: 0, position: rejected)
           rejected += 1

@@ -34,15 +34,15 @@ struct StoredRecords {
     defer { select.reset() }
     guard try select.step() else { return .new }
     let row = select.row
-    var found = difference(row, decoder)
+    var found = difference(row, &decoder)
     for list in lists where try !list.isEqual(found.id, &decoder) { found.lists.append(list.list) }
     if found.isEmpty { return .same }
     try whenChanged(found, row, &decoder)
     return .changed(found)
   }
 
-  /// The differences of all but the lists. The decoder is borrowed once, because each borrowing copies its memory.
-  private func difference(_ row: Row, _ decoder: borrowing RecordDecoder) -> RecordDifference {
+  /// The differences of all but the lists.
+  private func difference(_ row: Row, _ decoder: inout RecordDecoder) -> RecordDifference {
     var found = RecordDifference(id: row.integer(0))
     found.extra = !row.equals(Int32(columns + 1), decoder.extra)
     for column in 0..<columns where !row.equals(Int32(column + 1), decoder.column(column)) {
