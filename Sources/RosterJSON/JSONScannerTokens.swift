@@ -49,7 +49,7 @@ extension JSONScanner {
   /// Reads the string at the current opening quote; true if it has escapes.
   @inlinable
   package mutating func string() throws(Malformed) -> Bool {
-    at = plainEnd(from: at + 1)
+    at = bytes.plainEnd(from: at + 1)
     if at < bytes.count, bytes[at] == UInt8(ascii: "\"") {
       at += 1
       return false
@@ -63,7 +63,7 @@ extension JSONScanner {
   mutating func restOfString() throws(Malformed) {
     while at < bytes.count, bytes[at] == UInt8(ascii: "\\") {
       try escape()
-      at = plainEnd(from: at)
+      at = bytes.plainEnd(from: at)
     }
     guard at < bytes.count else { throw malformed("the end of a string") }
     guard bytes[at] == UInt8(ascii: "\"") else { throw malformed("no control character in a string") }
@@ -80,16 +80,18 @@ extension JSONScanner {
       at += 2
     }
   }
+}
 
+extension UnsafeBufferPointer<UInt8> {
   /// Position of the first quote, backslash or control character. It tests eight bytes at a time, with the classic bit
   /// tricks for a zero byte and a byte below a limit (graphics.stanford.edu/~seander/bithacks.html, "Determine if a
   /// word has a byte less than n").
   @inlinable @inline(__always)
-  func plainEnd(from start: Int) -> Int {
+  package func plainEnd(from start: Int) -> Int {
     var index = start
     let ones: UInt64 = 0x0101_0101_0101_0101
-    let raw = UnsafeRawBufferPointer(bytes)
-    while index + 8 <= bytes.count {
+    let raw = UnsafeRawBufferPointer(self)
+    while index + 8 <= count {
       let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
       let quote = word ^ (ones &* 0x22)
       let backslash = word ^ (ones &* 0x5C)
@@ -98,7 +100,7 @@ extension JSONScanner {
       if found != 0 { return index + found.trailingZeroBitCount >> 3 }
       index += 8
     }
-    while index < bytes.count, bytes[index] >= 0x20, bytes[index] != 0x22, bytes[index] != 0x5C { index += 1 }
+    while index < count, self[index] >= 0x20, self[index] != 0x22, self[index] != 0x5C { index += 1 }
     return index
   }
 }

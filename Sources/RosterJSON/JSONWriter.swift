@@ -99,6 +99,12 @@ package struct JSONWriter: Sendable {
     needsComma = true
   }
 
+  /// Writes a part of a list or object that the caller completes. The next value follows it without a comma.
+  package mutating func part(_ json: ArraySlice<UInt8>) {
+    bytes.append(contentsOf: json)
+    needsComma = false
+  }
+
   private mutating func begin() {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
   }
@@ -154,13 +160,14 @@ extension JSONWriter {
   /// Escapes text as SQLite's JSON functions do: only the characters that must be escaped, with short forms where they
   /// exist.
   private static func appendEscaped(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
-    var plain = 0
-    for index in text.indices where text[index] < 0x20 || text[index] == 0x22 || text[index] == 0x5C {
-      bytes.append(contentsOf: text[plain..<index])
-      appendEscape(text[index], to: &bytes)
-      plain = index + 1
+    var start = 0
+    while true {
+      let end = text.plainEnd(from: start)
+      bytes.append(contentsOf: text.extracting(start..<end))
+      guard end < text.count else { return }
+      appendEscape(text[end], to: &bytes)
+      start = end + 1
     }
-    bytes.append(contentsOf: text[plain..<text.count])
   }
 
   private static func appendEscape(_ byte: UInt8, to bytes: inout [UInt8]) {

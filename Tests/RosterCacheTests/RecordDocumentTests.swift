@@ -38,6 +38,8 @@ struct RecordDocumentTests {
       + #""numbers":[1,0.30000000000000004,1e300],"values":[1,{"k":"v"},"t",null],"more":{"b":1.10,"a":"\u001b"}}"#,
     #"{"id":1,"n":null,"r":2,"j":null,"labels":[],"flags":[],"tags":["b"],"values":[{"k": [ ]}]}"#,
     #"{"id":1,"a":"b","r":-1.5e-7,"b":false,"j":"text","labels":[{"name":"l"},{"m":null}],"tags":["b"]}"#,
+    #"{"id":1,"a":"c","r":-0.0,"numbers":[-0.0,1]}"#,
+    #"{"id":1,"a":"d","r":0,"numbers":[0,2]}"#,
   ]
   private static let wides = [
     #"{"id":1,"c0":"a\"","c1":[true]}"#, #"{"id":1,"c68":"b","c69":1.0,"x":{}}"#, #"{"id":1}"#,

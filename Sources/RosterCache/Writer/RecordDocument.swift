@@ -6,17 +6,30 @@ internal import RosterModel
 /// `ResourceTables.json`, which reads a stored record.
 struct RecordDocument {
   private var json = JSONWriter()
-  /// The bytes of each list's elements in the document.
-  private var elements: [Range<Int>] = []
+  /// Where the values of the document are: the columns, then `extra`, then the lists.
+  private var values: [Range<Int>] = []
 
-  private let parent: String?
   private let columns: [Resource.Column]
-  private let lists: [(name: String, list: Resource.List)]
+  private let lists: [Resource.List]
+  /// The opening of the document, up to the record id of the parent; nil without a parent.
+  private let parent: ArraySlice<UInt8>?
+  /// The bytes before each value. Names are escaped only once.
+  private let names: [ArraySlice<UInt8>]
 
   init(_ tables: ResourceTables) {
-    parent = tables.resource.parentColumn
     columns = tables.resource.columns
-    lists = tables.resource.lists.map { (tables.listName($0), $0) }
+    lists = tables.resource.lists
+    parent = tables.resource.parentColumn.map { Self.opening("{", name: $0) }
+    let members = columns.map(\.name) + ["extra"] + lists.map { tables.listName($0) }
+    let start = parent == nil ? "{" : ","
+    names = members.enumerated().map { Self.opening($0 == 0 ? start : ",", name: $1) }
+  }
+
+  private static func opening(_ start: String, name: String) -> ArraySlice<UInt8> {
+    var bytes = Array(start.utf8)
+    JSONWriter.append(name, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    return bytes[...]
   }
 
   /// The document that was written last.
@@ -25,73 +38,80 @@ struct RecordDocument {
   /// Writes the record at the decoder's position.
   /// - Parameter id: record id of the parent; 0 without a parent.
   mutating func write(_ decoder: inout RecordDecoder, below id: Int64) {
-    let (parent, columns, lists) = (parent, columns, lists)
-    var elements: [Range<Int>] = []
     json.removeAll()
-    json.object { json in
-      if let parent { json.member(parent, id) }
-      json.members(columns, &decoder)
-      for (index, (name, list)) in lists.enumerated() {
-        json.name(name)
-        let start = json.bytes.count
-        json.list { json in
-          decoder.openList(index)
-          while decoder.nextRow() { json.element(of: list, &decoder) }
-        }
-        elements.append(start..<json.bytes.count)
-      }
+    values.removeAll(keepingCapacity: true)
+    if let parent {
+      json.part(parent)
+      json.value(id)
     }
-    self.elements = elements
+    for column in columns.indices { add { $0.value(decoder.column(column)) } }
+    add { $0.value(decoder.extra.map { .json($0) } ?? .null) }
+    for (index, list) in lists.enumerated() { add { $0.elements(of: list, at: index, &decoder) } }
+    json.part(Self.end)
   }
+
+  private mutating func add(_ value: (inout JSONWriter) -> Void) {
+    json.part(names[values.count])
+    let start = json.bytes.count
+    value(&json)
+    values.append(start..<json.bytes.count)
+  }
+
+  private static let end: ArraySlice<UInt8> = [UInt8(ascii: "}")]
 
   /// Writes the stored record that differs from another one.
   /// - Parameters:
   ///   - row: the id, then the columns of `ResourceTables.written`.
-  ///   - id: record id of the parent; 0 without a parent.
-  ///   - other: the document of the other record, from which equal lists are copied.
+  ///   - other: the document of the other record, from which all that is equal is copied.
   mutating func write(
-    _ row: Row, below id: Int64, lists stored: [StoredList], _ difference: RecordDifference,
-    from other: RecordDocument
+    _ row: Row, lists stored: [StoredList], _ difference: RecordDifference, from other: RecordDocument
   ) throws {
-    let (parent, columns, lists) = (parent, columns, lists)
     json.removeAll()
-    try json.object { json in
-      if let parent { json.member(parent, id) }
-      for (index, column) in columns.enumerated() {
-        json.member(column.name, row.value(Int32(index + 1), of: column.type))
-      }
-      json.member("extra", row.value(Int32(columns.count + 1), of: .json))
-      for (index, (name, list)) in lists.enumerated() {
-        json.name(name)
-        if !difference.lists.contains(index) {
-          json.raw(other.bytes[other.elements[index]])
-          continue
-        }
-        try json.list { json in
-          try stored[index].forEachRow(of: difference.id) { row in
-            let extra = list.hasExtra ? row.value(Int32(list.columns.count), of: .json) : .null
-            json.element(of: list, extra: extra) { row.value(Int32($0), of: list.columns[$0].type) }
-          }
-        }
-      }
+    var copied = 0
+    func copy(_ json: inout JSONWriter, upTo value: Int) {
+      json.part(other.bytes[copied..<other.values[value].lowerBound])
+      copied = other.values[value].upperBound
     }
+    for column in difference.columns {
+      copy(&json, upTo: column)
+      json.value(row.value(Int32(column + 1), of: columns[column].type))
+    }
+    if difference.extra {
+      copy(&json, upTo: columns.count)
+      json.value(row.value(Int32(columns.count + 1), of: .json))
+    }
+    for list in difference.lists {
+      copy(&json, upTo: columns.count + 1 + list)
+      try json.elements(of: lists[list], stored[list], record: difference.id)
+    }
+    json.part(other.bytes[copied...])
   }
 }
 
 extension JSONWriter {
-  /// Writes the columns and `extra` of the record at the decoder's position.
-  fileprivate mutating func members(_ columns: [Resource.Column], _ decoder: inout RecordDecoder) {
-    for (index, column) in columns.enumerated() { member(column.name, decoder.column(index)) }
-    member("extra", decoder.extra.map { .json($0) } ?? .null)
+  /// Writes the list of the record at the decoder's position.
+  fileprivate mutating func elements(of list: Resource.List, at index: Int, _ decoder: inout RecordDecoder) {
+    self.list { json in
+      decoder.openList(index)
+      while decoder.nextRow() {
+        let extra = decoder.rowExtra.map { FieldValue.json($0) } ?? .null
+        json.element(of: list, extra: extra) { decoder.rowColumn($0) }
+      }
+    }
   }
 
-  /// Writes the element at the decoder's position.
-  fileprivate mutating func element(of list: Resource.List, _ decoder: inout RecordDecoder) {
-    element(of: list, extra: decoder.rowExtra.map { .json($0) } ?? .null) { decoder.rowColumn($0) }
+  /// Writes the list of a stored record.
+  fileprivate mutating func elements(of list: Resource.List, _ stored: StoredList, record id: Int64) throws {
+    try self.list { json in
+      try stored.forEachRow(of: id) { row in
+        let extra = list.hasExtra ? row.value(Int32(list.columns.count), of: .json) : .null
+        json.element(of: list, extra: extra) { row.value(Int32($0), of: list.columns[$0].type) }
+      }
+    }
   }
 
   /// Writes the bare value if the element itself is the only column.
-  fileprivate mutating func element(of list: Resource.List, extra: FieldValue, value: (Int) -> FieldValue) {
+  private mutating func element(of list: Resource.List, extra: FieldValue, value: (Int) -> FieldValue) {
     if !list.hasExtra, list.columns.count == 1 { return self.value(value(0)) }
     object { json in
       for (index, column) in list.columns.enumerated() { json.member(column.name, value(index)) }
@@ -99,7 +119,7 @@ extension JSONWriter {
     }
   }
 
-  fileprivate mutating func member(_ name: String, _ value: FieldValue) {
+  private mutating func member(_ name: String, _ value: FieldValue) {
     self.name(name)
     self.value(value)
   }
@@ -109,7 +129,8 @@ extension JSONWriter {
     case .null: null()
     case .text(let text): self.value(utf8: text)
     case .integer(let number): self.value(number)
-    case .real(let number): self.value(number)
+    // SQLite stores -0 as 0.
+    case .real(let number): self.value(number == 0 ? 0 : number)
     case .boolean(let flag): self.value(flag)
     case .json(let json): raw(json)
     }

@@ -74,7 +74,7 @@ struct RecordWriter {
     let stored = stored
     let match = try stored.standing(of: &decoder, below: scope.parent) { difference, row, decoder in
       after.write(&decoder, below: scope.parent)
-      try before.write(row, below: scope.parent, lists: stored.lists, difference, from: after)
+      try before.write(row, lists: stored.lists, difference, from: after)
       if isIndexed(difference) { try words?.remove(difference.id, row) }
     }
     switch match {
