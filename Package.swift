@@ -84,7 +84,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]),
     library(
-      "RosterCache", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
+      "RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
     library(
       "RosterSync", isSmall: true, ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(

@@ -130,7 +130,7 @@ extension [Resource.Condition] {
 extension ResourceTables {
   /// Reads a definition from the table `resources`, as far as it determines the tables. How the resource is pulled is
   /// not read. Throws `SQLiteError` (damaged) if rosterd did not write the definition.
-  init(name: String, definition: String) throws {
+  convenience init(name: String, definition: String) throws {
     guard let json = try? JSONValue(json: definition.utf8), let resource = Resource(name: name, tablesOf: json),
       resource.isDetail || resource.keyColumns != nil
     else { throw SQLiteError.damaged("the definition of \(name) cannot be read") }

@@ -3,7 +3,7 @@ internal import RosterModel
 
 /// The SQL of one resource: its tables, and every statement that uses their columns. The names were checked when the
 /// configuration was read, and are quoted nevertheless.
-struct ResourceTables {
+final class ResourceTables: Sendable {
   let resource: Resource
   /// The column that is the key, or its first part; nil for a detail, whose key is its parent.
   let key: Int?

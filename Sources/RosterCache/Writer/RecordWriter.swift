@@ -4,7 +4,7 @@ internal import RosterModel
 /// Writes records of one resource, one by one, within the publishing transaction. It looks the row up (`StoredRecords`)
 /// and writes the differences, with list rows, words of the index and a row in `changes`. An unchanged row is not
 /// written.
-struct RecordWriter {
+final class RecordWriter {
   private(set) var added = 0
   private(set) var changed = 0
   private(set) var removed = 0
@@ -27,6 +27,8 @@ struct RecordWriter {
   private var after: RecordDocument
   private let lists: [ListWriter]
   private let columns: Int
+  private let isChild: Bool
+  private let hasOwnIDs: Bool
   /// The record ids that this pull has given to new parents; nil if the resource has no children.
   private let reserved: ReservedIDs?
 
@@ -40,6 +42,8 @@ struct RecordWriter {
     self.sync = sync
     self.isFirst = isFirst
     columns = tables.resource.columns.count
+    isChild = tables.parent != nil
+    hasOwnIDs = tables.hasOwnIDs
     stored = try StoredRecords(database, tables)
     insert = try database.statement(tables.insert)
     update = try database.statement(tables.update)
@@ -69,9 +73,8 @@ struct RecordWriter {
   /// Writes the record at the decoder's position.
   /// - Parameter scope: The list that the record belongs to.
   @discardableResult
-  mutating func write(_ decoder: inout RecordDecoder, of scope: ListScope) throws -> Outcome {
+  func write(_ decoder: inout RecordDecoder, of scope: ListScope) throws -> Outcome {
     if isFirst { return .added(try add(&decoder, scope)) }
-    let stored = stored
     let match = try stored.standing(of: &decoder, below: scope.parent) { difference, row, decoder in
       after.write(&decoder, below: scope.parent)
       try before.write(row, lists: stored.lists, difference, from: after)
@@ -87,7 +90,7 @@ struct RecordWriter {
   }
 
   /// Removes a record that upstream does not list any more.
-  mutating func remove(_ id: Int64) throws {
+  func remove(_ id: Int64) throws {
     try removal.run([.integer(id)])
     try words?.remove(id)
     for list in lists { try list.cut(id, from: 0) }
@@ -112,8 +115,8 @@ struct RecordWriter {
       next += 1
     }
     for sync in [firstSync, changedSync] { bindNext(.integer(sync)) }
-    if tables.parent != nil { bindNext(.integer(parent)) }
-    if tables.hasOwnIDs { bindNext(Value(id)) }
+    if isChild { bindNext(.integer(parent)) }
+    if hasOwnIDs { bindNext(Value(id)) }
     try insert.run()
     if database.totalChanges == before { return }
     let id = insert.lastID
@@ -125,11 +128,11 @@ struct RecordWriter {
     if isFirst, let rebuild = tables.rebuildIndex { try database.execute(rebuild) }
   }
 
-  private mutating func add(_ decoder: inout RecordDecoder, _ scope: ListScope) throws -> Int64 {
+  private func add(_ decoder: inout RecordDecoder, _ scope: ListScope) throws -> Int64 {
     bind(insert, &decoder)
     insert.bind(Int32(columns + 2), sync)
-    if tables.parent != nil { insert.bind(Int32(columns + 3), scope.parent) }
-    if tables.hasOwnIDs {
+    if isChild { insert.bind(Int32(columns + 3), scope.parent) }
+    if hasOwnIDs {
       insert.bind(Int32(columns + 4), Value(try reserved?.id(of: decoder.key, in: scope)))
     }
     try insert.run()
@@ -148,7 +151,7 @@ struct RecordWriter {
   }
 
   /// Writes a changed record, whose documents are written and whose old words are removed.
-  private mutating func change(_ difference: RecordDifference, decoder: inout RecordDecoder) throws {
+  private func change(_ difference: RecordDifference, decoder: inout RecordDecoder) throws {
     let id = difference.id
     bind(update, &decoder)
     update.bind(Int32(columns + 2), sync)

@@ -30,7 +30,7 @@ struct ResourcePublication {
   var missed = 0
   /// The same over all lists of a child; nil without a whole pull after an earlier one.
   private var missedInLists: Int64?
-  var records: RecordWriter
+  let records: RecordWriter
   private var rejected = 0
   /// The change of the number of pages of a child.
   private var pageChange = 0
