@@ -6,26 +6,25 @@ extension Failure {
   private static let refreshing = "get a new access token"
 
   static func missingCredential(_ file: CredentialFile, settings: TokenSettings) -> Failure {
-    Failure(
-      .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
-      cause: "the flow needs the credential \(file.rawValue), which does not exist",
-      hint: settings.mend(file.rawValue)
-    ).with(.missingCredential)
+    unusable(file, settings: settings, cause: "the flow needs the credential \(file.rawValue), which does not exist")
   }
 
   static func unsendableCredential(_ file: CredentialFile, settings: TokenSettings) -> Failure {
-    Failure(
-      .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
-      cause: "it is empty or holds a byte that no HTTP header may carry (allowed: printable ASCII, one line)",
-      hint: settings.mend(file.rawValue)
-    ).with(.missingCredential)
+    unusable(
+      file, settings: settings,
+      cause: "it is empty or holds a byte that no HTTP header may carry (allowed: printable ASCII, one line)")
   }
 
   static func unfitForBasic(_ file: CredentialFile, settings: TokenSettings) -> Failure {
+    unusable(
+      file, settings: settings,
+      cause: "it holds a control character\(file == .username ? " or a colon" : ""), which HTTP Basic cannot carry")
+  }
+
+  private static func unusable(_ file: CredentialFile, settings: TokenSettings, cause: String) -> Failure {
     Failure(
       .configuration, step: "use auth.flow = \"\(settings.flow.rawValue)\"", subject: settings.path(file.rawValue),
-      cause: "it holds a control character\(file == .username ? " or a colon" : ""), which HTTP Basic cannot carry",
-      hint: settings.mend(file.rawValue)
+      cause: cause, hint: settings.mend(file.rawValue)
     ).with(.missingCredential)
   }
 

@@ -139,16 +139,3 @@ private struct ValuePlace {
 extension Character {
   fileprivate var isOfWord: Bool { isLetter || isNumber || self == "-" || self == "_" }
 }
-
-extension UInt8 {
-  /// A character that is never percent-encoded (RFC 3986 §2.3).
-  fileprivate var isUnreserved: Bool {
-    switch self {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "~"):
-      true
-    default: false
-    }
-  }
-}

@@ -34,157 +34,137 @@ enum OpenAPI {
     listed is 404, another method than those listed is 405 with Allow. Objects gain fields in later versions; none is taken away.
     """
 
-  private static let paths: StaticString = #"""
-    {
-    "/": {
-      "get": {"operationId": "getPage", "summary": "The page for people: the same facts as HTML, live with a script. It only reads, and asks no other host.",
-        "description": "The latest syncs are read from the database; if it cannot be read, the page reports it.",
-        "responses": {"200": {"$ref": "#/components/responses/Page"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
-      "head": {"operationId": "headPage", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/page.css": {
-      "get": {"operationId": "getPageStyle", "summary": "The page's style.",
-        "responses": {"200": {"$ref": "#/components/responses/PageStyle"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
-      "head": {"operationId": "headPageStyle", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/page.js": {
-      "get": {"operationId": "getPageScript", "summary": "The page's script.",
-        "responses": {"200": {"$ref": "#/components/responses/PageScript"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
-      "head": {"operationId": "headPageScript", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/page.svg": {
-      "get": {"operationId": "getPageIcon", "summary": "The page's icon.",
-        "responses": {"200": {"$ref": "#/components/responses/PageIcon"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
-      "head": {"operationId": "headPageIcon", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/v1/status": {
-      "get": {"operationId": "getStatus", "summary": "State, message, cache, syncs, token, configuration. Never waits for the database or for upstream.",
-        "responses": {"200": {"$ref": "#/components/responses/Status"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
-      "head": {"operationId": "headStatus", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/v1/explain": {
-      "get": {"operationId": "explain", "summary": "Why the state is what it is, since when, what readers see meanwhile, what to look at and what to do.",
-        "responses": {"200": {"$ref": "#/components/responses/Explanation"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
-      "head": {"operationId": "headExplain", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/v1/syncs": {
-      "get": {"operationId": "listSyncs", "summary": "The latest syncs, newest first; the one that runs too.",
-        "parameters": [{"$ref": "#/components/parameters/Limit"}, {"$ref": "#/components/parameters/WithResources"}],
-        "responses": {"200": {"$ref": "#/components/responses/Syncs"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}, "503": {"$ref": "#/components/responses/Unavailable"}}},
-      "head": {"operationId": "headSyncs", "summary": "The head of GET.", "parameters": [{"$ref": "#/components/parameters/Limit"}, {"$ref": "#/components/parameters/WithResources"}],
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/v1/changes": {
-      "get": {"operationId": "followChanges", "summary": "What syncs have added, changed and removed since a change, oldest first.",
-        "description": "Ask with since=last and feed=feed of the previous answer, and no change is missed. With wait the answer follows the next snapshot that has changes. After 410 read the tables, the largest changes.id and cache_info.feed again, in one transaction.",
-        "parameters": [{"$ref": "#/components/parameters/Since"}, {"$ref": "#/components/parameters/Feed"},
-          {"$ref": "#/components/parameters/Resource"}, {"$ref": "#/components/parameters/ChangesLimit"}, {"$ref": "#/components/parameters/Wait"}],
-        "responses": {"200": {"$ref": "#/components/responses/Changes"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "410": {"$ref": "#/components/responses/ReadAnew"},
-          "413": {"$ref": "#/components/responses/ContentTooLarge"}, "431": {"$ref": "#/components/responses/HeadTooLarge"},
-          "503": {"$ref": "#/components/responses/Unavailable"}}},
-      "head": {"operationId": "headChanges", "summary": "The head of GET.",
-        "parameters": [{"$ref": "#/components/parameters/Since"}, {"$ref": "#/components/parameters/Feed"},
-          {"$ref": "#/components/parameters/Resource"}, {"$ref": "#/components/parameters/ChangesLimit"}, {"$ref": "#/components/parameters/Wait"}],
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/v1/events": {
-      "get": {"operationId": "followEvents", "summary": "Server-Sent Events, until the client or the daemon ends the stream.",
-        "description": "Each has id, event and data; data is one of #/components/schemas/Event. A reader for whom more than 256 KiB wait is dropped, and can return with Last-Event-ID. A leading events.lost, which has no id, marks a gap.",
-        "parameters": [{"$ref": "#/components/parameters/LastEventID"}],
-        "responses": {"200": {"$ref": "#/components/responses/Events"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
-      "head": {"operationId": "headEvents", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/v1/sync": {
-      "post": {"operationId": "startSync", "summary": "Starts a sync, or joins the one that runs.",
-        "description": "For root and the daemon's own user, as the kernel tells (SO_PEERCRED).",
-        "requestBody": {"required": false, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/SyncRequest"}}}},
-        "responses": {"202": {"$ref": "#/components/responses/Accepted"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "403": {"$ref": "#/components/responses/Forbidden"},
-          "405": {"$ref": "#/components/responses/MethodNotAllowed"}, "408": {"$ref": "#/components/responses/RequestTimeout"},
-          "409": {"$ref": "#/components/responses/NotFresh"}, "413": {"$ref": "#/components/responses/ContentTooLarge"}, "431": {"$ref": "#/components/responses/HeadTooLarge"},
-          "503": {"$ref": "#/components/responses/Unavailable"}}}
-    },
-    "/v1/cancel": {
-      "post": {"operationId": "cancelSync", "summary": "Cancels the sync that runs; what it pulled is kept for the next.",
-        "description": "For root and the daemon's own user, as the kernel tells (SO_PEERCRED). A sync whose publication cannot be called back any more ends as it would have.",
-        "responses": {"202": {"$ref": "#/components/responses/Cancelled"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "403": {"$ref": "#/components/responses/Forbidden"},
-          "405": {"$ref": "#/components/responses/MethodNotAllowed"}, "408": {"$ref": "#/components/responses/RequestTimeout"},
-          "409": {"$ref": "#/components/responses/NoneRuns"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}, "503": {"$ref": "#/components/responses/Unavailable"}}}
-    },
-    "/metrics": {
-      "get": {"operationId": "getMetrics", "summary": "Metrics in Prometheus' text format 0.0.4.",
-        "responses": {"200": {"$ref": "#/components/responses/Metrics"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
-      "head": {"operationId": "headMetrics", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/healthz": {
-      "get": {"operationId": "getHealth", "summary": "200 while the daemon's loop is alive and a running sync makes progress.",
-        "responses": {"200": {"$ref": "#/components/responses/OK"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}, "503": {"$ref": "#/components/responses/Unavailable"}}},
-      "head": {"operationId": "headHealth", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/readyz": {
-      "get": {"operationId": "getReadiness", "summary": "200 once there is a snapshot, verified not longer than max_age ago.",
-        "parameters": [{"$ref": "#/components/parameters/MaxAge"}],
-        "responses": {"200": {"$ref": "#/components/responses/OK"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}, "503": {"$ref": "#/components/responses/Unavailable"}}},
-      "head": {"operationId": "headReadiness", "summary": "The head of GET.", "parameters": [{"$ref": "#/components/parameters/MaxAge"}],
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
-    },
-    "/openapi.json": {
-      "get": {"operationId": "getOpenAPI", "summary": "This document.",
-        "responses": {"200": {"$ref": "#/components/responses/OpenAPI"}, "default": {"$ref": "#/components/responses/Problem"},
-          "400": {"$ref": "#/components/responses/BadRequest"}, "405": {"$ref": "#/components/responses/MethodNotAllowed"},
-          "408": {"$ref": "#/components/responses/RequestTimeout"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
-          "431": {"$ref": "#/components/responses/HeadTooLarge"}}},
-      "head": {"operationId": "headOpenAPI", "summary": "The head of GET.",
-        "responses": {"200": {"description": "As GET, without the body."}, "default": {"description": "As GET, without the body."}}}
+  private static var paths: String {
+    let operations = [
+      reading(
+        "/", id: "getPage", head: "headPage", answer: "Page",
+        summary:
+          "The page for people: the same facts as HTML, live with a script. It only reads, and asks no other host.",
+        description: "The latest syncs are read from the database; if it cannot be read, the page reports it."),
+      reading(
+        "/page.css", id: "getPageStyle", head: "headPageStyle", answer: "PageStyle", summary: "The page's style."),
+      reading(
+        "/page.js", id: "getPageScript", head: "headPageScript", answer: "PageScript", summary: "The page's script."),
+      reading(
+        "/page.svg", id: "getPageIcon", head: "headPageIcon", answer: "PageIcon", summary: "The page's icon."),
+      reading(
+        "/v1/status", id: "getStatus", head: "headStatus", answer: "Status",
+        summary:
+          "State, message, cache, syncs, token, configuration. Never waits for the database or for upstream."),
+      reading(
+        "/v1/explain", id: "explain", head: "headExplain", answer: "Explanation",
+        summary:
+          "Why the state is what it is, since when, what readers see meanwhile, what to look at and what to do."),
+      reading(
+        "/v1/syncs", id: "listSyncs", head: "headSyncs", answer: "Syncs", others: ["503": "Unavailable"],
+        parameters: ["Limit", "WithResources"], summary: "The latest syncs, newest first; the one that runs too."),
+      reading(
+        "/v1/changes", id: "followChanges", head: "headChanges", answer: "Changes",
+        others: ["410": "ReadAnew", "503": "Unavailable"],
+        parameters: ["Since", "Feed", "Resource", "ChangesLimit", "Wait"],
+        summary: "The additions, changes and removals after a change, oldest first.",
+        description: """
+          Ask with since=last and feed=feed of the previous answer, and no change is missed. With wait the answer \
+          follows the next snapshot that has changes. After 410 read the tables, the largest changes.id and \
+          cache_info.feed again, in one transaction.
+          """),
+      reading(
+        "/v1/events", id: "followEvents", head: "headEvents", answer: "Events",
+        parameters: ["LastEventID"], summary: "Server-Sent Events, until the client or the daemon ends the stream.",
+        description: """
+          Each has id, event and data; data is one of #/components/schemas/Event. A reader for whom more than 256 KiB \
+          wait is dropped, and can return with Last-Event-ID. A leading events.lost, which has no id, marks a gap.
+          """),
+      writing(
+        "/v1/sync", id: "startSync", answer: "Accepted", conflict: "NotFresh", body: "SyncRequest",
+        summary: "Starts a sync, or joins the one that runs.",
+        description: "For root and the daemon's own user, as the kernel tells (SO_PEERCRED)."),
+      writing(
+        "/v1/cancel", id: "cancelSync", answer: "Cancelled", conflict: "NoneRuns",
+        summary: "Cancels the sync that runs; what it pulled is kept for the next.",
+        description: """
+          For root and the daemon's own user, as the kernel tells (SO_PEERCRED). A sync whose publication cannot be \
+          called back any more ends as it would have.
+          """),
+      reading(
+        "/metrics", id: "getMetrics", head: "headMetrics", answer: "Metrics",
+        summary: "Metrics in Prometheus' text format 0.0.4."),
+      reading(
+        "/healthz", id: "getHealth", head: "headHealth", answer: "OK", others: ["503": "Unavailable"],
+        summary: "200 while the daemon's loop is alive and a running sync makes progress."),
+      reading(
+        "/readyz", id: "getReadiness", head: "headReadiness", answer: "OK", others: ["503": "Unavailable"],
+        parameters: ["MaxAge"], summary: "200 once there is a snapshot, verified not longer than max_age ago."),
+      reading(
+        "/openapi.json", id: "getOpenAPI", head: "headOpenAPI", answer: "OpenAPI", summary: "This document."),
+    ]
+    return "{\n\(operations.joined(separator: ",\n"))\n}"
+  }
+
+  /// GET and HEAD of a path.
+  /// - Parameters:
+  ///   - id: name of the operation GET.
+  ///   - head: name of the operation HEAD.
+  ///   - answer: the answer 200, a name in `responses`.
+  ///   - others: the answers that not every path has, by status.
+  private static func reading(
+    _ path: String, id: String, head: String, answer: String, others: [String: String] = [:],
+    parameters: [String] = [], summary: String, description: String? = nil
+  ) -> String {
+    let asGet = #"{"description": "As GET, without the body."}"#
+    let asked = listed(parameters)
+    return #"""
+      "\#(path)": {
+        "get": {"operationId": "\#(id)", "summary": "\#(summary)",\#(described(description))\#(asked)
+          "responses": \#(answers(others.merging(["200": answer]) { $1 }))},
+        "head": {"operationId": "\#(head)", "summary": "The head of GET.",\#(asked)
+          "responses": {"200": \#(asGet), "default": \#(asGet)}}
+      }
+      """#
+  }
+
+  /// POST of a path.
+  /// - Parameters:
+  ///   - id: name of the operation.
+  ///   - answer: the answer 202.
+  ///   - conflict: the answer 409.
+  ///   - body: the schema of the body, which may be left out.
+  private static func writing(
+    _ path: String, id: String, answer: String, conflict: String, body: String? = nil, summary: String,
+    description: String
+  ) -> String {
+    let content = body.map { body in
+      #""requestBody": {"required": false, "content": {"application/json": {"schema": \#(reference(body, in: "schemas"))}}},"#
     }
-    }
-    """#
+    let all = answers(["202": answer, "403": "Forbidden", "409": conflict, "503": "Unavailable"])
+    return #"""
+      "\#(path)": {
+        "post": {"operationId": "\#(id)", "summary": "\#(summary)",\#(described(description))\#(content ?? "")
+          "responses": \#(all)}
+      }
+      """#
+  }
+
+  private static func reference(_ name: String, in component: String) -> String {
+    ##"{"$ref": "#/components/\##(component)/\##(name)"}"##
+  }
+
+  private static func described(_ text: String?) -> String { text.map { #""description": "\#($0)","# } ?? "" }
+
+  private static func listed(_ parameters: [String]) -> String {
+    if parameters.isEmpty { return "" }
+    return #""parameters": [\#(parameters.map { reference($0, in: "parameters") }.joined(separator: ", "))],"#
+  }
+
+  /// These answers by status, and those of every path.
+  private static func answers(_ own: [String: String]) -> String {
+    let ofAll = [
+      "default": "Problem", "400": "BadRequest", "405": "MethodNotAllowed", "408": "RequestTimeout",
+      "413": "ContentTooLarge", "431": "HeadTooLarge",
+    ]
+    let all = ofAll.merging(own) { $1 }.sorted { $0.key < $1.key }
+    return "{\(all.map { #""\#($0)": \#(reference($1, in: "responses"))"# }.joined(separator: ", "))}"
+  }
 
   private static let parameters: StaticString = #"""
     {
@@ -209,50 +189,61 @@ enum OpenAPI {
     }
     """#
 
-  private static let responses: StaticString = #"""
-    {
-    "Status": {"description": "What the daemon does, or what is wrong and what to do.",
-      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}}},
-    "Page": {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}},
-    "PageStyle": {"description": "CSS.", "content": {"text/css": {"schema": {"type": "string"}}}},
-    "PageScript": {"description": "JavaScript.", "content": {"text/javascript": {"schema": {"type": "string"}}}},
-    "PageIcon": {"description": "SVG.", "content": {"image/svg+xml": {"schema": {"type": "string"}}}},
-    "Explanation": {"description": "Sentences for people, and what is concerned.",
-      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Explanation"}}}},
-    "Syncs": {"description": "The latest syncs.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Syncs"}}}},
-    "Changes": {"description": "Changes, or none within wait.",
-      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Changes"}}}},
-    "Cancelled": {"description": "The sync that is cancelled now.",
-      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Cancelled"}}}},
-    "NotFresh": {"description": "A fresh sync was requested while one runs that is not fresh.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "NoneRuns": {"description": "No sync runs.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "ReadAnew": {"description": "The changes after since are not known: another feed, or they have expired.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "Events": {"description": "The stream.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
-    "Accepted": {"description": "The sync that runs from now on, or ran already.",
-      "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Accepted"}}}},
-    "Metrics": {"description": "The metrics.", "content": {"text/plain": {"schema": {"type": "string"}}}},
-    "OpenAPI": {"description": "This document.", "content": {"application/json": {"schema": {"type": "object"}}}},
-    "OK": {"description": "Yes.", "content": {"text/plain": {"schema": {"const": "ok\n"}}}},
-    "BadRequest": {"description": "No HTTP, or a parameter or body that is unknown or not what it must be; detail says which.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "Forbidden": {"description": "For root and the daemon's own user only.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "MethodNotAllowed": {"description": "Another method than Allow names.",
-      "headers": {"Allow": {"required": true, "schema": {"type": "string"}}},
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "RequestTimeout": {"description": "The request was not complete after 10 s.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "ContentTooLarge": {"description": "A body over 64 KiB.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "HeadTooLarge": {"description": "A head over 16 KiB.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "Unavailable": {"description": "Not now; detail says why.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "Problem": {"description": "Any other error: 403 for a request that another web site may have caused, 404 for an unknown path, 500 for a defect.",
-      "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
-    }
-    """#
+  private static var responses: String {
+    let all = [
+      answer(
+        "Status", means: "The state of the daemon, and what to do if something is wrong.",
+        schema: reference("Status", in: "schemas")),
+      answer("Page", means: "The page.", type: "text/html"),
+      answer("PageStyle", means: "CSS.", type: "text/css"),
+      answer("PageScript", means: "JavaScript.", type: "text/javascript"),
+      answer("PageIcon", means: "SVG.", type: "image/svg+xml"),
+      answer(
+        "Explanation", means: "Sentences for people, and what is concerned.",
+        schema: reference("Explanation", in: "schemas")),
+      answer("Syncs", means: "The latest syncs.", schema: reference("Syncs", in: "schemas")),
+      answer("Changes", means: "Changes, or none within wait.", schema: reference("Changes", in: "schemas")),
+      answer("Cancelled", means: "The sync that is cancelled now.", schema: reference("Cancelled", in: "schemas")),
+      problem("NotFresh", means: "A fresh sync was requested while one runs that is not fresh."),
+      problem("NoneRuns", means: "No sync runs."),
+      problem("ReadAnew", means: "The changes after since are not known: another feed, or they have expired."),
+      answer("Events", means: "The stream.", type: "text/event-stream"),
+      answer(
+        "Accepted", means: "The sync that runs from now on, or ran already.",
+        schema: reference("Accepted", in: "schemas")),
+      answer("Metrics", means: "The metrics.", type: "text/plain"),
+      answer("OpenAPI", means: "This document.", schema: #"{"type": "object"}"#),
+      answer("OK", means: "Yes.", type: "text/plain", schema: #"{"const": "ok\n"}"#),
+      problem(
+        "BadRequest",
+        means: "No HTTP, or a parameter or body that is unknown or not what it must be; detail says which."),
+      problem("Forbidden", means: "For root and the daemon's own user only."),
+      problem(
+        "MethodNotAllowed", means: "Another method than Allow names.",
+        headers: #""headers": {"Allow": {"required": true, "schema": {"type": "string"}}},"#),
+      problem("RequestTimeout", means: "The request was not complete after 10 s."),
+      problem("ContentTooLarge", means: "A body over 64 KiB."),
+      problem("HeadTooLarge", means: "A head over 16 KiB."),
+      problem("Unavailable", means: "Not now; detail says why."),
+      problem(
+        "Problem",
+        means:
+          "Any other error: 403 for a request that another web site may have caused, 404 for an unknown path, 500 for a defect."
+      ),
+    ]
+    return "{\n\(all.joined(separator: ",\n"))\n}"
+  }
+
+  private static func answer(
+    _ name: String, means description: String, type: String = "application/json", headers: String = "",
+    schema: String = #"{"type": "string"}"#
+  ) -> String {
+    #""\#(name)": {"description": "\#(description)",\#(headers) "content": {"\#(type)": {"schema": \#(schema)}}}"#
+  }
+
+  private static func problem(_ name: String, means description: String, headers: String = "") -> String {
+    answer(
+      name, means: description, type: "application/problem+json", headers: headers,
+      schema: reference("Problem", in: "schemas"))
+  }
 }

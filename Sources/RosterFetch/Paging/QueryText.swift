@@ -52,10 +52,10 @@ enum QueryText {
 
   /// Encodes a name, a value or one segment of a path.
   static func encoded(_ text: String) -> String {
-    if text.utf8.allSatisfy(isUnreserved) { return text }
+    if text.utf8.allSatisfy(\.isUnreserved) { return text }
     var bytes: [UInt8] = []
     for byte in text.utf8 {
-      if isUnreserved(byte) {
+      if byte.isUnreserved {
         bytes.append(byte)
       } else {
         bytes += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
@@ -65,15 +65,4 @@ enum QueryText {
   }
 
   private static let hex = Array("0123456789ABCDEF".utf8)
-
-  /// RFC 3986 §2.3.
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "~"):
-      true
-    default: false
-    }
-  }
 }
