@@ -161,7 +161,10 @@ package struct PageFetcher: Sendable {
         throw malformed(lookup.isSingle ? "expected one object" : "expected a list")
       }
       // An object with another key, or an error in the form of a record, does not answer the request.
-      if lookup.isSingle, scan.skipped == 0, scan.onlyKey(by: plan) != lookup.keys.first {
+      // Strings that differ only in their normalization are different keys.
+      if lookup.isSingle, scan.skipped == 0,
+        scan.onlyKey(by: plan).map({ Array($0.utf8) }) != lookup.keys.first.map({ Array($0.utf8) })
+      {
         throw malformed("expected the record that was asked for")
       }
       return FetchedRecords(url: lookup.request.url, body: body, digest: digest(body), scan: scan)

@@ -103,7 +103,7 @@ extension SyncRecord {
       ("pages", pages), ("records", records), ("added", added), ("changed", changed), ("removed", removed),
       ("rejected", rejected), ("skipped", skipped), ("requests", requests),
       ("not_modified", notModified), ("resumed", resumed),
-      ("retries", retries), ("refreshes", refreshes), ("bytes", bytes),
+      ("retries", retries), ("refreshes", refreshes), ("bytes", bytes), ("lists", lists), ("lists_failed", listsFailed),
     ]
   }
 }

@@ -125,7 +125,7 @@ enum OpenAPISchemas {
     "Sync": {"$ref": "#/components/schemas/SyncColumns"},
     "SyncColumns": {"type": "object", "description": "A row of the table syncs.",
       "required": ["id", "started_at", "finished_at", "outcome", "pages", "records", "added", "changed", "removed", "rejected", "skipped", "requests",
-        "not_modified", "resumed", "retries", "refreshes", "bytes", "exit", "error"],
+        "not_modified", "resumed", "retries", "refreshes", "bytes", "lists", "lists_failed", "exit", "error"],
       "properties": {
         "id": {"description": "0: the cache could not even take its row.", "type": "integer", "minimum": 0},
         "started_at": {"$ref": "#/components/schemas/Time"},
@@ -144,6 +144,8 @@ enum OpenAPISchemas {
         "retries": {"$ref": "#/components/schemas/Count"},
         "refreshes": {"$ref": "#/components/schemas/Count"},
         "bytes": {"$ref": "#/components/schemas/Count"},
+        "lists": {"description": "Requested lists of children.", "$ref": "#/components/schemas/Count"},
+        "lists_failed": {"description": "Those of them that failed or vanished.", "$ref": "#/components/schemas/Count"},
         "exit": {"description": "null while it runs, and for interrupted.", "oneOf": [{"$ref": "#/components/schemas/Exit"}, {"type": "null"}]},
         "error": {"description": "One sentence; also of a published or unchanged sync that left the state degraded.", "type": ["string", "null"]},
         "resources": {"description": "Records by resource; only with resources=true.", "type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}}},

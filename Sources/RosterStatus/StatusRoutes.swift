@@ -244,7 +244,7 @@ extension SyncRequest {
 
   /// The reason why `init(body:)` refuses a body. An unknown key is named, as for a query (S12).
   fileprivate static func refusal(of body: [UInt8]) -> String {
-    if let other = BooleanObject.read(body)?.keys.sorted().first(where: { !keys.contains($0) }) {
+    if let other = BooleanObject.values(body)?.keys.sorted().first(where: { !keys.contains($0) }) {
       return "the body has the unknown key \(other); it takes \(keys.joined(separator: ", "))"
     }
     let form = #"{"allow_removal": true, "retry_session": true, "fresh": true}"#

@@ -32,6 +32,8 @@ package actor Sync {
   private var pulled: [PullOutcome]
   /// The first list whose incremental pull could not continue, for `explain`.
   private var listReset: Diagnosis?
+  /// Resources whose pages are complete but of no use, so that the next sync transfers them again.
+  private var useless: [String] = []
   /// True if upstream ignores `since.param`, by child resource.
   private var ignoresSince: [String: Bool] = [:]
 
@@ -308,14 +310,20 @@ package actor Sync {
     for (list, outcome) in zip(lists, pulled) {
       guard let since = list.since else { continue }
       if let place = since.token {
-        guard let token = outcome.token else { throw Self.withoutToken(place, resource: list.resources[0]) }
+        guard let token = outcome.token else {
+          useless = list.resources
+          throw Self.withoutToken(place, resource: list.resources[0])
+        }
         for resource in list.resources { moves[resource] = .token(token) }
         continue
       }
       for resource in list.resources {
         let move = since.move(
           of: marks[resource], after: outcome.extent, isWhole: list.start == nil, path: list.wholePath)
-        if move == .unreadable { throw Self.unreadable(since, resource: resource) }
+        if move == .unreadable {
+          useless = list.resources
+          throw Self.unreadable(since, resource: resource)
+        }
         moves[resource] = move
       }
     }
@@ -522,7 +530,7 @@ extension Sync {
         try await session.concludePull(of: session.record.id, isGuarded: machine.isGuarded, machine.decisions)
       }
     }
-    for resource in machine.drifted {
+    for resource in machine.drifted + useless + [machine.unstorable].compactMap({ $0 }) {
       await attempt("drop the pulled pages") { try await session.discard(resource) }
     }
     await attempt("write the sync's end") { [record] in

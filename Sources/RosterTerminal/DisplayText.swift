@@ -18,7 +18,7 @@ extension String {
   /// The text without characters that control a terminal. Line ends and tabs become spaces, and a run of them becomes
   /// one space.
   var oneLine: String {
-    replacing(/[\n\r\t\u{0B}\u{0C}\u{85}\u{2028}\u{2029}]+/, with: " ").printable
+    replacing(/(\r\n|[\n\r\t\u{0B}\u{0C}\u{85}\u{2028}\u{2029}])+/, with: " ").printable
   }
 
   private static func cells(of character: Character) -> Int {

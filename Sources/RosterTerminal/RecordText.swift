@@ -89,7 +89,8 @@ package struct RecordText: Sendable {
     case "first_sync": rows.row("first seen", "sync \(value)")
     case "changed_sync": rows.row("changed", "sync \(value)")
     default:
-      if columns.contains(name) {
+      // The column of the parent is not in the definition.
+      if columns.contains(name) || !value.hasPrefix("[") {
         rows.row(name.printable, lines: lines(JSONMembers.shown(value)))
       } else {
         rows.row(name.printable, lines: elements(value))

@@ -362,7 +362,8 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
       (["<https://a/?p=2>; rel=\"next\", <https://a/?p=9>; rel=\"last\""], "https://a/?p=2"),
       (["<https://a/?p=9>; rel=\"last\"", "</x>;rel=next"], "/x"),
       (["<x>; title=\"a, <b>; \\\"c\"; rel=\"prev NEXT\""], "x"),
-      (["<x>; rel=prev; rel=next"], nil), (["<x>"], nil), (["x; rel=next"], nil), (["<x; rel=next"], nil), ([""], nil),
+      (["<x>; rel=next; anchor=\"/other\", <y>; rel=next"], "y"), (["<x>; rel=prev; rel=next"], nil), (["<x>"], nil),
+      (["x; rel=next"], nil), (["<x; rel=next"], nil), ([""], nil),
     ] as [([String], String?)])
   func next(headers: [String], target: String?) {
     #expect(LinkHeader.next(in: headers.map { Request.Header("link", $0) }) == target)

@@ -166,6 +166,7 @@ import Testing
     #expect(asked.withLock { $0.count } == 4)
     let detail = "the body has the unknown key alow_removal; it takes allow_removal, retry_session, fresh"
     #expect(try problem(await post(#"{"fresh": true, "alow_removal": true}"#)).detail == detail)
+    #expect(try problem(await post(#"{"alow_removal": 1}"#)).detail == detail)
   }
 
   @Test("L1.2: a fresh request during a sync that is not fresh is answered with 409")

@@ -161,6 +161,54 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id IN (2, 3)") == ["0"])
   }
 
+  @Test("E3.2, E4.1: a list is requested as soon as it is not empty, and loses its records as soon as it is")
+  func emptied() async throws {
+    var documents = Self.documents(6)
+    documents[2] = .init()
+    let (bench, forest) = try Self.bench(documents)
+    let each = Each(of: "doc", changed: ["rev"], empty: [.init("size", .equal(.integer(0)))])
+    let resources = [Forest.document(), Forest.item(each)]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    forest.update { $0.documents[2]?.items = [7: .init()] }
+    #expect(try await bench.sync(resources, after: 600).added == 1)
+    #expect(Self.asked(bench) == ["/docs/2/items", "/docs?page=1", "/docs?page=2"])
+    forest.update { $0.documents[3]?.items = [:] }
+    _ = try await bench.sync(resources, allowRemoval: true, after: 1200)
+    #expect(Self.asked(bench).filter { $0.hasSuffix("items") } == [])
+    #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id = 3") == ["0"])
+    _ = try await bench.sync(resources, after: 1800)
+    #expect(Self.asked(bench) == ["/docs?page=1", "/docs?page=2"])
+  }
+
+  @Test("C6.6, E2.1: parents and children that are added to a cache together are published by the next sync")
+  func addedTogether() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(3))
+    var other = Forest.document()
+    (other.name, other.table) = ("other", "others")
+    _ = try await bench.sync([other])
+    let record = try await bench.sync(Forest.all + [other])
+    #expect(record.outcome == .published && record.error == nil, "\(record.error ?? "")")
+    #expect(try Forest.lines(in: bench) == forest.lines)
+  }
+
+  @Test("C6.4, E2.1: if the key of a parent changes, its children are pulled again and have the right parents")
+  func otherKey() async throws {
+    var documents = Self.documents(3)
+    for id in 1...3 { documents[id]?.revision = 4 - id }
+    let (bench, forest) = try Self.bench(documents)
+    var byRevision = Forest.document()
+    byRevision.key = JSONPointer(segments: ["rev"])
+    byRevision.removal = .twice
+    let others = [Forest.part, Forest.item(), Forest.detail]
+    _ = try await bench.sync(others + [byRevision])
+    var byID = byRevision
+    byID.key = JSONPointer(segments: ["id"])
+    let record = try await bench.sync(others + [byID], after: 600)
+    #expect(record.exit == 0 && record.error == nil, "\(record.error ?? "")")
+    #expect(try Forest.lines(in: bench) == forest.lines)
+  }
+
   @Test("E5.2: a child that moves is added to its new parent and removed from the old one")
   func moved() async throws {
     let (bench, forest) = try Self.bench(Self.documents(9))

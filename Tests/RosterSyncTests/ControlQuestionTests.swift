@@ -21,6 +21,29 @@ struct ControlQuestionTests {
     bench.shelf.asked().map(\.target).filter { !$0.contains("?") }
   }
 
+  @Test("P8.7, P8.8: an answer whose key has another normalization is not the record, and removes nothing")
+  func normalized() async throws {
+    var resource = Self.asking
+    resource.columns[0] = .init("id", at: JSONPointer(segments: ["id"]))
+    (resource.pages, resource.byKey) = (.init(.one), "/ask/{key}")
+    let bench = try SyncBench([:])
+    func answer(_ keys: [String]) {
+      bench.shelf.update {
+        $0.answers = { request in
+          func json(_ key: String) -> String { #"{"id":"\#(key)","name":""}"# }
+          let isList = request.url.hasSuffix("/ask")
+          let body = isList ? #"{"results":[\#(keys.map(json).joined(separator: ","))]}"# : json(#"\u00e9"#)
+          return Response(status: request.url.hasSuffix("/a") ? 404 : 200, body: Array(body.utf8))
+        }
+      }
+    }
+    answer([#"e\u0301"#, "a", "b", "c"])
+    _ = try await bench.sync([resource])
+    answer(["a", "b", "c"])
+    let record = try await bench.sync([resource], allowRemoval: true)
+    #expect(record.removed == 0 && record.isDegraded)
+  }
+
   @Test(
     "P16.2, P16.4: a by_key that answers 404 for every key removes nothing and degrades the state", arguments: [1, 2])
   func wrongByKey(lost: Int) async throws {

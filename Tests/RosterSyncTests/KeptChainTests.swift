@@ -65,6 +65,51 @@ struct KeptChainTests {
     #expect(bench.shelf.asked().map(\.target) == pages(4...5))
   }
 
+  @Test("P4.8, I2.7: pages whose content fails the sync are requested again")
+  func useless() async throws {
+    var thing = Self.thing(Self.cursor)
+    thing.since = Since(
+      at: JSONPointer(segments: ["when"]), param: .query("since"), form: .number, overlap: .number(1),
+      listing: thing.listing)
+    let bench = try SyncBench(["/thing": records(1...4)])
+    bench.shelf.update { $0.hasValidators = false }
+    #expect(try await bench.sync([thing]).exit == 65)
+    bench.shelf.update { $0.lists["/thing"] = [(1, #"{"id":1,"name":"a","when":3}"#)] }
+    #expect(try await bench.sync([thing], after: 1).outcome == .published)
+    #expect(bench.shelf.asked().map(\.target) == pages(1...2) + pages(1...1))
+  }
+
+  @Test("P4.8, P9.11: pages of which no record can be stored are requested again")
+  func unstorable() async throws {
+    let thing = Self.thing(Self.cursor)
+    let bench = try SyncBench(["/thing": [(1, #"{"id":"x","name":"a"}"#)]])
+    bench.shelf.update { $0.hasValidators = false }
+    #expect(try await bench.sync([thing]).exit == 65)
+    bench.shelf.update { $0.lists["/thing"] = records(1...2) }
+    #expect(try await bench.sync([thing], after: 1).outcome == .published)
+  }
+
+  @Test("G5.1: after a redirect a relative link is relative to the page that answered")
+  func redirected() async throws {
+    var thing = listed("thing")
+    thing.pages = .init(.link)
+    let bench = try SyncBench([:])
+    bench.shelf.update {
+      $0.answers = { request in
+        let target = String(request.url.dropFirst(Shelf.baseURL.count))
+        let isFirst = target == "/thing"
+        guard isFirst || target == "/v2/things/page2" else { return Response(status: 404) }
+        var response = Response(
+          status: 200, headers: isFirst ? [.init("Link", #"<page2>; rel="next""#)] : [],
+          body: Array(#"{"results":[{"id":\#(isFirst ? 1 : 2),"name":"a"}]}"#.utf8))
+        if isFirst { response.redirectedTo = Shelf.baseURL + "/v2/things/" }
+        return response
+      }
+    }
+    #expect(try await bench.sync([thing]).records == 2)
+    #expect(bench.shelf.asked().map(\.target) == ["/thing", "/v2/things/page2"])
+  }
+
   @Test("P4.4, P1.7: a chain that an interrupted sync pulled to its end is published without a request")
   func whole() async throws {
     let (thing, other) = (Self.thing(Self.cursor), listed("other"))

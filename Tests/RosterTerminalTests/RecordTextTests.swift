@@ -192,6 +192,7 @@ import Testing
     #expect(table.text(width: 24) == "ID  TITLE  SCORE  OPEN\n 7  A b c   1.50  true\n")
     #expect(table.text(width: 12) == "ID  TITLE\n 7  A b c\n")
     #expect(table.tabSeparated == "id\ttitle\tvotes\tscore\topen\n7\tA b c\t123456789012345\t1.50\ttrue\n")
+    #expect("A\r\nb\r\n\tc".oneLine == "A b c")
   }
 
   @Test("rosterctl list prints one line for each resource")

@@ -109,8 +109,9 @@ extension PendingRecord {
       let own = ["key", "of", "fields", "before", "after"]
       member("key", key)
       if of != nil { member("of", of) }
-      // A composite key has no column of its own.
-      if let column = resource.telling.first?.name, !own.contains(column), !key.hasPrefix("[") { member(column, key) }
+      // A composite key, and the key of a detail, have no column of their own.
+      let column = resource.isDetail || key.hasPrefix("[") ? nil : resource.telling.first?.name
+      if let column, !own.contains(column) { member(column, key) }
       json.name("fields")
       json.list { json in for field in fields { json.value(field) } }
       member("before", before)
@@ -358,7 +359,7 @@ extension PendingResource {
   fileprivate init(_ tables: ResourceTables) {
     let members = tables.resource.columns.map(\.name) + tables.resource.lists.map(tables.listName)
     self.init(name: tables.resource.name, telling: tables.telling, members: members)
-    parent = tables.parent
+    (parent, isDetail) = (tables.parent, tables.resource.isDetail)
   }
 
   fileprivate mutating func add(_ differences: ResourceDifferences) {

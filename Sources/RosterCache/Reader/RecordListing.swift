@@ -109,7 +109,7 @@ extension CacheReader {
         tables.page(choice), choice.value(of: resource), Value(limit), Value(skipped)
       ) { $0.text(0) }
       return Listing(
-        resource: resource, telling: tables.telling, columns: tables.resource.columns, page: page ?? 1, pages: pages,
+        resource: resource, telling: tables.telling, columns: tables.listed, page: page ?? 1, pages: pages,
         total: total, records: records, hasSnapshot: try snapshot())
     }
   }
@@ -176,6 +176,12 @@ extension ResourceTables {
     SELECT \(jsonText(isShown: true)) FROM \(table) r
     WHERE r.\(id) IN (\(ids(choice)) ORDER BY id LIMIT ?2 OFFSET ?3) ORDER BY r.\(id)
     """
+  }
+
+  /// The column of the parent, and those of the definition.
+  fileprivate var listed: [Resource.Column] {
+    let parent = resource.parentColumn.map { Resource.Column($0, at: JSONPointer(segments: [$0]), .integer) }
+    return (parent.map { [$0] } ?? []) + resource.columns
   }
 
   /// Columns that help people to recognise a record: the key, then the searched columns, else the texts, else all

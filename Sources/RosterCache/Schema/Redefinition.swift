@@ -10,7 +10,8 @@ struct Redefinition {
   private let database: Database
   private let schema: Schema
   private let tick: () -> Void
-  private let changed: [(old: ResourceTables, new: ResourceTables)]
+  /// Resources with another definition, and children whose parents get other record ids.
+  private let changed: [Pair]
 
   /// nil if no definition has changed.
   /// - Parameter tick: called repeatedly while it runs.
@@ -21,13 +22,21 @@ struct Redefinition {
     let stored = try database.rows("SELECT name, definition FROM main.resources ORDER BY rowid") {
       (name: $0.text(0), definition: $0.text(1))
     }
-    changed = try stored.compactMap { name, definition in
-      guard let new = schema.tables.first(where: { $0.resource.name == name }),
-        !new.resource.hasFeed(of: definition)
-      else { return nil }
-      return (try ResourceTables(name: name, definition: definition), new)
+    let pairs = try stored.compactMap { name, definition -> Pair? in
+      guard let new = schema.tables.first(where: { $0.resource.name == name }) else { return nil }
+      return Pair(
+        old: try ResourceTables(name: name, definition: definition), new: new,
+        isChanged: !new.resource.hasFeed(of: definition))
     }
+    changed = pairs.filter { pair in pair.isChanged || Self.losesParents(pair.new, pairs) }
     if changed.isEmpty { return nil }
+  }
+
+  private struct Pair {
+    var old: ResourceTables
+    var new: ResourceTables
+    /// False if only an ancestor may have changed.
+    var isChanged: Bool
   }
 
   /// Call it within a transaction. Starts a new feed, whose first snapshot is the current one: `changes` then reports
@@ -37,7 +46,8 @@ struct Redefinition {
     try makeRoom()
     // All old tables are renamed before the first new one is made, because a new name may be another's old one.
     let aside = try changed.enumerated().map { index, pair in
-      pair.old.isLike(pair.new) ? pair.old : try setAside(pair.old, index: index)
+      pair.old.isLike(pair.new) && !Self.losesParents(pair.new, changed)
+        ? pair.old : try setAside(pair.old, index: index)
     }
     for (old, new) in zip(aside, changed.map(\.new)) {
       if old.resource.table == new.resource.table { try redefineIndex(old, new: new) } else { try move(old, to: new) }
@@ -84,14 +94,16 @@ struct Redefinition {
     for statement in new.create { try database.execute(statement) }
     try RecordIDs.goOn(new, in: database)
     // A record of another parent, or of one with other record ids, would belong to no list.
-    if old.parent == new.parent, !losesParents(new) { try moveRecords(old, to: new) }
+    if old.parent == new.parent, !Self.losesParents(new, changed) { try moveRecords(old, to: new) }
     for statement in old.drop { try database.execute(statement) }
   }
 
   /// True if records of the parent get other record ids.
-  private func losesParents(_ child: ResourceTables) -> Bool {
+  private static func losesParents(_ child: ResourceTables, _ pairs: [Pair]) -> Bool {
     guard let parent = child.parent else { return false }
-    return changed.contains { $0.new.resource.name == parent && (!$0.old.keepsIDs(in: $0.new) || losesParents($0.new)) }
+    return pairs.contains { pair in
+      pair.new.resource.name == parent && (!pair.old.keepsIDs(in: pair.new) || losesParents(pair.new, pairs))
+    }
   }
 
   private func moveRecords(_ old: ResourceTables, to new: ResourceTables) throws {

@@ -152,7 +152,7 @@ extension Cache {
       }
       counts.vanished =
         try database.first(
-          "SELECT count(*) FROM (\(failed(index))) WHERE has_vanished", Value(index), .text(resource)
+          "SELECT count(*) FROM (\(try failed(index, in: database))) WHERE has_vanished", Value(index), .text(resource)
         ) { $0.int(0) } ?? 0
       counts.wasEverPulled =
         try database.first(
@@ -169,7 +169,7 @@ extension Cache {
       return try [false, true].flatMap { hasVanished in
         try database.rows(
           """
-          SELECT \(Family.keys(inPath: "f.path")), f.error FROM (\(failed(index))) f WHERE f.has_vanished = ?3 LIMIT ?4
+          SELECT \(Family.keys(inPath: "f.path")), f.error FROM (\(try failed(index, in: database))) f WHERE f.has_vanished = ?3 LIMIT ?4
           """, Value(index), .text(resource), Value(hasVanished ? 1 : 0), Value(limit)
         ) {
           FailedList(
@@ -180,14 +180,25 @@ extension Cache {
   }
 
   /// Parameters: ?1 the resource, ?2 its name.
-  private func failed(_ index: Int) -> String {
+  private func failed(_ index: Int, in database: Database) throws -> String {
     let family = Family(tables: schema.tables)
     let hasVanished =
-      family.parent(of: index).map { family.hasVanished("l", child: index, parent: $0, pull) } ?? "false"
+      try family.parent(of: index).map {
+        try family.hasVanished("l", child: index, parent: $0, pull, isParentStored: isStored($0, in: database))
+      } ?? "false"
     return """
       SELECT l.path AS path, l.error AS error, \(hasVanished) AS has_vanished
       FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
       """
+  }
+}
+
+extension Cache {
+  /// True if the resource has a table. A resource that was added to the configuration has none before its first
+  /// publication.
+  private func isStored(_ index: Int, in database: Database) throws -> Bool {
+    try database.first("SELECT 1 FROM main.resources WHERE name = ?", .text(plans[index].resource.name)) { _ in true }
+      ?? false
   }
 }
 

@@ -167,11 +167,21 @@ struct Family {
     "(SELECT group_concat(j.atom, ' ') FROM json_tree(\(path)) j WHERE j.atom IS NOT NULL)"
   }
 
-  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values.
+  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values. A list that is
+  /// empty without a request has another JSON, so that it is requested as soon as it is not (E4.1).
   func asked(_ child: Resource, _ facts: String) -> String {
     guard let each = child.each else { return "'[]'" }
-    let values = each.changed.map { "json_extract(\(facts), '$.\"\(ParentColumn(each.parent, $0).name)\"')" }
-    return "json_array(\(values.joined(separator: ", ")))"
+    let values = each.changed.map { ParentColumn(each.parent, $0).value(in: facts) }
+    return
+      "CASE WHEN \(isEmpty(child, each, facts)) THEN '\"empty\"' ELSE json_array(\(values.joined(separator: ", "))) END"
+  }
+
+  /// `Resource.isListEmpty` as a condition.
+  private func isEmpty(_ child: Resource, _ each: Each, _ facts: String) -> String {
+    let unnamed = child.parentColumns.map { "coalesce(\($0.column.value(in: facts)), '') = ''" }
+    let conditions = each.empty.map { $0.test.holds(for: ParentColumn(each.parent, $0.column).value(in: facts)) }
+    let all = conditions.isEmpty ? [] : ["(\(conditions.joined(separator: " AND ")))"]
+    return (unnamed + all + ["false"]).joined(separator: " OR ")
   }
 
   /// True for a stored record that this pull neither misses, rejects nor removes (E1.2).
@@ -193,5 +203,33 @@ struct Family {
       ),
       absent("temp.removed_parents d WHERE d.resource = \(index) AND d.record_id = \(row).\(table.id)"),
     ].joined(separator: " AND ")
+  }
+}
+
+extension ParentColumn {
+  /// Its value in the JSON of a parent's values.
+  fileprivate func value(in facts: String) -> String { "json_extract(\(facts), \(literal("$.\(quoted(name))")))" }
+}
+
+extension Resource.Condition.Test {
+  /// `holds(for:)` as a condition.
+  fileprivate func holds(for value: String) -> String {
+    switch self {
+    case .absent: "\(value) IS NULL"
+    case .present: "\(value) IS NOT NULL"
+    case .equal(let scalar): "\(value) IS \(scalar.literal)"
+    case .differs(let scalars): (scalars.map { "\(value) IS NOT \($0.literal)" } + ["true"]).joined(separator: " AND ")
+    }
+  }
+}
+
+extension Resource.Scalar {
+  fileprivate var literal: String {
+    switch self {
+    case .text(let text): RosterCache.literal(text)
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .boolean(let flag): flag ? "1" : "0"
+    }
   }
 }

@@ -75,7 +75,11 @@ extension Family {
   /// - Parameters:
   ///   - row: a list of resource ?1, whose name is ?2.
   ///   - pull: with the comparisons of this sync.
-  func hasVanished(_ row: String, child: Int, parent: Int, _ pull: PullFacts) -> String {
+  ///   - isParentStored: false if the parent has no table, so that no list has vanished before.
+  func hasVanished(
+    _ row: String, child: Int, parent: Int, _ pull: PullFacts, isParentStored: Bool = true
+  ) -> String {
+    guard isParentStored else { return "\(row).state = \(ParentTables.State.vanished.rawValue)" }
     let isIncremental = pull.incremental.contains(tables[parent].resource.name)
     let before = """
       coalesce((SELECT k.state FROM main.cache_resources c CROSS JOIN main.cache_lists k

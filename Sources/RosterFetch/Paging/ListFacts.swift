@@ -179,7 +179,21 @@ extension Paging {
 
   /// The address without the token, which upstream may repeat: an address is stored and shown (T8, T9).
   private func address(_ text: String?, _ response: Response) -> ListFacts.Value? {
-    self.text(text.map { response.token?.removed(from: $0) ?? $0 })
+    self.text(
+      text.map { text in
+        let address = absolute(text, after: response)
+        return response.token?.removed(from: address) ?? address
+      })
+  }
+
+  /// After a redirect at base_url's origin, a relative address is relative to the page that answered (RFC 3986
+  /// §5.1.3). It is stored with the page, which is known by the address that was requested.
+  private func absolute(_ address: String, after response: Response) -> String {
+    guard !address.isEmpty, let base = response.redirectedTo.flatMap({ URL(string: $0) }),
+      let url = URL(string: address, relativeTo: base), URL(string: address)?.scheme == nil,
+      let origin = Origin(url: url.absoluteString), origin == Origin(url: baseURL)
+    else { return address }
+    return url.absoluteString
   }
 
   private func value(_ found: PointedValue, place: JSONPointer) throws(UndefinedAnswer) -> ListFacts.Value? {

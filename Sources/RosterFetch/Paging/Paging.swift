@@ -20,7 +20,7 @@ package final class Paging: Sendable {
   private let home: String?
   /// The address that is shown if addresses have values of a parent; nil without such values.
   private let shownHome: String?
-  private let baseURL: String
+  let baseURL: String
   private let pages: Resource.Pages
   /// The address of a page without the value at its end, below base_url. nil if addresses do not end with a value.
   private let addressStart: String?

@@ -5,7 +5,8 @@ package enum LinkHeader {
     for header in headers where header.name.lowercased() == "link" {
       var reader = LinkReader(header.value)
       while let link = reader.next() {
-        if link.relations.contains("next") { return link.target }
+        // A link with an anchor is about another resource than the page (RFC 8288 §3.2).
+        if link.relations.contains("next"), !link.hasAnchor { return link.target }
       }
     }
     return nil
@@ -19,6 +20,7 @@ private struct LinkReader {
     var target: String
     /// Relation types in lower case, because they are case-insensitive (RFC 8288 §2.1.1).
     var relations: [Substring] = []
+    var hasAnchor = false
   }
 
   private var rest: Substring
@@ -32,6 +34,7 @@ private struct LinkReader {
     rest = rest[rest.index(after: end)...]
     var isRelated = false
     while let (name, value) = parameter() {
+      if name == "anchor" { link.hasAnchor = true }
       // If a link has several `rel`, the first one applies (§3.3).
       guard name == "rel", !isRelated else { continue }
       isRelated = true

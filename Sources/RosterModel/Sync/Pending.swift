@@ -28,6 +28,8 @@ package struct PendingResource: Sendable, Equatable {
   package var members: [String]
   /// Name of its parent; nil without a parent.
   package var parent: String?
+  /// True if its records are details, whose key is that of the parent.
+  package var isDetail = false
   /// Number of records that the snapshot does not have.
   package var added = 0
   /// Number of records that differ from the snapshot.

@@ -39,10 +39,10 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   package var refreshes = 0
   /// Number of body bytes as received.
   package var bytes = 0
-  /// Number of requested lists of children. It is not in the JSON.
-  package var lists = 0
-  /// Number of them that failed or vanished. It is not in the JSON.
-  package var listsFailed = 0
+  /// Number of requested lists of children.
+  @OrZero package var lists = 0
+  /// Number of them that failed or vanished.
+  @OrZero package var listsFailed = 0
   /// Exit code that `rosterd sync` would have had.
   @OrNull package var exit: Int32? = nil
   /// Reason for the failure, or for an incomplete result; null if all is well.
@@ -66,7 +66,9 @@ package struct SyncRecord: Codable, Sendable, Equatable {
     case finishedAt = "finished_at"
     case outcome, pages, records, added, changed, removed, rejected, skipped, requests
     case notModified = "not_modified"
-    case resumed, retries, refreshes, bytes, exit, error, resources
+    case resumed, retries, refreshes, bytes, lists
+    case listsFailed = "lists_failed"
+    case exit, error, resources
   }
 }
 
