@@ -145,7 +145,7 @@ enum OpenAPISchemas {
         "refreshes": {"$ref": "#/components/schemas/Count"},
         "bytes": {"$ref": "#/components/schemas/Count"},
         "lists": {"description": "Requested lists of children.", "$ref": "#/components/schemas/Count"},
-        "lists_failed": {"description": "Those of them that failed or vanished.", "$ref": "#/components/schemas/Count"},
+        "lists_failed": {"description": "Number of requested lists that failed or vanished.", "$ref": "#/components/schemas/Count"},
         "exit": {"description": "null while it runs, and for interrupted.", "oneOf": [{"$ref": "#/components/schemas/Exit"}, {"type": "null"}]},
         "error": {"description": "One sentence; also of a published or unchanged sync that left the state degraded.", "type": ["string", "null"]},
         "resources": {"description": "Records by resource; only with resources=true.", "type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}}},

@@ -161,7 +161,8 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id IN (2, 3)") == ["0"])
   }
 
-  @Test("E3.2, E4.1: a list is requested as soon as it is not empty, and loses its records as soon as it is")
+  @Test(
+    "E3.2, E4.1: a list is requested when its parent stops being empty, and loses its records when it becomes empty")
   func emptied() async throws {
     var documents = Self.documents(6)
     documents[2] = .init()

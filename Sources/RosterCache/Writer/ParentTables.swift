@@ -167,8 +167,8 @@ struct Family {
     "(SELECT group_concat(j.atom, ' ') FROM json_tree(\(path)) j WHERE j.atom IS NOT NULL)"
   }
 
-  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values. A list that is
-  /// empty without a request has another JSON, so that it is requested as soon as it is not (E4.1).
+  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values. The JSON
+  /// of a list that needs no request is "empty" (E4.1, R5.5).
   func asked(_ child: Resource, _ facts: String) -> String {
     guard let each = child.each else { return "'[]'" }
     let values = each.changed.map { ParentColumn(each.parent, $0).value(in: facts) }

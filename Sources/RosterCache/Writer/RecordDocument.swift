@@ -6,7 +6,7 @@ internal import RosterModel
 /// `ResourceTables.json`, which reads a stored record.
 struct RecordDocument {
   private var json = JSONWriter()
-  /// Where the values of the document are: the columns, then `extra`, then the lists.
+  /// The places of the values in the document: the columns, then `extra`, then the lists.
   private var values: [Range<Int>] = []
 
   private let columns: [Resource.Column]
