@@ -226,8 +226,8 @@ extension Diagnosis.Kind {
     switch self {
     case .missed:
       (
-        "The last whole pull found them: their changes became visible too late for the overlap, or did not move the time stamp.",
-        "Set a longer overlap or a shorter whole_every in [resource.{resource}.since]."
+        "The last whole pull found them. No incremental pull would have: their changes became visible too late for the overlap, or moved neither the time stamp nor a column of changed.",
+        "Set a longer overlap or a shorter whole_every in [resource.{resource}.since]. Without that table, name more columns in changed of [resource.{resource}.each], or set a shorter whole_every there."
       )
     case .postponed:
       (

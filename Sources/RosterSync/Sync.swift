@@ -383,8 +383,9 @@ package actor Sync {
         try expectOpenGate()
         try machine.asked(plan.resource.name, .success(try await answers(plan, in: session, by: fetcher)))
       } catch var failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
-        let missing = await missingItems(of: plan.resource.name, in: session)
-        failure.concerned += missing
+        let reason =
+          incremental.contains(plan.resource.name) ? "upstream says that it changed" : "upstream lists it no more"
+        failure.concerned += await missingItems(of: plan.resource.name, reason: reason, in: session)
         try machine.asked(plan.resource.name, .failure(failure))
       }
       try await guardAsked(plan.resource.name, in: session)
@@ -518,7 +519,7 @@ extension Sync {
     let (clock, history) = (clock, host.settings.history)
     if machine.isGuarded {
       for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
-        let missing = await missingItems(of: concern.name, in: session)
+        let missing = await missingItems(of: concern.name, reason: "upstream lists it no more", in: session)
         record.trouble?.concerned += missing
       }
     }
@@ -538,10 +539,10 @@ extension Sync {
     }
   }
 
-  /// The first missing records without an answer of `by_key`, for `explain`.
-  private func missingItems(of resource: String, in session: PullSession) async -> [AffectedItem] {
+  /// The first records without an answer of `by_key`, for `explain`.
+  private func missingItems(of resource: String, reason: String, in session: PullSession) async -> [AffectedItem] {
     let found = (try? await session.missing(resource, after: 0, limit: Diagnosis.maxConcerned)) ?? []
-    return found.map { .record($0.key.text, of: resource, reason: "upstream lists it no more") }
+    return found.map { .record($0.key.text, of: resource, reason: reason) }
   }
 
   /// Does work whose failure must not hide why the sync failed.

@@ -140,7 +140,7 @@ import Testing
       #expect(
         Set(changed.keys).isSubset(of: [
           "characters", "changes", "sqlite_sequence", "syncs", "characters_fts_data", "characters_fts_idx",
-          "characters_fts_docsize", "sync_resources", "cache_pages",
+          "sync_resources", "cache_pages",
         ]), "\(changed)")
     }
   }

@@ -39,6 +39,17 @@ struct MarkTests {
     ])
   func refused(text: String) { #expect(Self.since().mark(text) == nil) }
 
+  @Test(
+    "I2.7: a time before 1678 is a value, below every other one",
+    arguments: [("0001-01-01T00:00:00Z", "1677-12-31T23:55:00Z"), ("1600-02-29", "1677-12-31")])
+  func earliest(text: String, start: String) throws {
+    let since = Self.since()
+    let mark = try #require(since.mark(text))
+    #expect(try mark.value < #require(since.mark("1678-01-02")).value)
+    #expect(since.rendered(from: mark) == .text(start))
+    #expect(since.asks(for: since.mark("0001-01-01T00:00:00Z")?.value, from: mark))
+  }
+
   @Test("I2.4: numbers and seconds are read with all their digits")
   func numbers() {
     #expect(Self.since(.number).mark("9223372036854775807")?.value == .max)

@@ -395,6 +395,21 @@ struct ChildrenTests {
     #expect(throws: Failure.self) { try reader.list("item", of: ["77"]) }
   }
 
+  @Test("L2.2: the message lists the parents by their keys, and a removed parent makes no key ambiguous")
+  func ambiguous() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(3))
+    _ = try await bench.sync(Forest.all)
+    let reader = try CacheReader(path: bench.path)
+    let several = #expect(throws: Failure.self) { try reader.show("part", key: ["a"]) }
+    #expect(several?.cause.contains(" of item have a part") == true, "\(several?.cause ?? "")")
+    forest.update {
+      $0.documents[2] = nil
+      $0.documents[3] = nil
+    }
+    #expect(try await bench.sync(Forest.all, allowRemoval: true, after: 60).error == nil)
+    #expect(try reader.show("item", key: ["1"]).record?.contains(#""doc_id":1"#) == true)
+  }
+
   @Test("The records of the file are a parent like any other")
   func inline() async throws {
     let (bench, forest) = try Self.bench(Self.documents(3))

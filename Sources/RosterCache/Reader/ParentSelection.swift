@@ -51,21 +51,41 @@ extension CacheReader {
     let text = try tables.key(key)
     let found = try database.rows(
       """
-      SELECT t.\(tables.id), t.\(column) FROM \(tables.table) t WHERE \(tables.key(of: "t")) = ?1
-      UNION SELECT record_id, \(tables.parent(inDocument: "before")) FROM changes WHERE resource = ?2 AND kind = 'removed'
+      SELECT t.\(tables.id), t.\(column), 1 FROM \(tables.table) t WHERE \(tables.key(of: "t")) = ?1
+      UNION SELECT record_id, \(tables.parent(inDocument: "before")), 0 FROM changes
+      WHERE resource = ?2 AND kind = 'removed'
         AND CASE WHEN json_valid(before) THEN \(tables.key(inDocument: "before")) END = ?1
       """, tables.value(ofKey: text), .text(tables.resource.name)
-    ) { (id: $0.integer(0), parent: $0.integer(1)) }
+    ) { (id: $0.integer(0), parent: $0.integer(1), isCurrent: $0.int(2) != 0) }
     if let wanted { return found.filter { $0.parent == wanted }.map(\.id) }
-    let owners = Set(found.map(\.parent)).sorted()
-    guard owners.count < 2 else {
-      throw Failure(
-        .usage, step: CacheReader.step, subject: key.joined(separator: " "),
-        cause: "the records \(owners.map(String.init).joined(separator: ", ")) of \(tables.parent ?? "") have a "
-          + "\(tables.resource.name) with that key",
-        hint: "name one by --of KEY")
-    }
-    return found.map(\.id)
+    let current = found.filter(\.isCurrent)
+    let owners = Set((current.isEmpty ? found : current).map(\.parent)).sorted()
+    if owners.count > 1 { throw try ambiguity(of: key, in: tables, owners: owners) }
+    return Set(found.filter { owners.contains($0.parent) }.map(\.id)).sorted()
+  }
+
+  private func ambiguity(of key: [String], in tables: ResourceTables, owners: [Int64]) throws -> Failure {
+    let above = try tables.parent.map { try ancestors(of: $0) } ?? []
+    let named = try owners.prefix(10).map { try keys(of: $0, above[...])?.joined(separator: " ") ?? "(removed)" }
+    let rest = owners.count - named.count
+    let all = named.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+    return Failure(
+      .usage, step: CacheReader.step, subject: key.joined(separator: " "),
+      cause: "the records \(all) of \(tables.parent ?? "") have a \(tables.resource.name) with that key",
+      hint: "name one by --of KEY")
+  }
+
+  /// The keys of a record and its ancestors, as `--of` takes them; nil for a removed record.
+  /// - Parameter path: the tables of the ancestors and of the record, the outermost one first.
+  private func keys(of id: Int64, _ path: ArraySlice<ResourceTables>) throws -> [String]? {
+    guard let tables = path.last else { return [] }
+    let own = tables.resource.isDetail ? [] : tables.keyNames.map { "t.\(quoted($0))" }
+    let columns = [tables.parentColumn.map { "t.\($0)" } ?? "0"] + own
+    let found = try database.first(
+      "SELECT \(columns.joined(separator: ", ")) FROM \(tables.table) t WHERE t.\(tables.id) = ?1", .integer(id)
+    ) { row in (parent: row.integer(0), own: own.indices.map { row.text(Int32($0 + 1)) }) }
+    guard let found, let above = try keys(of: found.parent, path.dropLast()) else { return nil }
+    return above + found.own
   }
 }
 

@@ -34,7 +34,7 @@ final class ResourceTables: Sendable {
   var hasOwnIDs: Bool { hasTextKey || (parent != nil && !resource.isDetail) }
   var table: String { quoted(resource.table) }
   var keyColumn: String { key.map { quoted(resource.columns[$0].name) } ?? parentColumn ?? "" }
-  private var keyNames: [String] { keyParts.map { resource.columns[$0].name } }
+  var keyNames: [String] { keyParts.map { resource.columns[$0].name } }
   /// `resources.key`: the column, or the JSON list of columns.
   var keyName: String {
     if resource.hasCompositeKey { return JSONText.list(keyNames) }
@@ -93,9 +93,12 @@ final class ResourceTables: Sendable {
 
   // MARK: Tables
 
-  /// Every name that the resource uses in the schema.
-  var names: [String] {
-    let parts = resource.search.isEmpty ? [] : ["", "_data", "_idx", "_docsize", "_config"]
+  /// Every name that the resource may use in the schema.
+  var names: [String] { requiredNames + (resource.search.isEmpty ? [] : ["\(resource.table)_fts_docsize"]) }
+
+  /// The names without which the cache is damaged. Only an index that 0.2 made has the lengths of texts (`_docsize`).
+  var requiredNames: [String] {
+    let parts = resource.search.isEmpty ? [] : ["", "_data", "_idx", "_config"]
     return [resource.table] + resource.lists.map(\.table) + parts.map { "\(resource.table)_fts\($0)" }
   }
 
@@ -125,13 +128,17 @@ final class ResourceTables: Sendable {
       """
   }
 
-  /// Creates an empty index of words.
+  /// Creates an empty index of words. It stores no lengths of texts, which only `ORDER BY rank` needs: FTS5 then counts
+  /// the words of each found record (sqlite.org/fts5.html#the_columnsize_option).
   var createIndex: [String] {
     guard let index else { return [] }
     let rowID = hasOwnIDs ? Self.ownID : key.map { resource.columns[$0].name } ?? resource.parentColumn ?? ""
     let content = "content=\(literal(resource.table)), content_rowid=\(literal(rowID))"
     return [
-      "CREATE VIRTUAL TABLE main.\(index) USING fts5(\(searched), \(content), tokenize='unicode61 remove_diacritics 2')"
+      """
+      CREATE VIRTUAL TABLE main.\(index) USING fts5(\(searched), \(content), columnsize=0,
+        tokenize='unicode61 remove_diacritics 2')
+      """
     ]
   }
 

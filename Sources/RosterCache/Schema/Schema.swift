@@ -43,7 +43,7 @@ struct Schema {
       for name in names where !found.contains(name) { throw SQLiteError.damaged("\(name) is missing") }
     }
     try expect(ReservedNames.tables.sorted())
-    try expect(Schema(of: database).tables.flatMap(\.names))
+    try expect(Schema(of: database).tables.flatMap(\.requiredNames))
   }
 
   private func create(_ database: Database) throws {

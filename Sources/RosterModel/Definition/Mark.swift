@@ -46,6 +46,8 @@ package struct Timestamp: Sendable, Equatable {
   private var offset = 0
 
   static let second: Int64 = 1_000_000_000
+  /// The whole years that `value` can represent. Earlier days are read as their first one.
+  private static let years: ClosedRange<Int64> = 1678...2261
 
   /// nil if the bytes are not a value of that form.
   /// - Parameter zone: Seconds east of Greenwich for a time without a zone; nil if unknown; 0 is used then.
@@ -116,9 +118,11 @@ package struct Timestamp: Sendable, Equatable {
       place < bytes.count && bytes[place] == UInt8(ascii: byte)
     }
     guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), has("-", at: 4),
-      has("-", at: 7), Self.isDate(year, month: month, day: day), (1678...2261).contains(year)
+      has("-", at: 7), Self.isDate(year, month: month, day: day), year <= Self.years.upperBound
     else { return false }
-    var seconds = Self.days(year, month: month, day: day) * 86_400
+    // "0001-01-01T00:00:00Z" is how Go writes "never".
+    let first = Self.days(Self.years.lowerBound, month: 1, day: 1)
+    var seconds = (year < Self.years.lowerBound ? first : Self.days(year, month: month, day: day)) * 86_400
     var at = 10
     whole = at
     var part: Int64 = 0
