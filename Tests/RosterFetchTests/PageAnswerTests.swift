@@ -298,6 +298,29 @@ import Testing
   }
 
   @Test(
+    "R3.1: by_key with the key in its query is answered by a list, also for one key",
+    arguments: [
+      ("/things?id={key}", #"[{"id":1}]"#, 1), ("/things?ids={keys}", "[]", 0), ("/things?ids={keys}", #"{"id":1}"#, 1),
+      ("/things?ids={keys}", #"[{"id":2}]"#, nil), ("/things/{keys}?all=1", "[]", nil),
+      ("/things/{keys}", #"[{"id":1}]"#, nil),
+    ] as [(String, String, Int?)])
+  func filtered(byKey: String, body: String, records: Int?) async throws {
+    var resource = Resource.character
+    resource.byKey = byKey
+    try await RawServer.run(headed("200 OK", body: Array(body.utf8))) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        guard let records else {
+          let failure = await bench.failure { _ = try await bench.fetch(keys: ["1"]) }
+          #expect(failure?.reason == .malformed)
+          return
+        }
+        let answer = try await bench.fetch(keys: ["1"])
+        #expect(answer.scan.records == records)
+      }
+    }
+  }
+
+  @Test(
     "R3.2, R3.3: an answer for one key by shape is that record, and null is no record",
     arguments: [
       (.values, "/value", ["7"], #"{"title":"any"}"#, "[7]"), (.values, "/value", ["7"], "null", "[]"),
