@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import RosterModel
 
-/// How one flow asks for a token, and which fields its answer has (CONTRACT 3). One value a flow.
+/// How one flow asks for a token, and which fields its answer has (CONTRACT 3). Each flow has one.
 package struct Grant: Sendable {
   /// The tokens that a request sends to be replaced.
   struct SentTokens {

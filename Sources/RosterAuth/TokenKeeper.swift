@@ -224,8 +224,8 @@ package actor TokenKeeper {
 
   // MARK: Work
 
-  /// Does what the machine decides. The wait for an attempt ends early where the event ended it, or put another in its
-  /// place; nothing else that is under way does.
+  /// Does what the machine decides. If the event ends the pause before an attempt, or replaces it, its task is
+  /// cancelled. A request or a write is never cancelled.
   @discardableResult
   private func act(_ event: (inout TokenMachine) -> TokenMachine.Action) -> TokenMachine.Action {
     let wasWaiting = machine.isWaiting

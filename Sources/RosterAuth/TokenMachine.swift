@@ -53,7 +53,7 @@ struct TokenMachine: Sendable, Equatable {
     if let failure { return .fail(failure) }
     if isLate(generation), settings.flow == .none || token != nil { return wanted(waiter, now: now) }
     guard settings.flow != .none else { return failSync(with: .notRenewable(settings)) }
-    // The first 401 refused the token, so that it is nil. Later ones join the waiters of that refresh (T1).
+    // The first 401 refused the session, so that `token` is nil. Later ones join the waiters of that refresh (T1).
     guard let token else { return join(waiter) }
     guard settings.flow.refreshes else { return failSync(with: .notRenewable(settings)) }
     if sync.unproven == token.generation { return refusedAgain(generation) }

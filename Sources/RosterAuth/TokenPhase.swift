@@ -39,7 +39,7 @@ extension TokenMachine {
   /// The steps after the work has ended.
   struct Sequel: Sendable, Equatable {
     var waiters: [Waiter] = []
-    /// The store should get a note about the session; the loss of the note would cost no token.
+    /// True if the session must be written again although no token was granted. A failure of that write costs no token.
     var hasNote = false
     /// The work belongs to a session that another one has replaced: its result is written and not used.
     var isSuperseded = false

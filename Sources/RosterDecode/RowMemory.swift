@@ -27,12 +27,14 @@ struct RowMemory: ~Copyable {
     _ column: Int, slice: JSONSlice, type: Resource.ColumnType, body: UnsafeBufferPointer<UInt8>
   ) {
     let start = scratch.count
-    if case .text = type, slice.kind.isEscaped {
+    switch type {
+    case .text where slice.kind.isEscaped:
       scratch.append(slice.content.count) { JSONEscapes.unescape(body, content: slice.content, into: $0) }
       places[column] = start..<scratch.count
-    } else if case .json = type, slice.hasSpace {
+    case .json where slice.hasSpace:
       scratch.append(slice.range.count) { JSONCompact.write(body, range: slice.range, into: $0) }
       places[column] = start..<scratch.count
+    case .text, .json, .integer, .real, .boolean: break
     }
   }
 

@@ -37,7 +37,7 @@ extension Interceptor {
           throw failure.after(response, clock: pacer?.clock).proposingFlow(response)
         }
         if let pacer { token = try await keeper.token(inTurnOf: pacer) }
-        // A second late answer ends the loop: the token that is current now counts as fresh.
+        // If a request was late twice, its next 401 fails it: the token that is current now counts as fresh.
         if wasLate { isFresh = true }
         wasLate = !isFresh
       }
@@ -46,8 +46,8 @@ extension Interceptor {
 }
 
 extension TokenKeeper {
-  /// The token to send when it is the request's turn. A wait for the turn must not outlive the token (T2), and a
-  /// refresh must not outlive the turn.
+  /// The token to send when it is the request's turn. The token is read after the wait for the turn, which may outlive
+  /// a token (T2). If reading took long, because of a refresh, the request waits for another turn.
   fileprivate nonisolated func token(inTurnOf pacer: RequestPacer?) async throws -> Token? {
     guard let pacer else { return try await current() }
     while true {

@@ -346,11 +346,7 @@ extension RemovalDecision.Proof {
       self = .count
       return
     }
-    switch (resource.pages.count, resource.pages.style) {
-    case (.some, _): self = .count
-    case (nil, .number), (nil, .offset): self = .weak
-    case (nil, _): self = .end
-    }
+    self = resource.pages.count != nil ? .count : resource.pages.style.isPositional ? .weak : .end
   }
 }
 
@@ -363,7 +359,7 @@ extension Resource {
       return "the pages hold \(sum.counted(as: "record")) of \(name), upstream reports \(count)"
     }
     let repeats = found.repeats + found.passedRepeats
-    guard repeats > 0, isPositional else { return nil }
+    guard repeats > 0, pages.style.isPositional else { return nil }
     return "\(repeats.counted(as: "key")) of \(name) found twice"
   }
 
@@ -378,14 +374,6 @@ extension Resource {
     case .cursor, .after, .one, .record, nil: return nil
     }
     return found.acrossPages > 0 ? "\(found.acrossPages.counted(as: "key")) of \(name) on two pages" : nil
-  }
-
-  /// True if a page is a range of positions, so that a record that moves is listed twice, or not at all.
-  private var isPositional: Bool {
-    switch pages.style {
-    case .number, .offset: true
-    case .cursor, .next, .link, .after, .one, .record: false
-    }
   }
 }
 

@@ -1,10 +1,10 @@
 import FoundationEssentials
-import RosterAuth
 import RosterConfiguration
 import RosterModel
 import RosterTestSupport
 import Testing
 
+@testable import RosterAuth
 @testable import RosterDaemon
 
 @Suite("Section 3: credential files")
@@ -97,6 +97,21 @@ struct CredentialsTests {
     let failure = #expect(throws: Failure.self) { try Credentials(folder: folder) }
     #expect(failure?.subject == "/etc/credstore/rosterd.client_id" && failure?.cause == "it is empty")
     #expect(failure?.hint?.contains("systemctl reload-or-restart rosterd") == true)
+  }
+
+  @Test(
+    "Each unit loads every credential file, and each document about credentials names it",
+    arguments: [
+      "systemd/rosterd.service", "systemd/rosterd@.service", "systemd/examples/rosterd-sync.service",
+      "systemd/examples/encrypted-credentials.conf", "man/rosterd.8", "docs/SYSTEMD.md", "docs/CONFIGURATION.md",
+      "docs/CONTRACT.md",
+    ])
+  func named(file: String) throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let text = try String(contentsOfFile: root.appending(path: file).path, encoding: .utf8)
+    for name in CredentialFile.allCases.map(\.rawValue) + ["client_key"] {
+      #expect(text.contains(name), "\(name) is missing")
+    }
   }
 
   private func failure(_ path: String, cause: String, hint: String) -> Failure {

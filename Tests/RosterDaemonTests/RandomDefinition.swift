@@ -47,7 +47,7 @@ struct RandomDefinition: Sendable {
 
   init(_ number: Int, using dice: inout SeededDice) {
     path = "/r\(number)"
-    let style = Style.allCases[Int.random(in: 0..<7, using: &dice)]
+    let style = Style.allCases[Int.random(in: 0..<Style.allCases.count, using: &dice)]
     self.style = style
     isPost = ![.next, .link].contains(style) && dice.happens(0.2)
     let isBare = dice.happens(0.3)
@@ -55,7 +55,7 @@ struct RandomDefinition: Sendable {
     hasTextKeys = dice.happens(0.4)
     pageSize = Int.random(in: 2...5, using: &dice)
     sendsSize = dice.happens(0.5)
-    let totals = Totals.allCases[Int.random(in: 0..<3, using: &dice)]
+    let totals = Totals.allCases[Int.random(in: 0..<Totals.allCases.count, using: &dice)]
     self.totals = isBare && totals == .body ? .header : totals
     tellsPages = style == .number && dice.happens(0.5)
     tellsMore = style != .one && dice.happens(0.3)
@@ -63,7 +63,7 @@ struct RandomDefinition: Sendable {
     endsIn404 = [.number, .offset].contains(style) && dice.happens(0.5)
     first = style == .number ? Int.random(in: 0...1, using: &dice) : 0
     isDescending = dice.happens(0.3)
-    validators = Validators.allCases[Int.random(in: 0..<3, using: &dice)]
+    validators = Validators.allCases[Int.random(in: 0..<Validators.allCases.count, using: &dice)]
     isAbsolute = dice.happens(0.5)
     let states: [String?] = dice.happens(0.3) ? (dice.happens(0.5) ? ["open"] : ["open", "closed"]) : [nil]
     tables = states.enumerated().map { Table("t\(number)\($0)", state: $1, using: &dice) }

@@ -104,7 +104,7 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
     #expect(try walk(style, answers: [.init(records: 0, count: 0)]) == ["/things?limit=100&offset=0"])
   }
 
-  @Test("P1.5, G5.2: a style that follows its answers requests one page after the other, until each of its ends")
+  @Test("P1.5, G5.2: without announced pages, one page is requested after the other, until the list ends")
   func ends() throws {
     let full = ListFacts(records: 2)
     #expect(

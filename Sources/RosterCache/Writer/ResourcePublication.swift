@@ -272,8 +272,9 @@ struct ResourcePublication {
       """, in: scope)
   }
 
-  /// Counts the absence of missing records. Upstream has a record that it returned by key. Without a decision, the
-  /// count is unchanged.
+  /// Counts in how many pulls a missing record was absent. One that `by_key` returned is not absent. With `never` the
+  /// number is 1, because nothing counts it; with `ask` it is 0, because `by_key` decides. With `keepsAll` no
+  /// decision was possible, and the number stays.
   private func noteMissing() throws {
     let absent =
       decision.removal == .keepsAll

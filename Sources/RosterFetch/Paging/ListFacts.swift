@@ -19,7 +19,7 @@ package struct ListFacts: Sendable, Equatable {
   package var records: Int
   /// Number of records of the whole list.
   package var count: Int?
-  /// Number of pages of the whole list.
+  /// Number of pages of the whole list. With `first = 0` the last page has the number below it.
   package var last: Int?
   /// False ends the list; nil if no answer says.
   package var more: Bool?

@@ -2,7 +2,7 @@ package import RosterModel
 
 /// The request for one page, and the page's place in the list.
 package struct PageRequest: Sendable, Equatable {
-  /// Position in the order of the list, from 1.
+  /// Position in the order of the list, from 1: not the number that is sent.
   package var number: Int
   /// Number of records on the pages before it, if the pages follow one another. Only styles that count records use it.
   package var recordsBefore: Int

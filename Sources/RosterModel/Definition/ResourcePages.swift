@@ -145,7 +145,15 @@ extension Resource.Style {
     }
   }
 
-  /// True if each page's address comes from the page before it, so that pages are requested one after another.
+  /// True if a page is a range of positions, so that a record that moves is listed twice, or not at all.
+  package var isPositional: Bool {
+    switch self {
+    case .number, .offset: true
+    case .cursor, .next, .link, .after, .one, .record: false
+    }
+  }
+
+  /// True if the request of each page is made from the answer to the page before it.
   package var followsAnswers: Bool {
     switch self {
     case .cursor, .next, .link, .after: true

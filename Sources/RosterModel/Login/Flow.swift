@@ -19,5 +19,10 @@ package enum Flow: String, Sendable, CaseIterable {
   }
 
   /// True if the token request identifies a client, so that a stored token belongs to that client (T8).
-  package var identifiesClient: Bool { self == .oauth2Refresh || self == .oauth2ClientCredentials }
+  package var identifiesClient: Bool {
+    switch self {
+    case .oauth2Refresh, .oauth2ClientCredentials: true
+    case .none, .static, .basic, .authenticateForm, .bearerRefresh, .bearerRenew, .exchange: false
+    }
+  }
 }
