@@ -134,7 +134,8 @@ package struct PageFetcher: Sendable {
     json.value(.list(records))
     let digest = digest(json.bytes)
     if digest == wanted.digest {
-      return .unchanged(Validator(), answered: clock.now(), isTransferred: false)
+      // No answer said so, as a 304 does.
+      return .unchanged(Validator(), answered: clock.now(), isTransferred: true)
     }
     let scan = try RecordDecoder.scan(page: json.bytes, by: plan)
     return .page(
