@@ -94,9 +94,17 @@ extension String {
       text.unicodeScalars.append(UnicodeScalar(byte))
     }
     // The text is decoded before it is searched.
-    let plain = [self, replacing(" ", with: "+"), json]
+    let plain = [self, replacing(" ", with: "+"), json, inHTML]
+    // A client's secret is form-encoded before it is sent by HTTP Basic.
     return plain + plain.map { String(decoding: Array($0.utf8).percentDecoded, as: UTF8.self) }
-      + (0..<3).flatMap { base64(offset: $0) } + urlSafe(wholeBase64)
+      + [self, formEncoded].flatMap { text in
+        (0..<3).flatMap { text.base64(offset: $0) } + text.urlSafe(text.wholeBase64)
+      }
+  }
+
+  private var inHTML: String {
+    let entities = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#39;")]
+    return entities.reduce(self) { $0.replacing($1.0, with: $1.1) }
   }
 
   /// The last digit depends on the end of the text that was encoded.

@@ -30,6 +30,8 @@ package struct PageScan: Sendable, Equatable {
   package static let noMark = Int64.min
   /// Offset of the list, or of the single record, for `RecordDecoder.begin(_:at:)`.
   package var recordsAt = 0
+  /// Offset after the list of a page; 0 if the page is one record.
+  package var recordsEnd = 0
 
   /// The value at `pages.count`; absent if the definition has no such place.
   package var count = PointedValue()

@@ -21,6 +21,7 @@ extension RecordDecoder {
         let expected = isMap ? "an object of records" : "a list of records"
         throw Malformed(offset: Int(records.start), expected: "\(expected) at \"\(plan.resource.records)\"")
       }
+      found.recordsEnd = Int(records.end)
       found.count = try pointed(places.count)
       found.last = try pointed(places.last)
       found.more = try pointed(places.more)

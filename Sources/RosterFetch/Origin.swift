@@ -12,7 +12,7 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
 
   /// nil if the text is not an absolute http or https URL with a host, or if its port is too long for a number.
   package init?(url text: String) {
-    guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), let host = url.host()?.lowercased(),
+    guard let url = URL(written: text), let scheme = url.scheme?.lowercased(), let host = url.host()?.lowercased(),
       let standard = Self.ports[scheme], !host.isEmpty
     else { return nil }
     if url.port == nil, Self.namesPort(text) { return nil }

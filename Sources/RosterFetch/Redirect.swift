@@ -14,6 +14,7 @@ extension Interceptor {
       }
       request.url = try target(of: location, from: request)
       if response.status == 303 { request.becomeGET() }
+      if ![301, 308].contains(response.status) { request.forgetTime() }
     }
     throw refused("upstream redirects more than \(maxRedirects) times")
   }
@@ -21,7 +22,7 @@ extension Interceptor {
   private static let maxRedirects = 5
 
   private static func target(of location: String, from request: Request) throws -> String {
-    guard let base = URL(string: request.url), let url = URL(string: location, relativeTo: base)?.absoluteURL,
+    guard let base = URL(written: request.url), let url = URL(written: location, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
     else { throw refused("upstream redirects to an invalid URL") }
     let home = Origin(url: request.url)
@@ -45,6 +46,10 @@ extension Interceptor {
 }
 
 extension Request {
+  /// A temporary redirect may lead to another address each time. Its body may be older than the one that is stored, and
+  /// would count as unchanged (P6.1). An entity tag is hardly ever that of another body.
+  fileprivate mutating func forgetTime() { headers.removeAll { $0.isNamed("If-Modified-Since") } }
+
   /// Turns the request into a GET: the answer is at another address (RFC 9110 §15.4.4).
   fileprivate mutating func becomeGET() {
     method = .get

@@ -19,7 +19,7 @@ package struct ListAddress: Sendable, Equatable {
   /// Throws `Failure` (64) if the text is not an http or https URL, or contains a user or password.
   /// - Parameter parents: `baseURL` has no segment that is one of their values.
   package init(_ text: String, of parents: [GivenParent] = []) throws(Failure) {
-    guard var parts = URLComponents(string: text) else { throw Self.failure("it is not a URL") }
+    guard var parts = URLComponents(string: text.encodedAsAddress) else { throw Self.failure("it is not a URL") }
     guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw Self.failure("it begins with neither http:// nor https://")
     }
@@ -59,7 +59,7 @@ package struct ListAddress: Sendable, Equatable {
   /// Decodes as forms do: `+` is a space.
   private static func parameters(ofQuery query: String?) -> [Request.Parameter] {
     let spaced = (query ?? "").replacing("+", with: "%20")
-    let items = URLComponents(string: "?\(spaced)")?.queryItems ?? []
+    let items = URLComponents(string: "?\(spaced)".encodedAsAddress)?.queryItems ?? []
     return items.filter { !$0.name.isEmpty }.map { Request.Parameter($0.name, $0.value ?? "") }
   }
 
@@ -130,7 +130,9 @@ package struct ListAddress: Sendable, Equatable {
 
   /// True if an address from the answer has another origin than this one; false for an address without a host.
   func isElsewhere(_ address: String) -> Bool {
-    guard let other = URLComponents(string: address), other.host != nil, let own = URLComponents(string: url) else {
+    guard let other = URLComponents(string: address.encodedAsAddress), other.host != nil,
+      let own = URLComponents(string: url)
+    else {
       return false
     }
     return Self.origin(of: other) != Self.origin(of: own)
@@ -138,9 +140,9 @@ package struct ListAddress: Sendable, Equatable {
 
   /// False for a relative address that is not relative to this one: Eve's are relative to the API's root.
   func isFollowed(by address: String) -> Bool {
-    guard !address.contains("://"), !["/", "?"].contains(where: { address.hasPrefix($0) }), let own = URL(string: url)
+    guard !address.contains("://"), !["/", "?"].contains(where: { address.hasPrefix($0) }), let own = URL(written: url)
     else { return true }
-    return URL(string: address, relativeTo: own)?.absoluteURL.path == own.path
+    return URL(written: address, relativeTo: own)?.absoluteURL.path == own.path
   }
 
   private static func origin(of parts: URLComponents) -> [String] {

@@ -58,7 +58,10 @@ struct PageChoice {
 
   private mutating func cursor() -> Bool {
     guard let cursor = evidence.cursor else { return false }
-    let seen = evidence.leads.first { $0.value == cursor.value.text }?.name ?? evidence.asked.cursor?.name
+    // The size may have the value of the cursor: limit=10&offset=10.
+    let size = evidence.asked.size?.name ?? PageParameters(evidence.leads).size?.name
+    let leads = evidence.leads.filter { $0.name != size }
+    let seen = leads.first { $0.value == cursor.value.text }?.name ?? evidence.asked.cursor?.name
     if seen == nil, evidence.next != nil { return false }
     let param = seen ?? guess(of: cursor)
     let start = evidence.asked.start.flatMap { $0.name == param ? $0.value : nil }

@@ -367,7 +367,8 @@ extension Pull {
     let waiting = page.body.count * list.plans.count
     guard
       try work.plan.came(
-        job, page.facts, waiting: waiting, isTransferred: true, records: page.records(of: list.plans), links: links)
+        job, page.facts, waiting: waiting, isTransferred: true,
+        records: list.start == nil ? page.records(of: list.plans) : page.changes, links: links)
     else { return }
     work.queue.add(received(page, job: job, list: list), at: clock.uptime())
     progress.done(
@@ -428,6 +429,17 @@ extension FetchedPage {
     }
     if keys.isEmpty { hasher.combine(digest) }
     return .init(likeness: hasher.finalize(), keys: keys, isSkipping: scans.contains { $0.skipped > 0 })
+  }
+
+  /// The same for an incremental pull, which may list many changes of one record. Pages are alike if their records have
+  /// the same bytes.
+  fileprivate var changes: RepeatedPages.Page {
+    var hasher = Hasher()
+    for scan in scans {
+      body[scan.recordsAt..<max(scan.recordsAt, scan.recordsEnd)].withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+    let likeness = hasher.finalize()
+    return .init(likeness: likeness, keys: [likeness])
   }
 }
 

@@ -334,7 +334,8 @@ extension PullPlan.List {
     if let answered = facts.answered { self.answered = max(self.answered ?? answered, answered) }
     if paging.resource.since != nil {
       extent.add(
-        records: facts.records, highest: facts.highest, answered: facts.answered, lowest: facts.lowest,
+        records: facts.records, skipped: facts.skipped, highest: facts.highest, answered: facts.answered,
+        lowest: facts.lowest,
         isTransferred: isTransferred)
       if job.page.number >= end.page { end = (job.page.number, facts.token) }
     }

@@ -146,6 +146,7 @@ struct KnownWindow {
 extension ListFacts {
   init(_ page: CachedPage, _ since: Since? = nil) {
     self.init(records: page.records, count: page.count, last: page.last, continuation: page.next)
+    skipped = page.skipped
     if since?.token != nil {
       token = page.highest
     } else {

@@ -50,6 +50,7 @@ struct ServerStatementTests {
       ("within IHM6Y3JldCB4IA==", "within IH***IA=="), ("user s:cret x.", "user ***."),
       ("Basic czpjcmV0IHg=", "Basic ***="), ("Basic czpjcmV0IHg", "Basic ***"), ("pin 7 of 17", "pin *** of 17"),
       ("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9eyJzdWI1 bad", "*** bad"), ("hidden-value!", "***!"),
+      ("Basic Y2lkOnMlM0FjcmV0JTIweA==", "Basic Y2lkOn***A=="),
     ])
   func masked(text: String, expected: String) {
     let body = #"{"detail":"\#(text)","access_token":"hidden-value"}"#

@@ -155,6 +155,19 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
   }
 
   @Test(
+    "G5.1: of an address only the bytes are escaped that RFC 3986 does not allow",
+    arguments: [
+      ("/v1/x?page[number]=2&tag=C%2B%2B", "/x?page%5Bnumber%5D=2&tag=C%2B%2B"),
+      ("?a=100%&b=%20", "/things?a=100%25&b=%20"),
+      ("/v1/x y/%C3%A9?q=é|%7C", "/x%20y/%C3%A9?q=%C3%A9%7C%7C"),
+      ("https://api.example/v1/x?f[a]=%5B#b", "/x?f%5Ba%5D=%5B#b"),
+    ])
+  func escaped(address: String, requested: String) throws {
+    let answers = [ListFacts(records: 2, next: .text(address)), ListFacts(records: 1)]
+    #expect(try walk(paging(.link), answers: answers) == ["/things", requested, "end"])
+  }
+
+  @Test(
     "S11.3: of an address that upstream's values make, messages show what the definition says, and no value",
     arguments: [
       (cursor, ListFacts.Value.text("a b"), "/things?state=all&after=***"),

@@ -53,6 +53,12 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
         .cursor(param: .query("after"), at: body("/pageInfo/endCursor")), more: body("/pageInfo/hasNextPage"),
         count: body("/totalCount")), unseen: [.param, .size]),
     .init(
+      name: "Asana: the size has the value of the cursor",
+      facts: #""next_page":{"offset":"2","uri":"https://a.example/x?limit=2&offset=2"}"#, query: "limit=2",
+      pages: .init(
+        .cursor(param: .query("offset"), at: body("/next_page/offset")), size: .init(2, param: .query("limit"))),
+      unseen: [.count]),
+    .init(
       name: "Airtable", facts: #""offset":"itr/rec""#,
       pages: .init(.cursor(param: .query("offset"), at: body("/offset"))), unseen: [.param, .size, .count]),
     .init(

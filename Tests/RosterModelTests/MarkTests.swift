@@ -50,6 +50,22 @@ struct MarkTests {
     #expect(since.asks(for: since.mark("0001-01-01T00:00:00Z")?.value, from: mark))
   }
 
+  @Test("I2.1: a time after 2261 is a value, and the mark is then the Date of the answer")
+  func latest() throws {
+    let since = Self.since()
+    let mark = try #require(since.mark("9999-12-31T23:59:59Z"))
+    #expect(try mark.value > #require(since.mark("2261-12-31T00:00:00Z")).value)
+    #expect(Self.since(.unix).mark("253402300799")?.value == .max)
+    var pull = PullExtent()
+    pull.add(records: 1, highest: mark, answered: Date(timeIntervalSince1970: 1_795_424_400))
+    guard case .moves(let next) = since.move(of: nil, after: pull, isWhole: true, path: "/items") else {
+      throw NoMark()
+    }
+    #expect(next.text == "2026-11-23T09:00:00Z")
+  }
+
+  private struct NoMark: Error {}
+
   @Test("I2.4: numbers and seconds are read with all their digits")
   func numbers() {
     #expect(Self.since(.number).mark("9223372036854775807")?.value == .max)
@@ -120,7 +136,7 @@ struct MarkTests {
     late.add(records: 1, highest: nil, answered: Date(timeIntervalSince1970: 1_795_424_390.9))
     #expect(text(since.move(of: nil, after: late, isWhole: true, path: "/items")) == "2026-11-23T08:59:50.0+00:00")
     let future = pull("2999-01-01T00:00:00Z", seconds: 0)
-    #expect(text(since.move(of: nil, after: future, isWhole: true, path: "/items")) == nil)
+    #expect(text(since.move(of: nil, after: future, isWhole: true, path: "/items")) == "2026-11-23T09:00:00Z")
     let ahead = pull("2027-01-01T00:00:00Z", seconds: 0)
     #expect(text(since.move(of: nil, after: ahead, isWhole: true, path: "/items")) == "2026-11-23T09:00:00Z")
   }

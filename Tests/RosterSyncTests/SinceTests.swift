@@ -235,6 +235,16 @@ struct SinceTests {
     #expect(try await bench.sync([Self.resource()], after: 1).outcome == .published)
   }
 
+  @Test("I2.7, I5.2: a note without a value at since.at that a record was deleted removes the record")
+  func deletion() async throws {
+    let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 10)]])
+    _ = try await bench.sync([Self.resource()])
+    Self.set(["/items?since=9&page=1": [Self.item(2, mark: nil, isClosed: true)]], in: bench)
+    let record = try await bench.sync([Self.resource()], allowRemoval: true, after: 1)
+    #expect(record.removed == 1, "\(record.error ?? "")")
+    #expect(try bench.ask("SELECT mark FROM resource_lists") == ["10"])
+  }
+
   @Test("I5.2, P8: records that where skips now are removed under the guard, and the mark stays if it holds them back")
   func guarded() async throws {
     let open = (1...10).map { Self.item($0, mark: $0) }

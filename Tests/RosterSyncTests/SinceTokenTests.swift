@@ -87,6 +87,36 @@ struct SinceTokenTests {
     #expect(try bench.ask("SELECT coalesce(mark, 'none') FROM resource_lists") == ["none"])
   }
 
+  @Test("I7.1: a delta token that is an address keeps its query on further pages by cursor")
+  func addressWithCursor() async throws {
+    var resource = Self.tokens(nil)
+    resource.listing.pages = .init(.cursor(param: .query("p"), at: .body(Self.at("next"))))
+    resource.since?.listing.pages = resource.listing.pages
+    let bench = try Self.bench([
+      "/items": Self.page([Self.item(1), Self.item(2)], token: "/delta?t=1"),
+      "/delta?t=1": Self.page([Self.item(1, name: "new")], next: "2"),
+      "/delta?t=1&p=2": Self.page([Self.item(2, name: "new")], token: "/delta?t=2"),
+    ])
+    _ = try await bench.sync([resource])
+    let record = try await bench.sync([resource], after: 1)
+    #expect(record.error == nil && record.changed == 2, "\(record.error ?? "")")
+  }
+
+  @Test("I6.3, I9.1: many events of one record are no circle")
+  func manyEvents() async throws {
+    var answers = Self.whole.merging(["/items/1": Self.item(1, name: "new")]) { $1 }
+    for page in 0..<8 {
+      let events = [Self.event(1, time: 11 + page), Self.event(1, time: 11 + page)]
+      answers[page == 0 ? "/events?since=9" : "/events?p=\(page)"] = Self.page(
+        events, next: page == 7 ? nil : "/events?p=\(page + 1)")
+    }
+    let bench = try Self.bench(answers)
+    _ = try await bench.sync([Self.feed()])
+    let record = try await bench.sync([Self.feed()], after: 1)
+    #expect(record.error == nil && record.changed == 1, "\(record.error ?? "")")
+    #expect(try bench.ask("SELECT mark FROM resource_lists") == ["18"])
+  }
+
   @Test(
     "I7.2, S7.1, S9.1: a forgotten token leads to a whole pull in the same sync, which is explained",
     arguments: [400, 404, 410])

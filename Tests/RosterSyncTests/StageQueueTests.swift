@@ -45,7 +45,8 @@ private func page(_ number: Int) -> PageBody {
   @Test("P6.1: confirmed pages are stored together with received ones, or 512 at a time, whatever the time")
   func confirmed() {
     let page = CachedPage(
-      state: .published, address: "/1", validator: Validator(), digest: 0, records: 20, storable: 20, place: 1)
+      state: .published, address: "/1", validator: Validator(), digest: 0, records: 20, storable: 20, skipped: 0,
+      place: 1)
     let known = ConfirmedPage(number: 1, page: page)
     var queue = StageQueue()
     for _ in 1..<512 { queue.add("a", ListPlace(), known, at: .zero) }

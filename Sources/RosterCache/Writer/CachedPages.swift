@@ -20,7 +20,7 @@ extension CachedPage {
   }
 
   static let select =
-    "SELECT id, etag, last_modified, digest, next, count, last, records, storable, highest FROM main.cache_pages"
+    "SELECT id, etag, last_modified, digest, next, count, last, records, storable, highest, skipped FROM main.cache_pages"
 
   init(row: Row, _ address: String) {
     state = .published
@@ -34,6 +34,7 @@ extension CachedPage {
     records = row.int(7)
     storable = row.int(8)
     highest = row.optionalText(9)
+    skipped = row.int(10)
   }
 
   init(_ facts: PageMetadata, _ place: Int64, guardedBelow: Int64) {
@@ -47,6 +48,7 @@ extension CachedPage {
     last = facts.last
     records = facts.records
     storable = facts.storable
+    skipped = facts.skipped
     receivedAt = facts.receivedAt
     highest = facts.since?.highest
     answered = facts.since?.answered

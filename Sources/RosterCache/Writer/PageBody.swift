@@ -104,6 +104,8 @@ package struct CachedPage: Sendable, Equatable {
   package var records: Int
   /// Number of these records that can be stored.
   package var storable: Int
+  /// Number of these records that `where` skips.
+  package var skipped: Int
   /// The highest value at `since.at`, or the delta token of the page; nil if it has none.
   package var highest: String?
   /// `Date` of the answer that brought a kept page of a resource with `since`.

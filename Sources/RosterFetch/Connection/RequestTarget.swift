@@ -10,7 +10,7 @@ struct RequestTarget {
 
   /// nil if the text has no `://`, or cannot be written as a URL.
   init?(_ url: String) {
-    guard var url = url.hasOnly(Self.canBeSent) ? url : URL(string: url)?.absoluteString,
+    guard var url = url.hasOnly(Self.canBeSent) ? url : URL(written: url)?.absoluteString,
       let (end, path) = url.withUTF8(Self.divided)
     else { return nil }
     base = url[..<url.utf8.index(url.startIndex, offsetBy: end)]

@@ -17,6 +17,8 @@ package struct ListFacts: Sendable, Equatable {
 
   /// Number of elements on the page, including rejected and skipped ones.
   package var records: Int
+  /// Number of elements that `where` skips.
+  package var skipped = 0
   /// Number of records of the whole list.
   package var count: Int?
   /// Number of pages of the whole list. With `first = 0` the last page has the number below it.
@@ -76,6 +78,7 @@ extension Paging {
   ) throws(UndefinedAnswer) -> ListFacts {
     let scan = adding(response, to: scan)
     var facts = ListFacts(records: scan.records)
+    facts.skipped = scan.skipped
     if let place = resource.listing.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent {
       facts.count = try total(scan.count, named: "count", at: place)
     }
@@ -189,8 +192,8 @@ extension Paging {
   /// After a redirect at base_url's origin, a relative address is relative to the page that answered (RFC 3986
   /// §5.1.3). It is stored with the page, which is known by the address that was requested.
   private func absolute(_ address: String, after response: Response) -> String {
-    guard !address.isEmpty, let base = response.redirectedTo.flatMap({ URL(string: $0) }),
-      let url = URL(string: address, relativeTo: base), URL(string: address)?.scheme == nil,
+    guard !address.isEmpty, let base = response.redirectedTo.flatMap({ URL(written: $0) }),
+      let url = URL(written: address, relativeTo: base), URL(written: address)?.scheme == nil,
       let origin = Origin(url: url.absoluteString), origin == Origin(url: baseURL)
     else { return address }
     return url.absoluteString

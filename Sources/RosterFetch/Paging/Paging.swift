@@ -74,13 +74,13 @@ package final class Paging: Sendable {
     }
   }
 
-  /// A delta token that is an address is followed like `next` (I7.1).
+  /// A delta token that is an address is followed like `next` (I7.1). Further pages set the style's parameter in it.
   package func startingAtToken(_ links: NextLinks) throws(PagingFault) -> Paging {
     guard let token, resource.since?.param == nil else { return self }
     let start = try request(1, after: 0, at: token, from: first()) { links }
     return Paging(
-      resource, baseURL: baseURL, isIncremental: isIncremental, token: token, start: start, home: home,
-      shownHome: shownHome)
+      resource, baseURL: baseURL, isIncremental: isIncremental, token: token, start: start,
+      home: pages.style.param == nil ? home : start.request.url, shownHome: shownHome)
   }
 
   /// The list at an address that a column of the parent has (`Listing.pathColumn`). The address is followed like `next`
@@ -276,7 +276,7 @@ extension Paging {
   private func resolved(
     _ address: String, against base: String, links: () -> NextLinks
   ) throws(PagingFault) -> String {
-    guard let base = URL(string: base), let url = URL(string: address, relativeTo: base)?.absoluteURL,
+    guard let base = URL(written: base), let url = URL(written: address, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
     else { throw .noAddress }
     if origin == Origin(url: baseURL) { return url.absoluteString }

@@ -46,8 +46,16 @@ package struct Timestamp: Sendable, Equatable {
   private var offset = 0
 
   static let second: Int64 = 1_000_000_000
-  /// The whole years that `value` can represent. Earlier days are read as their first one.
+  /// The whole years that `value` can represent.
   private static let years: ClosedRange<Int64> = 1678...2261
+
+  /// Days since 1970. A date before those years is read as their first day, and a later one as their last. "0001-01-01"
+  /// and "9999-12-31" are ways to write "never".
+  private static func represented(_ year: Int64, month: Int64, day: Int64) -> Int64 {
+    if year < years.lowerBound { return days(years.lowerBound, month: 1, day: 1) }
+    if year > years.upperBound { return days(years.upperBound, month: 12, day: 31) }
+    return days(year, month: month, day: day)
+  }
 
   /// nil if the bytes are not a value of that form.
   /// - Parameter zone: Seconds east of Greenwich for a time without a zone; nil if unknown; 0 is used then.
@@ -79,11 +87,11 @@ package struct Timestamp: Sendable, Equatable {
     guard at > first else { return false }
     whole = at
     let (scaled, isOver) = value.multipliedReportingOverflow(by: unit)
-    guard !isOver else { return false }
-    value = scaled
+    // The seconds of a year such as 9999.
+    value = isOver ? .max : scaled
     if at < bytes.count {
       guard unit > 1, let (part, end) = fraction(bytes, start: at, of: unit), end == bytes.count else { return false }
-      value += part
+      if !isOver { value += part }
     }
     if isNegative { value = -value }
     return true
@@ -118,11 +126,9 @@ package struct Timestamp: Sendable, Equatable {
       place < bytes.count && bytes[place] == UInt8(ascii: byte)
     }
     guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), has("-", at: 4),
-      has("-", at: 7), Self.isDate(year, month: month, day: day), year <= Self.years.upperBound
+      has("-", at: 7), Self.isDate(year, month: month, day: day)
     else { return false }
-    // "0001-01-01T00:00:00Z" is how Go writes "never".
-    let first = Self.days(Self.years.lowerBound, month: 1, day: 1)
-    var seconds = (year < Self.years.lowerBound ? first : Self.days(year, month: month, day: day)) * 86_400
+    var seconds = Self.represented(year, month: month, day: day) * 86_400
     var at = 10
     whole = at
     var part: Int64 = 0

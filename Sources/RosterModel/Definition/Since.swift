@@ -89,6 +89,8 @@ package struct Since: Sendable, Equatable {
 package struct PullExtent: Sendable, Equatable {
   /// Number of records, skipped and rejected ones included.
   package private(set) var records = 0
+  /// Number of skipped records. One may be a mere note that a record was deleted.
+  package private(set) var skipped = 0
   /// The highest value at `since.at`; nil if no record has one.
   package private(set) var highest: Mark?
   /// The oldest `Date` of the answers.
@@ -103,9 +105,10 @@ package struct PullExtent: Sendable, Equatable {
 
   /// Adds a page. `answered` is the `Date` of its answer.
   package mutating func add(
-    records: Int, highest: Mark?, answered: Date?, lowest: Int64? = nil, isTransferred: Bool = true
+    records: Int, skipped: Int = 0, highest: Mark?, answered: Date?, lowest: Int64? = nil, isTransferred: Bool = true
   ) {
     self.records += records
+    self.skipped += skipped
     if isTransferred { transferred += 1 }
     if let lowest { self.lowest = min(self.lowest ?? lowest, lowest) }
     if let highest, self.highest.map({ highest.value > $0.value }) ?? true { self.highest = highest }
@@ -130,7 +133,9 @@ extension Since {
     if pull.records == 0 { return .stays }
     let answered = pull.oldest.map { Int64(($0.timeIntervalSince1970).rounded(.down)) * Timestamp.second }
     guard let highest = pull.highest else {
-      guard isWhole, path != listing.path, form != .number, let answered else { return .unreadable }
+      guard isWhole, path != listing.path, form != .number, let answered else {
+        return pull.records == pull.skipped ? .stays : .unreadable
+      }
       return .moves(Mark(answered, like: mark?.text ?? "", form: form, zone: zone))
     }
     var next = highest

@@ -1,0 +1,58 @@
+package import FoundationEssentials
+
+extension URL {
+  /// Reads an address as people and APIs write it. Bytes that RFC 3986 does not allow there, such as the brackets of
+  /// `page[number]`, are percent-encoded, and nothing else changes.
+  ///
+  /// `URL(string:)` encodes the whole query or path if it has one such byte, so that `%2B` becomes `%252B`.
+  package init?(written text: String, relativeTo base: URL? = nil) {
+    self.init(string: text.encodedAsAddress, relativeTo: base)
+  }
+}
+
+extension String {
+  /// The address with all bytes percent-encoded that RFC 3986 allows neither in a path nor in a query. The authority
+  /// stays as it is.
+  package var encodedAsAddress: String {
+    let bytes = Array(utf8)
+    let authority = Self.authority(bytes)
+    var hasFragment = false
+    var encoded: [UInt8] = []
+    for (index, byte) in bytes.enumerated() {
+      let isPlain =
+        authority.contains(index) || byte.isOfAddress
+        || (byte == UInt8(ascii: "%") && bytes[(index + 1)...].prefix(2).count { $0.isHexDigit } == 2)
+        || (byte == UInt8(ascii: "#") && !hasFragment)
+      if byte == UInt8(ascii: "#") { hasFragment = true }
+      if isPlain { encoded.append(byte) } else { encoded += Self.escape(byte) }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+  }
+
+  /// The range of host and port in `scheme://host:port/…` or `//host…` (RFC 3986 §3.2).
+  private static func authority(_ bytes: [UInt8]) -> Range<Int> {
+    let start = bytes.firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex
+    guard bytes[start...].starts(with: "//".utf8), start == 0 || bytes[start - 1] == UInt8(ascii: ":") else {
+      return 0..<0
+    }
+    return start..<(bytes[(start + 2)...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex)
+  }
+
+  private static func escape(_ byte: UInt8) -> [UInt8] {
+    let hex = Array("0123456789ABCDEF".utf8)
+    return [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+  }
+}
+
+extension UInt8 {
+  /// A byte of a path or a query, `/` and `?` included; `%` begins an escape (RFC 3986 §3.3, §3.4).
+  fileprivate var isOfAddress: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    default: "-._~!$&'()*+,;=:@/?".utf8.contains(self)
+    }
+  }
+
+  fileprivate var isHexDigit: Bool { Character(UnicodeScalar(self)).isHexDigit && self < 0x80 }
+}
