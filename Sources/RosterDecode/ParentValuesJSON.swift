@@ -17,10 +17,8 @@ extension ParentValues {
 
   /// The object that `init(json:)` reads.
   package var json: String {
-    var json = JSONWriter()
-    json.object { json in
+    JSONWriter.object { json in
       for entry in entries { json.member(entry.column.name, entry.value?.json ?? .null) }
-    }
-    return json.text
+    }.text
   }
 }

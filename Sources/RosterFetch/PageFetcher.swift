@@ -130,8 +130,7 @@ package struct PageFetcher: Sendable {
 
   /// Reads records that the definition has, as if upstream had sent them.
   package func read(_ records: [JSONValue], _ wanted: PageQuery, plan: RecordPlan) throws -> Answer {
-    var json = JSONWriter()
-    json.value(.list(records))
+    let json = JSONWriter(.list(records))
     let digest = digest(json.bytes)
     if digest == wanted.digest {
       // No answer said so, as a 304 does.

@@ -16,6 +16,9 @@ package struct JSONWriter: Sendable {
   /// Starts with nothing written.
   package init() {}
 
+  /// Starts with a tree.
+  package init(_ value: JSONValue) { self.value(value) }
+
   /// The JSON written so far, as text.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
@@ -28,6 +31,13 @@ package struct JSONWriter: Sendable {
   /// Writes an object. The closure writes names and values alternately.
   package mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
     try compound(UInt8(ascii: "{"), close: UInt8(ascii: "}"), content: members)
+  }
+
+  /// Writes an object and nothing else.
+  package static func object(_ members: (inout JSONWriter) throws -> Void) rethrows -> JSONWriter {
+    var json = JSONWriter()
+    try json.object(members)
+    return json
   }
 
   /// Writes a list. The closure writes its elements.
@@ -145,6 +155,12 @@ extension JSONWriter {
   package mutating func member(_ name: String, _ value: JSONValue) {
     self.name(name)
     self.value(value)
+  }
+
+  /// Writes a name and a text that is already JSON; null if the text is nil.
+  package mutating func member(_ name: String, json: String?) {
+    self.name(name)
+    raw((json ?? "null").utf8)
   }
 }
 

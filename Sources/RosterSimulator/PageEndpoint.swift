@@ -34,8 +34,7 @@ enum PageEndpoint {
     let pages = distortion.pages ?? pageCount(count)
     guard page <= pageCount(count) else { return Response(status: 404, body: Array(nothingHere.utf8)) }
     let start = (page - 1) * pageSize
-    var json = JSONWriter()
-    json.object { json in
+    let json = JSONWriter.object { json in
       json.name("info")
       json.object { json in
         json.member("count", distortion.count ?? count)

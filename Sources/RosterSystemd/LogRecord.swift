@@ -31,8 +31,7 @@ struct LogRecord: Sendable {
   /// gets a trailing `_`.
   var json: String {
     let own = ["time": at.rfc3339, "level": level.rawValue, "message": message]
-    var json = JSONWriter()
-    json.object { json in
+    let json = JSONWriter.object { json in
       for name in ["time", "level", "message"] { json.member(name, own[name]) }
       for (key, value) in metadata {
         json.name(own[key] == nil ? key : key + "_")

@@ -29,14 +29,10 @@ struct Events: AsyncParsableCommand {
   }
 
   private static func object(_ event: StreamedEvent) -> String {
-    var json = JSONWriter()
-    json.object { json in
-      json.name("id")
-      json.raw((event.id ?? "null").utf8)
+    JSONWriter.object { json in
+      json.member("id", json: event.id)
       json.member("event", event.name)
-      json.name("data")
-      json.raw(event.data.utf8)
-    }
-    return json.text
+      json.member("data", json: event.data)
+    }.text
   }
 }

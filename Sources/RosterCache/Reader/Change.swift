@@ -60,15 +60,12 @@ extension CacheReader {
         json.member("sync_id", sync)
         json.member("resource", resource)
         json.member("record_id", record)
-        json.name("key")
-        json.raw((key ?? "null").utf8)
+        json.member("key", json: key)
         json.member("kind", kind.rawValue)
         json.member("at", at)
         // Stored documents keep upstream's numbers as written (P10).
-        for (name, document) in [("before", before), ("after", after)] {
-          json.name(name)
-          json.raw((document ?? "null").utf8)
-        }
+        json.member("before", json: before)
+        json.member("after", json: after)
       }
     }
   }

@@ -76,18 +76,14 @@ struct DifferenceTable {
     guard tables.resource.isDetail, let owner, case .list(let keys)? = try? JSONValue(json: owner.path.utf8) else {
       return nil
     }
-    var json = JSONWriter()
-    json.value(keys.last ?? .null)
-    return json.text
+    return JSONWriter(keys.last ?? .null).text
   }
 
   private func key(of record: String) throws -> String {
     if let keyOfDetail { return keyOfDetail }
     let record = try JSONValue(json: record.utf8)
     let parts = tables.keyParts.map { record[tables.resource.columns[$0].name] ?? .null }
-    var json = JSONWriter()
-    json.value(tables.resource.hasCompositeKey ? .list(parts) : parts[0])
-    return json.text
+    return JSONWriter(tables.resource.hasCompositeKey ? .list(parts) : parts[0]).text
   }
 
   /// The record at the decoder's position as the publication would store it.

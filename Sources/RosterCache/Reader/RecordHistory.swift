@@ -24,15 +24,12 @@ extension CacheReader {
 
     /// The contract's JSON of `rosterctl show`.
     package var json: String {
-      var json = JSONWriter()
-      json.object { json in
+      JSONWriter.object { json in
         json.member("resource", resource)
-        json.name("record")
-        json.raw((record ?? "null").utf8)
+        json.member("record", json: record)
         json.name("changes")
         json.list { json in for change in changes { change.write(to: &json) } }
-      }
-      return json.text
+      }.text
     }
   }
 

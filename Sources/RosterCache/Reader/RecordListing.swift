@@ -19,8 +19,7 @@ extension CacheReader {
 
     /// The contract's JSON of `rosterctl list`.
     package var json: String {
-      var json = JSONWriter()
-      json.object { json in
+      JSONWriter.object { json in
         json.name("resources")
         json.list { json in
           for entry in entries {
@@ -31,8 +30,7 @@ extension CacheReader {
             }
           }
         }
-      }
-      return json.text
+      }.text
     }
   }
 
@@ -60,16 +58,14 @@ extension CacheReader {
 
     /// The contract's JSON of `rosterctl list RESOURCE`.
     package var json: String {
-      var json = JSONWriter()
-      json.object { json in
+      JSONWriter.object { json in
         json.member("resource", resource)
         json.member("page", page)
         json.member("pages", pages)
         json.member("total", total)
         json.name("records")
         json.list { json in for record in records { json.raw(record.utf8) } }
-      }
-      return json.text
+      }.text
     }
   }
 
@@ -117,10 +113,8 @@ extension CacheReader {
   /// The number of all records is stored: SQLite would read the whole table to count its rows.
   private func count(_ tables: ResourceTables, choice: RecordChoice) throws -> Int {
     let name = tables.resource.name
-    if case .all = choice {
-      return try database.first("SELECT records FROM resources WHERE name = ?", .text(name)) { $0.int(0) } ?? 0
-    }
-    return try database.first(tables.count(choice), choice.value(of: name)) { $0.int(0) } ?? 0
+    if case .all = choice { return try database.count("SELECT records FROM resources WHERE name = ?", .text(name)) }
+    return try database.count(tables.count(choice), choice.value(of: name))
   }
 }
 

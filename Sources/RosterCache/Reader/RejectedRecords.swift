@@ -16,14 +16,12 @@ extension CacheReader {
 
     /// `{"rejects":[…]}`, each with the columns of the table. A document that is JSON is included as a value.
     package var json: String {
-      var json = JSONWriter()
-      json.object { json in
+      JSONWriter.object { json in
         json.name("rejects")
         json.list { json in
           for (record, document) in zip(records, documents) { record.write(document, to: &json) }
         }
-      }
-      return json.text
+      }.text
     }
   }
 

@@ -163,9 +163,7 @@ extension JSONValue {
     let parts = places.compactMap { self[$0] }.filter { $0.keyText != nil }
     guard parts.count == places.count else { return nil }
     guard parts.count > 1 else { return parts.first?.keyText }
-    var json = JSONWriter()
-    json.value(.list(parts))
-    return json.text
+    return JSONWriter(.list(parts)).text
   }
 
   /// The text of a key; nil if the value cannot be a key.

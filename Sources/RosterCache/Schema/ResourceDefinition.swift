@@ -3,11 +3,13 @@ internal import RosterModel
 
 extension Resource {
   /// `resources.definition`: the JSON of `[resource.NAME]` in the contract's form, with defaults filled in.
-  var definition: String { definitionValue.written }
+  var definition: String { JSONWriter(definitionValue).text }
 
   /// `definition` without keys that neither the choice nor the reading of pages depends on. Pages that were pulled by
   /// an equal definition are of use.
-  var pulledDefinition: String { definitionValue.without([FeedFree.audit, FeedFree.byKeyRecords]).written }
+  var pulledDefinition: String {
+    JSONWriter(definitionValue.without([FeedFree.audit, FeedFree.byKeyRecords])).text
+  }
 
   /// True if a stored definition differs at most in keys that may change without a new feed.
   func hasFeed(of definition: String) -> Bool {
@@ -18,10 +20,7 @@ extension Resource {
   /// The request of an incremental pull, and the places that a pull reads to set the mark. `overlap` and `whole_every`
   /// do not belong to it (I1.1). nil without `since`.
   var sinceQuestion: String? {
-    guard let since else { return nil }
-    var json = JSONWriter()
-    json.value(since.json(isQuestion: true))
-    return json.text
+    since.map { JSONWriter($0.json(isQuestion: true)).text }
   }
 
   private var definitionValue: JSONValue {
@@ -58,7 +57,7 @@ extension Resource {
     ]
     let shaped: [JSONValue] = shape == .objects ? [] : [.text(shape.rawValue)]
     let parent: [JSONValue] = each.map { [.text($0.parent)] } ?? []
-    return JSONValue.list(parts + shaped + parent).written
+    return JSONWriter(.list(parts + shaped + parent)).text
   }
 }
 
@@ -114,12 +113,6 @@ extension JSONValue {
         guard member.name == "pages", case .object(let inner) = member.value else { return member }
         return Member(member.name, .object(inner.filter { $0.name != FeedFree.value }))
       })
-  }
-
-  fileprivate var written: String {
-    var json = JSONWriter()
-    json.value(self)
-    return json.text
   }
 }
 
