@@ -232,7 +232,7 @@ package actor Cache {
   private func prepare(_ database: Database) throws {
     try database.keepLog()
     database.wait(milliseconds: Self.lockTimeout, unless: interruption)
-    let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
+    let version = try database.count("PRAGMA user_version")
     guard version <= Schema.version else { throw CacheFile.newer(path, version: version) }
     try CacheFile.setModes(path)
     TemporaryFiles.keep(in: path)

@@ -130,6 +130,11 @@ final class Database {
     try statement(sql).rows(values, limit: 1, read: read).first
   }
 
+  /// The number in the only column of the first row; 0 without a row.
+  func count(_ sql: String, _ values: Value...) throws -> Int {
+    try statement(sql).rows(values, limit: 1) { $0.int(0) }.first ?? 0
+  }
+
   /// Runs `body` completely or not at all. `commits` runs just before COMMIT and may still cancel it by throwing.
   func transaction<Result>(
     _ begin: String = "BEGIN IMMEDIATE", commits: () throws -> Void = {}, body: () throws -> Result

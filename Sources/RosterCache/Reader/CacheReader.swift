@@ -28,7 +28,7 @@ package struct CacheReader {
     do {
       database = try Database(path: path, access: access)
       database.wait(milliseconds: Self.lockTimeout)
-      let version = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
+      let version = try database.count("PRAGMA user_version")
       if version > Schema.version { throw Self.newer(path, version: version) }
       if version < Schema.version { throw Self.older(path, version: version) }
       try Self.findTables(database)

@@ -41,14 +41,12 @@ extension CacheReader {
 
     /// The contract's JSON of `/v1/changes`.
     package var json: [UInt8] {
-      var json = JSONWriter()
-      json.object { json in
+      JSONWriter.object { json in
         json.member("feed", feed)
         json.name("changes")
         json.list { json in for change in changes { change.write(to: &json) } }
         json.member("last", last)
-      }
-      return json.bytes
+      }.bytes
     }
   }
 
@@ -112,9 +110,7 @@ extension CacheReader {
 
   /// A misspelt name would wait for ever. A resource that is not pulled any more may still have changes.
   private func expect(_ resource: String) throws {
-    let isKnown = try database.first(
-      "SELECT EXISTS (SELECT 1 FROM changes WHERE resource = ?1)", .text(resource)
-    ) { $0.int(0) != 0 }
-    if isKnown != true { _ = try tables(resource) }
+    let isKnown = try database.count("SELECT EXISTS (SELECT 1 FROM changes WHERE resource = ?1)", .text(resource)) == 1
+    if !isKnown { _ = try tables(resource) }
   }
 }

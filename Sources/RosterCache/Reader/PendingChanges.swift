@@ -83,9 +83,7 @@ package struct PendingChanges {
 
 extension PendingResource {
   fileprivate var head: String {
-    var json = JSONWriter()
-    json.object { $0.member("resource", name) }
-    return String(json.text.dropLast())
+    String(JSONWriter.object { $0.member("resource", name) }.text.dropLast())
   }
 }
 
@@ -100,24 +98,18 @@ extension PendingRecord {
       ].filter { $0.1 != nil && !resource.members.contains($0.0) }
       return "{" + own.map { "\"\($0)\":\($1 ?? "null")," }.joined() + record.dropFirst()
     }
-    var json = JSONWriter()
-    json.object { json in
-      func member(_ name: String, _ value: String?) {
-        json.name(name)
-        json.raw((value ?? "null").utf8)
-      }
+    return JSONWriter.object { json in
       let own = ["key", "of", "fields", "before", "after"]
-      member("key", key)
-      if of != nil { member("of", of) }
+      json.member("key", json: key)
+      if of != nil { json.member("of", json: of) }
       // A composite key, and the key of a detail, have no column of their own.
       let column = resource.isDetail || key.hasPrefix("[") ? nil : resource.telling.first?.name
-      if let column, !own.contains(column) { member(column, key) }
+      if let column, !own.contains(column) { json.member(column, json: key) }
       json.name("fields")
       json.list { json in for field in fields { json.value(field) } }
-      member("before", before)
-      member("after", after)
-    }
-    return json.text
+      json.member("before", json: before)
+      json.member("after", json: after)
+    }.text
   }
 }
 
@@ -240,15 +232,11 @@ private struct PendingReading {
     try answer(index, plan: plan)
     var table = try DifferenceTable(database, tables: tables, index: index, isInSnapshot: isInSnapshot)
     var pending = PendingResource(tables)
-    var last: Int64 = -1
-    while case let lists = try descent.lists(at: index, only, after: last), let end = lists.last {
-      for (scope, found) in lists {
-        table.owner = try owner(of: scope)
-        var differences = try ResourceDifferences(database, file, tables, plan, scope, found, Interruption())
-        try differences.find(removal, table: table)
-        pending.add(differences)
-      }
-      last = end.0.number
+    try descent.forEachList(of: index, only) { scope, found in
+      table.owner = try owner(of: scope)
+      var differences = try ResourceDifferences(database, file, tables, plan, scope, found, Interruption())
+      try differences.find(removal, table: table)
+      pending.add(differences)
     }
     if isInSnapshot { pending.removed += try removeWithParents(index, descent: descent, table: &table) }
     guard descent.family.hasChildren(index) else { return pending }
@@ -276,11 +264,7 @@ private struct PendingReading {
     let now = pull.report?.finishedAt.flatMap { Date(rfc3339: $0) } ?? Date()
     try ListPlanning(descent, index, upstream: upstream, now: now, isFresh: false).run()
     try settleLists(index)
-    var last: Int64 = -1
-    while case let lists = try descent.completeLists(at: index, after: last), let end = lists.last {
-      for (scope, _) in lists { try descent.note(compared(scope), of: scope) }
-      last = end.0.number
-    }
+    try descent.forEachList(of: index, nil) { scope, _ in try descent.note(compared(scope), of: scope) }
     return nil
   }
 

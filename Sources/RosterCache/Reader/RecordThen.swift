@@ -53,23 +53,21 @@ extension CacheReader {
   /// from before that time is still there. A sync from before it is still there that history would have deleted; syncs
   /// and changes expire at the same time.
   private func isEverythingKnown(since time: String) throws -> Bool {
-    try database.first(
+    try database.count(
       """
       SELECT coalesce((SELECT id = 1 OR at <= ?1 FROM changes ORDER BY id LIMIT 1), 1)
         OR EXISTS (SELECT 1 FROM syncs WHERE started_at <= ?1 AND \(FixedTables.isNotKept))
-      """, .text(time)
-    ) { $0.int(0) != 0 } ?? false
+      """, .text(time)) == 1
   }
 
   /// True if the resource was missing from the configuration at some time after that date: its removal and return are
   /// not in `changes`.
   private func wasAway(_ resource: String, since time: String) throws -> Bool {
-    try database.first(
+    try database.count(
       """
       SELECT EXISTS (SELECT 1 FROM syncs s WHERE s.outcome IN ('published', 'unchanged') AND s.finished_at > ?2
         AND NOT EXISTS (SELECT 1 FROM sync_resources r WHERE r.sync_id = s.id AND r.resource = ?1))
-      """, .text(resource), .text(time)
-    ) { $0.int(0) != 0 } ?? false
+      """, .text(resource), .text(time)) == 1
   }
 
   private static func ended(_ resource: String, time: String) -> Failure {

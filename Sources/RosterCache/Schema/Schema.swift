@@ -24,7 +24,7 @@ struct Schema {
 
   /// Creates the schema in an empty file, or migrates an older one, in one transaction.
   func migrate(_ database: Database) throws {
-    let found = try database.first("PRAGMA user_version") { $0.int(0) } ?? 0
+    let found = try database.count("PRAGMA user_version")
     guard found < Self.version else { return }
     try database.transaction {
       switch found {

@@ -150,14 +150,9 @@ extension Cache {
         case .known, nil: break
         }
       }
-      counts.vanished =
-        try database.first(
-          "SELECT count(*) FROM (\(try failed(index, in: database))) WHERE has_vanished", Value(index), .text(resource)
-        ) { $0.int(0) } ?? 0
-      counts.wasEverPulled =
-        try database.first(
-          "SELECT snapshot IS NOT NULL FROM main.cache_resources WHERE name = ?1", .text(resource)
-        ) { $0.int(0) != 0 } ?? false
+      counts.vanished = try database.count(
+        "SELECT count(*) FROM (\(try failed(index, in: database))) WHERE has_vanished", Value(index), .text(resource))
+      counts.wasEverPulled = try database.hasSnapshot(of: resource)
       return counts
     }
   }
@@ -184,7 +179,8 @@ extension Cache {
     let family = Family(tables: schema.tables)
     let hasVanished =
       try family.parent(of: index).map {
-        try family.hasVanished("l", child: index, parent: $0, pull, isParentStored: isStored($0, in: database))
+        try family.hasVanished(
+          "l", child: index, parent: $0, pull, isParentStored: database.hasTable(of: plans[$0].resource.name))
       } ?? "false"
     return """
       SELECT l.path AS path, l.error AS error, \(hasVanished) AS has_vanished
@@ -193,12 +189,16 @@ extension Cache {
   }
 }
 
-extension Cache {
+extension Database {
   /// True if the resource has a table. A resource that was added to the configuration has none before its first
   /// publication.
-  private func isStored(_ index: Int, in database: Database) throws -> Bool {
-    try database.first("SELECT 1 FROM main.resources WHERE name = ?", .text(plans[index].resource.name)) { _ in true }
-      ?? false
+  func hasTable(of resource: String) throws -> Bool {
+    try count("SELECT 1 FROM main.resources WHERE name = ?1", .text(resource)) == 1
+  }
+
+  /// True if the resource was published.
+  func hasSnapshot(of resource: String) throws -> Bool {
+    try count("SELECT snapshot IS NOT NULL FROM main.cache_resources WHERE name = ?1", .text(resource)) == 1
   }
 }
 

@@ -27,15 +27,11 @@ extension Cache {
         var total = ResourceComparison(resource: resource)
         var drifts: [ListDrift] = []
         let descent = descent(database, file: file)
-        var last: Int64 = -1
-        while case let lists = try descent.completeLists(at: index, after: last), let end = lists.last {
-          for (scope, _) in lists {
-            let found = try compare(scope, database, file)
-            try descent.note(found, of: scope)
-            total.add(found)
-            if let drift = try self.drift(of: scope, found, drift: drift, in: database) { drifts.append(drift) }
-          }
-          last = end.0.number
+        try descent.forEachList(of: index, nil) { scope, _ in
+          let found = try compare(scope, database, file)
+          try descent.note(found, of: scope)
+          total.add(found)
+          if let drift = try self.drift(of: scope, found, drift: drift, in: database) { drifts.append(drift) }
         }
         try countRemovedWithParents(index, total: &total, in: database)
         return (total, drifts)
@@ -69,20 +65,16 @@ extension Cache {
     _ index: Int, total: inout ResourceComparison, in database: Database
   ) throws {
     let tables = schema.tables[index]
-    total.snapshot =
-      try database.first("SELECT records FROM main.resources WHERE name = ?1", .text(tables.resource.name)) {
-        $0.int(0)
-      } ?? 0
+    total.snapshot = try database.count(
+      "SELECT records FROM main.resources WHERE name = ?1", .text(tables.resource.name))
     guard total.snapshot > 0, let parent = Family(tables: schema.tables).parent(of: index),
       let column = tables.parentColumn
     else { return }
-    total.removedWithParents =
-      try database.first(
-        """
-        SELECT count(*) FROM temp.removed_parents r CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
-        WHERE r.resource = ?1
-        """, Value(parent)
-      ) { $0.int(0) } ?? 0
+    total.removedWithParents = try database.count(
+      """
+      SELECT count(*) FROM temp.removed_parents r CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
+      WHERE r.resource = ?1
+      """, Value(parent))
   }
 
   private func beginComparison(_ index: Int, in database: Database) throws {
@@ -207,12 +199,11 @@ extension Cache {
     try performPull("count missing records") { database, _ in
       let index = try self.index(of: resource)
       let isAsked = "(list = 0 OR list IN (SELECT l.list FROM temp.lists l WHERE l.start IS NOT NULL))"
-      return try database.first(
+      return try database.count(
         """
         SELECT count(*) FROM \(try tables(at: index).keys.missing)
         WHERE resource = ?1 AND \(isAsked) AND record_id > 0 AND NOT answered
-        """, Value(index)
-      ) { $0.int(0) } ?? 0
+        """, Value(index))
     }
   }
 

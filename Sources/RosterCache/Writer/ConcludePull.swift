@@ -63,15 +63,11 @@ extension Cache {
           let before = try ResourceDifferences.snapshot(database)[plans[index].resource.name] ?? 0
           report.records += before
           let (descent, only) = (descent(database, file: file), try only(at: index, database))
-          var last: Int64 = -1
-          while case let lists = try descent.lists(at: index, only, after: last), let end = lists.last {
-            for (scope, found) in lists {
-              var differences = try ResourceDifferences(
-                database, file, schema.tables[index], plans[index], scope, found, interruption)
-              try differences.find(removal, table: nil)
-              differences.sum(into: &report)
-            }
-            last = end.0.number
+          try descent.forEachList(of: index, only) { scope, found in
+            var differences = try ResourceDifferences(
+              database, file, schema.tables[index], plans[index], scope, found, interruption)
+            try differences.find(removal, table: nil)
+            differences.sum(into: &report)
           }
           let removed = pull.compared[plans[index].resource.name]?.removedWithParents ?? 0
           report.removed += removed

@@ -49,9 +49,8 @@ struct IncrementalComparison {
     for table in keys.compared + ["temp.missed_pages"] {
       try database.run("DELETE FROM \(table) WHERE resource = ?1 AND list = ?2", in: scope)
     }
-    found.snapshot =
-      try database.first("SELECT records FROM main.resources WHERE name = ?", .text(tables.resource.name)) { $0.int(0) }
-      ?? 0
+    found.snapshot = try database.count(
+      "SELECT records FROM main.resources WHERE name = ?", .text(tables.resource.name))
     try countKept(&found)
     let places = try database.rows(
       "SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL ORDER BY number",
@@ -130,17 +129,13 @@ struct IncrementalComparison {
   private func receive(
     _ key: RecordKey, kind: Kind, mark: Int64, place: Int64, found: inout ResourceComparison
   ) throws {
-    find.bind(1, Int64(scope.index))
-    find.bind(2, scope.number)
-    find.bind(3, key)
+    find.bind(key, in: scope)
     if try find.step() {
       found.repeats += 1
       if find.row.integer(0) >> KeyPlace.pageBits != place >> KeyPlace.pageBits { found.acrossPages += 1 }
     }
     find.reset()
-    insert.bind(1, Int64(scope.index))
-    insert.bind(2, scope.number)
-    insert.bind(3, key)
+    insert.bind(key, in: scope)
     insert.bind(4, mark)
     insert.bind(5, place)
     insert.bind(6, kind.rawValue)
@@ -167,11 +162,8 @@ struct IncrementalComparison {
       INSERT INTO \(keys.pulled) SELECT resource, list, key, CASE WHEN kind = \(storable) THEN place ELSE -1 END
       FROM \(keys.received) WHERE resource = ?1 AND list = ?2
       """, in: scope)
-    found.distinct =
-      try database.first(
-        "SELECT coalesce(sum(kind = \(storable)), 0) FROM \(keys.received) WHERE resource = ?1 AND list = ?2",
-        in: scope
-      ) { $0.int(0) } ?? 0
+    found.distinct = try database.count(
+      "SELECT coalesce(sum(kind = \(storable)), 0) FROM \(keys.received) WHERE resource = ?1 AND list = ?2", in: scope)
     try database.run(
       """
       INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, ?2, g.key, t.\(tables.id), 0, 0
@@ -182,8 +174,6 @@ struct IncrementalComparison {
   }
 
   private func countMissing() throws -> Int {
-    try database.first("SELECT count(*) FROM \(keys.missing) WHERE resource = ?1 AND list = ?2", in: scope) {
-      $0.int(0)
-    } ?? 0
+    try database.count("SELECT count(*) FROM \(keys.missing) WHERE resource = ?1 AND list = ?2", in: scope)
   }
 }

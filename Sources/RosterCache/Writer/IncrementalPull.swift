@@ -21,12 +21,11 @@ extension Cache {
 
   func wholeRequests(of resource: String) throws -> Int {
     try performPull("read the last whole pull") { database, _ in
-      try database.first(
+      try database.count(
         """
         SELECT coalesce((SELECT requests FROM main.sync_resources WHERE resource = r.name AND whole > 0
           ORDER BY sync_id DESC LIMIT 1), r.pages) FROM main.resources r WHERE r.name = ?1
-        """, .text(resource)
-      ) { $0.int(0) } ?? 0
+        """, .text(resource))
     }
   }
 

@@ -57,8 +57,7 @@ struct KeyComparison {
   /// their keys.
   private func keptPages(_ found: inout ResourceComparison, onPage: () throws -> Void) throws -> Int {
     guard scope.list != nil else { return 0 }
-    let same = "SELECT count(*) FROM temp.same WHERE resource = ?1 AND list = ?2"
-    let kept = try database.first(same, in: scope) { $0.int(0) } ?? 0
+    let kept = try count("temp.same")
     let totals = try database.first(
       "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_lists WHERE id = ?3", in: scope
     ) { row in (0..<5).map { row.int($0) } }
@@ -99,9 +98,7 @@ struct KeyComparison {
       // The keys of a page that lists the same records again are only compared with those of unchanged pages.
       if !isAnyKept, let place = pages.row.optionalInteger(6), try file.facts(at: place).keys == listed { continue }
       try listed.forEachKey(isText: plan.hasTextKeys) { key in
-        superseded.bind(1, Int64(scope.index))
-        superseded.bind(2, scope.number)
-        superseded.bind(3, key)
+        superseded.bind(key, in: scope)
         try superseded.run()
       }
     }
@@ -113,13 +110,11 @@ struct KeyComparison {
       $0.optionalText(0)
     }
     found.listChanged = (listed ?? nil).map { $0 != tables.resource.listed } ?? false
-    found.snapshot =
-      try database.first(
-        """
-        SELECT coalesce(l.records, r.records) FROM main.cache_lists l JOIN main.resources r ON r.name = ?5
-        WHERE l.id = ?3
-        """, in: scope, .text(tables.resource.name)
-      ) { $0.int(0) } ?? 0
+    found.snapshot = try database.count(
+      """
+      SELECT coalesce(l.records, r.records) FROM main.cache_lists l JOIN main.resources r ON r.name = ?5
+      WHERE l.id = ?3
+      """, in: scope, .text(tables.resource.name))
   }
 
   private func pulledPlaces() throws -> [Int64] {
@@ -185,9 +180,7 @@ struct KeyComparison {
     let insert = try database.statement("INSERT OR IGNORE INTO \(table) VALUES (?1, ?2, ?3)")
     var count = 0
     try list.forEachKey(isText: plan.hasTextKeys) { key in
-      insert.bind(1, Int64(scope.index))
-      insert.bind(2, scope.number)
-      insert.bind(3, key)
+      insert.bind(key, in: scope)
       try insert.run()
       count += 1
     }
@@ -195,22 +188,19 @@ struct KeyComparison {
   }
 
   private func count(_ table: String) throws -> Int {
-    try database.first("SELECT count(*) FROM \(table) WHERE resource = ?1 AND list = ?2", in: scope) { $0.int(0) } ?? 0
+    try database.count("SELECT count(*) FROM \(table) WHERE resource = ?1 AND list = ?2", in: scope)
   }
 
   private func countExcludedAndPulled() throws -> Int {
-    try database.first(
+    try database.count(
       """
       SELECT count(*) FROM \(keys.excluded) e WHERE e.resource = ?1 AND e.list = ?2
         AND EXISTS (SELECT 1 FROM \(keys.pulled) p WHERE p.resource = ?1 AND p.list = ?2 AND p.key = e.key)
-      """, in: scope
-    ) { $0.int(0) } ?? 0
+      """, in: scope)
   }
 
   private func insert(_ key: RecordKey, place: Int64) throws {
-    pulled.bind(1, Int64(scope.index))
-    pulled.bind(2, scope.number)
-    pulled.bind(3, key)
+    pulled.bind(key, in: scope)
     pulled.bind(4, place)
     try pulled.run()
   }
@@ -226,14 +216,13 @@ struct KeyComparison {
 
   /// Number of keys of a table that unchanged pages list too.
   private func countKept(in table: String) throws -> Int {
-    try database.first(
+    try database.count(
       """
       SELECT count(*) FROM \(table) c CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "c.key"))
       WHERE c.resource = ?1 AND c.list = ?2
         AND NOT EXISTS (SELECT 1 FROM \(keys.superseded) g WHERE g.resource = ?1 AND g.list = ?2 AND g.key = c.key)
         AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.list_id = ?3 AND u.record_id = t.\(tables.id))
-      """, in: scope
-    ) { $0.int(0) } ?? 0
+      """, in: scope)
   }
 
   /// Counts keys of rejected or skipped records on a transferred page that an unchanged page lists too, and the other
@@ -255,9 +244,7 @@ struct KeyComparison {
     while try pages.step() {
       try onPage()
       try (pages.row.bytes(0) + pages.row.bytes(1)).forEachKey(isText: plan.hasTextKeys) { key in
-        isHere.bind(1, Int64(scope.index))
-        isHere.bind(2, scope.number)
-        isHere.bind(3, key)
+        isHere.bind(key, in: scope)
         defer { isHere.reset() }
         if try isHere.step() { found.passedRepeats += 1 }
       }
@@ -279,9 +266,7 @@ struct KeyComparison {
       try onPage()
       var position = KeyPlace(page: pages.row.int(0))
       try pages.row.bytes(1).forEachKey(isText: plan.hasTextKeys) { key in
-        later.bind(1, Int64(scope.index))
-        later.bind(2, scope.number)
-        later.bind(3, key)
+        later.bind(key, in: scope)
         later.bind(4, position.next())
         try later.run()
       }

@@ -21,17 +21,12 @@ struct ListDescent {
       try database.run("DELETE FROM \(table) WHERE resource = ?1", Value(index))
     }
     var staging = try ParentStaging(self, index)
-    var last: Int64 = -1
-    while case let lists = try self.lists(at: index, only, after: last), let end = lists.last {
-      for (scope, found) in lists {
-        tick()
-        try staging.stage(scope, found: found)
-        if scope.list != nil, let query = decision.removalQuery(for: plans[index], comparison: found) {
-          try database.run(
-            "INSERT OR IGNORE INTO temp.removed_parents SELECT ?1, record_id FROM (\(query))", in: scope)
-        }
+    try forEachList(of: index, only) { scope, found in
+      tick()
+      try staging.stage(scope, found: found)
+      if scope.list != nil, let query = decision.removalQuery(for: plans[index], comparison: found) {
+        try database.run("INSERT OR IGNORE INTO temp.removed_parents SELECT ?1, record_id FROM (\(query))", in: scope)
       }
-      last = end.0.number
     }
     try stageRemovedBelow(index)
   }
@@ -39,7 +34,7 @@ struct ListDescent {
   /// Records whose own parent is removed go with it (E5.1).
   private func stageRemovedBelow(_ index: Int) throws {
     guard let parent = family.parent(of: index), let column = tables[index].parentColumn,
-      try isPublished(index)
+      try database.hasTable(of: plans[index].resource.name)
     else { return }
     try database.run(
       """
@@ -48,26 +43,28 @@ struct ListDescent {
       """, Value(index), Value(parent))
   }
 
-  /// True if the cache has the tables of the resource.
-  func isPublished(_ index: Int) throws -> Bool {
-    try database.first("SELECT 1 FROM main.resources WHERE name = ?1", .text(plans[index].resource.name)) { _ in true }
-      ?? false
-  }
-
-  /// The next lists of a resource that this pull has read completely, with their comparisons.
+  /// Goes over the lists of a resource that this pull has read completely, with their comparisons. Memory does not grow
+  /// with the number of all lists.
   /// - Parameters:
   ///   - only: The only list of the resource; nil for a child.
-  ///   - last: The list before them; less than 0 to begin.
-  func lists(
-    at index: Int, _ only: (ListScope, ResourceComparison)?, after last: Int64
-  ) throws -> [(ListScope, ResourceComparison)] {
-    if plans[index].resource.each != nil { return try completeLists(at: index, after: last) }
-    return last < 0 ? only.map { [$0] } ?? [] : []
+  ///   - goesOn: False to end early.
+  func forEachList(
+    of index: Int, _ only: (ListScope, ResourceComparison)?, while goesOn: () -> Bool = { true },
+    body: (ListScope, ResourceComparison) throws -> Void
+  ) throws {
+    guard plans[index].resource.each != nil else {
+      if let only { try body(only.0, only.1) }
+      return
+    }
+    var last: Int64 = -1
+    while goesOn(), case let lists = try completeLists(at: index, after: last), let end = lists.last {
+      for (scope, found) in lists where goesOn() { try body(scope, found) }
+      last = end.0.number
+    }
   }
 
-  /// The next lists of a child that this pull has read completely. Memory does not grow with the number of all lists.
   /// - Parameter last: The list before them; less than 0 to begin.
-  func completeLists(at index: Int, after last: Int64) throws -> [(ListScope, ResourceComparison)] {
+  private func completeLists(at index: Int, after last: Int64) throws -> [(ListScope, ResourceComparison)] {
     let name = plans[index].resource.name
     return try database.rows(
       """

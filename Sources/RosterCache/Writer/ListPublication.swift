@@ -78,12 +78,11 @@ extension ResourcePublication {
   /// True if the list would not have been requested for a change of its parent (I10.1).
   func isUntold(_ list: CompleteList) throws -> Bool {
     guard plan.resource.each?.changed.isEmpty == false, !list.isIncremental else { return false }
-    return try database.first(
+    return try database.count(
       """
       SELECT asked IS ?3 AND coalesce(due_at > 0, 1) AND state = 'current' FROM main.cache_lists
       WHERE resource_id = ?1 AND parent_id = ?2 AND asked IS NOT NULL
-      """, .integer(self.list.resource), .integer(list.parent), .text(list.asked)
-    ) { $0.int(0) != 0 } ?? false
+      """, .integer(self.list.resource), .integer(list.parent), .text(list.asked)) == 1
   }
 
   /// Notes when a complete list is requested again (E3).
@@ -125,11 +124,11 @@ extension ResourcePublication {
       complete.isIncremental ? try Cache.history(of: list, question, in: database).isUnsettled : !isSettled
     if plan.resource.since != nil, isWholeDue { return Double(FixedTables.dueWhole) }
     if each.wholeEvery == .inEachSync { return nil }
-    let hasAbsent = try database.first(
-      "SELECT 1 FROM main.cache_unlisted WHERE list_id = ?1 AND absent > 0 LIMIT 1", .integer(list.id)
-    ) { _ in true }
+    let hasAbsent =
+      try database.count(
+        "SELECT 1 FROM main.cache_unlisted WHERE list_id = ?1 AND absent > 0 LIMIT 1", .integer(list.id)) == 1
     let isYoung = Each.isYoung(complete.asked, answered: complete.answered ?? publication.time.timeIntervalSince1970)
-    let isAbsenceOpen = hasAbsent == true && plan.resource.removal != .never
+    let isAbsenceOpen = hasAbsent && plan.resource.removal != .never
     // A missing record that could not be asked for is asked for by the next sync.
     let isUnasked = decision.removal == .keepsAll && found.missing + found.asked > 0
     if isAbsenceOpen || isUnasked || isYoung || complete.isWeak { return 0 }

@@ -1,3 +1,5 @@
+internal import RosterDecode
+
 /// One list of a pull: where its rows are in the temporary tables and in the cache.
 struct ListScope {
   /// Position of the resource among the definitions.
@@ -34,6 +36,13 @@ extension Statement {
   func bind(_ scope: ListScope) {
     for (index, value) in scope.values.enumerated() { bind(Int32(index + 1), value) }
   }
+
+  /// Binds a key of a list to the parameters ?1 to ?3, without a copy of the key.
+  func bind(_ key: RecordKey, in scope: ListScope) {
+    bind(1, Int64(scope.index))
+    bind(2, scope.number)
+    bind(3, key)
+  }
 }
 
 extension Database {
@@ -55,5 +64,10 @@ extension Database {
     _ sql: String, in scope: ListScope, _ values: Value..., read: (Row) throws -> Result
   ) throws -> Result? {
     try statement(sql).rows(scope.values + values, limit: 1, read: read).first
+  }
+
+  /// The number in the only column of the first row; 0 without a row.
+  func count(_ sql: String, in scope: ListScope, _ values: Value...) throws -> Int {
+    try statement(sql).rows(scope.values + values, limit: 1) { $0.int(0) }.first ?? 0
   }
 }

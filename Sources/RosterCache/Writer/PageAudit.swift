@@ -39,7 +39,7 @@ extension Cache {
 
   func publishedPages(of resource: String) throws -> Int {
     try perform("read the cache") { database in
-      try database.first("SELECT pages FROM resources WHERE name = ?1", .text(resource)) { $0.int(0) } ?? 0
+      try database.count("SELECT pages FROM resources WHERE name = ?1", .text(resource))
     }
   }
 

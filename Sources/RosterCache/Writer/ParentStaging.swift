@@ -22,10 +22,7 @@ struct ParentStaging {
     let family = descent.family
     needed = family.neededColumns(index)
     let name = plan.resource.name
-    let isKnown = try database.first(
-      "SELECT snapshot IS NOT NULL FROM main.cache_resources WHERE name = ?1", .text(name)
-    ) { $0.int(0) != 0 }
-    stored = isKnown == true ? try StoredRecords(database, tables) : nil
+    stored = try database.hasSnapshot(of: name) ? StoredRecords(database, tables) : nil
     let first = 6
     let places = Dictionary(uniqueKeysWithValues: needed.enumerated().map { ($1, first + $0) })
     let columns = plan.resource.columns

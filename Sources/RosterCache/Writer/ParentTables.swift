@@ -93,9 +93,7 @@ struct ReservedIDs {
 
   /// nil unless the record is a new parent.
   func id(of key: RecordKey, in scope: ListScope) throws -> Int64? {
-    look.bind(1, Int64(scope.index))
-    look.bind(2, scope.number)
-    look.bind(3, key)
+    look.bind(key, in: scope)
     defer { look.reset() }
     return try look.step() ? look.row.integer(0) : nil
   }

@@ -67,9 +67,7 @@ extension Cache {
     let resource = plans[index].resource
     guard resource.each != nil else { return pull.incremental.contains(resource.name) }
     guard resource.since != nil else { return false }
-    return try database.first("SELECT start IS NOT NULL FROM temp.lists WHERE list = ?1", .integer(list)) {
-      $0.int(0) != 0
-    } ?? false
+    return try database.count("SELECT start IS NOT NULL FROM temp.lists WHERE list = ?1", .integer(list)) == 1
   }
 
   func append(_ pages: [PageBody]) throws {
@@ -200,7 +198,7 @@ extension Cache {
       SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)
         OR EXISTS (SELECT 1 FROM temp.lists WHERE kept IS NOT NULL)
       """
-    return try database.first(isThere, read: { $0.int(0) }) == 1
+    return try database.count(isThere) == 1
   }
 
   // MARK: The file and the cache
@@ -318,8 +316,7 @@ extension Cache {
 
   private func renewFeed(_ database: Database) throws {
     try database.renewFeed()
-    let wasFollowed = try database.first("SELECT snapshot IS NOT NULL FROM main.cache_info") { $0.int(0) != 0 }
-    guard wasFollowed == true else { return }
+    guard try database.count("SELECT snapshot IS NOT NULL FROM main.cache_info") == 1 else { return }
     logger.notice(
       "the cache may not be the one that was written last: its feed is a new one", metadata: ["path": "\(path)"])
   }

@@ -85,9 +85,7 @@ struct PulledRecords: ~Copyable {
   /// was asked for.
   private mutating func counts(_ own: Int64) throws -> Bool {
     if part == .pages, !hasRepeats { return true }
-    look.bind(1, Int64(scope.index))
-    look.bind(2, scope.number)
-    look.bind(3, decoder.key)
+    look.bind(decoder.key, in: scope)
     defer { look.reset() }
     guard try look.step() else { return part == .pages }
     return part == .answers || look.row.integer(0) == own

@@ -7,16 +7,10 @@ extension Cache {
       let index = try self.index(of: resource)
       var found: [RejectedRecord] = []
       let (descent, only) = (descent(database, file: file), try only(at: index, database))
-      var last: Int64 = -1
-      while found.count < limit, case let lists = try descent.lists(at: index, only, after: last), let end = lists.last
-      {
-        for (scope, compared) in lists where found.count < limit {
-          guard
-            var pulled = try PulledRecords(.pages, of: plans[index], scope, compared, database, file, interruption)
-          else { continue }
-          try collect(&pulled, resource: resource, limit: limit, found: &found)
-        }
-        last = end.0.number
+      try descent.forEachList(of: index, only, while: { found.count < limit }) { scope, compared in
+        guard var pulled = try PulledRecords(.pages, of: plans[index], scope, compared, database, file, interruption)
+        else { return }
+        try collect(&pulled, resource: resource, limit: limit, found: &found)
       }
       return found
     }

@@ -31,10 +31,7 @@ struct ResourceDifferences {
     self.scope = scope
     self.found = found
     self.interruption = interruption
-    let isFirst = try database.first(
-      "SELECT snapshot IS NULL FROM main.cache_resources WHERE name = ?", .text(plan.resource.name)
-    ) { $0.int(0) != 0 }
-    stored = isFirst == false ? try StoredRecords(database, tables) : nil
+    stored = try database.hasSnapshot(of: plan.resource.name) ? StoredRecords(database, tables) : nil
   }
 
   /// Number of records in the snapshot, by resource.

@@ -135,7 +135,7 @@ struct ResourcePublication {
   }
 
   private func pagesOfList() throws -> Int {
-    try database.first("SELECT pages FROM main.cache_lists WHERE id = ?3", in: scope) { $0.int(0) } ?? 0
+    try database.count("SELECT pages FROM main.cache_lists WHERE id = ?3", in: scope)
   }
 
   /// Adds the counts to the sync's row, and writes the resource's own row.
