@@ -42,29 +42,12 @@ extension Request {
   fileprivate mutating func setBody(_ body: JSONValue, format: TokenExchange.Format) {
     guard case .object(let members) = body, !members.isEmpty else { return }
     switch format {
-    case .form: setForm(members.map { (name: $0.name, value: $0.value.formText) })
+    // The configuration has only scalars in a form (F5.3).
+    case .form: setForm(members.map { (name: $0.name, value: $0.value.queryText) })
     case .json:
       headers.append(Header("Content-Type", "application/json"))
-      self.body = body.writtenBytes
+      self.body = JSONWriter(body).bytes
     }
-  }
-}
-
-extension JSONValue {
-  /// A scalar as a form carries it; the configuration has no other value there (F5.3).
-  fileprivate var formText: String {
-    switch self {
-    case .text(let text): text
-    case .number(let digits): digits
-    case .boolean(let flag): "\(flag)"
-    case .null, .list, .object: ""
-    }
-  }
-
-  fileprivate var writtenBytes: [UInt8] {
-    var json = JSONWriter()
-    json.value(self)
-    return json.bytes
   }
 }
 
@@ -73,7 +56,7 @@ extension TokenExchange {
   var written: String {
     let places = [answer.access, answer.refresh, answer.expiresIn, answer.expiresAt]
     let parts = [login, refresh].map { $0?.json ?? .null } + places.map { .text($0?.description ?? "") }
-    return String(decoding: JSONValue.list(parts).writtenBytes, as: UTF8.self)
+    return JSONWriter(.list(parts)).text
   }
 }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterModel
 
 /// Finds credentials in a text that another program wrote, also encoded or cut (T14.1).
 struct SecretMask {
@@ -127,36 +128,15 @@ extension [UInt8] {
   fileprivate var percentDecoded: [UInt8] {
     var decoded = self
     for _ in 0..<3 {
-      let once = decoded.percentDecodedOnce
+      let once = decoded.percentDecoded()
       guard once.count < decoded.count else { break }
       decoded = once
-    }
-    return decoded
-  }
-
-  private var percentDecodedOnce: [UInt8] {
-    var decoded: [UInt8] = []
-    var rest = self[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(hex: rest.prefix(2)) {
-        decoded.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        decoded.append(byte)
-      }
     }
     return decoded
   }
 }
 
 extension UInt8 {
-  /// nil if one of the two is no hexadecimal digit.
-  fileprivate init?(hex digits: ArraySlice<UInt8>) {
-    let values = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-    guard values.count == 2 else { return nil }
-    self = UInt8(values[0] << 4 | values[1])
-  }
-
   fileprivate var isLetter: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...: true

@@ -127,12 +127,5 @@ extension String {
 }
 
 extension JSONValue {
-  fileprivate var unknownPlaceholder: String? {
-    switch self {
-    case .text(let text): text.unknownPlaceholder
-    case .list(let elements): elements.lazy.compactMap(\.unknownPlaceholder).first
-    case .object(let members): members.lazy.compactMap(\.value.unknownPlaceholder).first
-    case .null, .boolean, .number: nil
-    }
-  }
+  fileprivate var unknownPlaceholder: String? { texts.lazy.compactMap(\.unknownPlaceholder).first }
 }

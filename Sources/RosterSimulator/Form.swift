@@ -1,3 +1,5 @@
+import RosterModel
+
 /// A body of `application/x-www-form-urlencoded`.
 struct Form {
   private var fields: [String: String] = [:]
@@ -11,17 +13,7 @@ struct Form {
 
   subscript(name: String) -> String? { fields[name] }
 
-  static func decode(_ bytes: some Sequence<UInt8>) -> String {
-    var decoded: [UInt8] = []
-    var rest = Array(bytes)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
-        decoded.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-      }
-    }
-    return String(decoding: decoded, as: UTF8.self)
+  static func decode(_ bytes: some Collection<UInt8>) -> String {
+    String(decoding: bytes.percentDecoded(isForm: true), as: UTF8.self)
   }
 }

@@ -90,24 +90,12 @@ extension ValueType<JSONValue> {
   static var template: Self {
     Self(
       name: object.name, allowed: object.allowed, isBare: false, read: object.read,
-      write: { object.write($0.maskedTemplate) })
+      // A text with a placeholder is not a secret.
+      write: { template in object.write(template.secretsMasked { !$0.placeholders.isEmpty }) })
   }
 }
 
 extension JSONValue {
-  /// The same template with masked secrets. A text with a placeholder is not a secret.
-  fileprivate var maskedTemplate: JSONValue { maskedTemplate(isSecret: false) }
-
-  private func maskedTemplate(isSecret: Bool) -> JSONValue {
-    switch self {
-    case .object(let members):
-      .object(members.map { Member($0.name, $0.value.maskedTemplate(isSecret: isSecret || $0.name.namesSecret)) })
-    case .list(let elements): .list(elements.map { $0.maskedTemplate(isSecret: isSecret) })
-    case .text, .number: isSecret && placeholders.isEmpty ? .text("***") : self
-    case .null, .boolean: self
-    }
-  }
-
   /// nil if the value has no JSON notation.
   fileprivate init?(_ item: TOMLItem) {
     switch item {

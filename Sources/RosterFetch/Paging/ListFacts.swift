@@ -291,7 +291,7 @@ extension ListFacts.Value {
     switch self {
     case .text(let text), .number(let text): text
     case .integer(let number): "\(number)"
-    case .members: json.written
+    case .members: JSONWriter(json).text
     }
   }
 
@@ -311,24 +311,6 @@ extension ListFacts.Value {
   }
 }
 
-extension JSONValue {
-  /// A scalar as a query parameter's value. Other values are empty.
-  var queryText: String {
-    switch self {
-    case .text(let text), .number(let text): text
-    case .boolean(let flag): "\(flag)"
-    case .null, .list, .object: ""
-    }
-  }
-
-  /// Its JSON text.
-  fileprivate var written: String {
-    var json = JSONWriter()
-    json.value(self)
-    return json.text
-  }
-}
-
 /// The position where the list continues, as a text that is stored with the page.
 extension ListFacts {
   /// nil if the pages have numbers or offsets, which follow from the page's place.
@@ -338,7 +320,7 @@ extension ListFacts {
     case .text(let text)?: "text:\(text)"
     case .integer(let number)?: "integer:\(number)"
     case .number(let digits)?: "number:\(digits)"
-    case .members(let members)?: "members:\(JSONValue.object(members).written)"
+    case .members(let members)?: "members:\(JSONWriter(.object(members)).text)"
     case nil: nil
     }
   }

@@ -18,7 +18,7 @@ enum QueryText {
   /// The address without parameters of that name, however they are encoded.
   static func removing(_ name: String, from url: String) -> String {
     removing(from: url) { parameter in
-      decoded(Substring(parameter.utf8.prefix { $0 != UInt8(ascii: "=") })).elementsEqual(name.utf8)
+      parameter.utf8.prefix { $0 != UInt8(ascii: "=") }.percentDecoded(isForm: true).elementsEqual(name.utf8)
     }
   }
 
@@ -33,21 +33,6 @@ enum QueryText {
     let kept = parameters.filter { !isUnwanted($0) }
     if kept.count == parameters.count { return url }
     return "\(url[..<mark])\(kept.isEmpty ? "" : "?")\(kept.joined(separator: "&"))\(url[end...])"
-  }
-
-  /// The decoded bytes of a name or a value (url.spec.whatwg.org, application/x-www-form-urlencoded parsing).
-  static func decoded(_ text: Substring) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var rest = text.utf8
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let value = UInt8(Substring(rest.prefix(2)), radix: 16), rest.count >= 2 {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-      }
-    }
-    return bytes
   }
 
   /// Encodes a name, a value or one segment of a path.

@@ -22,6 +22,6 @@ extension Response.SentToken {
   func isRepeated(in text: String) -> Bool {
     guard self.text.utf8.count >= Self.minBytes else { return false }
     let token = Array(self.text.utf8)
-    return Array(text.utf8).contains(token) || QueryText.decoded(text[...]).contains(token)
+    return Array(text.utf8).contains(token) || text.utf8.percentDecoded(isForm: true).contains(token)
   }
 }

@@ -73,7 +73,7 @@ extension Resource {
   package func dated(_ now: Date) -> Resource {
     var dated = self
     dated.query = query.map { $0.dated(now) }
-    dated.body = body.dated(now)
+    dated.body = body.replacingTexts { DayText($0).json(at: now) }
     if let since { dated.since?.value = DayText(since.value).filled(at: now) }
     return dated
   }
@@ -92,22 +92,6 @@ extension Resource.Parameter {
 }
 
 extension JSONValue {
-  fileprivate func dated(_ now: Date) -> JSONValue {
-    switch self {
-    case .text(let text): DayText(text).json(at: now)
-    case .list(let values): .list(values.map { $0.dated(now) })
-    case .object(let members): .object(members.map { Member($0.name, $0.value.dated(now)) })
-    case .null, .boolean, .number: self
-    }
-  }
-
   /// True if a text in it begins a placeholder for a day and has none.
-  package var hasOddDay: Bool {
-    switch self {
-    case .text(let text): DayText(text).hasOddPlaceholder
-    case .list(let values): values.contains(where: \.hasOddDay)
-    case .object(let members): members.contains(where: \.value.hasOddDay)
-    case .null, .boolean, .number: false
-    }
-  }
+  package var hasOddDay: Bool { texts.contains { DayText($0).hasOddPlaceholder } }
 }

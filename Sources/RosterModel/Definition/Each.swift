@@ -119,18 +119,6 @@ extension Resource.Condition.Test {
   }
 }
 
-extension JSONValue {
-  /// Every text in the value, without the names of members.
-  fileprivate var texts: [String] {
-    switch self {
-    case .text(let text): [text]
-    case .list(let values): values.flatMap(\.texts)
-    case .object(let members): members.flatMap(\.value.texts)
-    case .null, .boolean, .number: []
-    }
-  }
-}
-
 extension Resource {
   /// The column with the record id of the parent; nil without a parent.
   package var parentColumn: String? { each.map { "\($0.parent)_id" } }

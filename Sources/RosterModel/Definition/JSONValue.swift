@@ -42,6 +42,35 @@ extension JSONValue {
     }
   }
 
+  /// A scalar as a query or a form carries it; empty for other values.
+  package var queryText: String {
+    switch self {
+    case .text(let text), .number(let text): text
+    case .boolean(let flag): "\(flag)"
+    case .null, .list, .object: ""
+    }
+  }
+
+  /// Every text in the value, without the names of members.
+  package var texts: [String] {
+    switch self {
+    case .text(let text): [text]
+    case .list(let values): values.flatMap(\.texts)
+    case .object(let members): members.flatMap(\.value.texts)
+    case .null, .boolean, .number: []
+    }
+  }
+
+  /// The same value with each of its texts replaced.
+  package func replacingTexts(_ replacement: (String) -> JSONValue) -> JSONValue {
+    switch self {
+    case .text(let text): replacement(text)
+    case .list(let values): .list(values.map { $0.replacingTexts(replacement) })
+    case .object(let members): .object(members.map { Member($0.name, $0.value.replacingTexts(replacement)) })
+    case .null, .boolean, .number: self
+    }
+  }
+
   /// nil if this is not a text.
   package var text: String? {
     if case .text(let text) = self { text } else { nil }

@@ -22,12 +22,5 @@ extension Resource.Scalar {
   }
 
   /// The value of a query parameter.
-  package var queryText: String {
-    switch self {
-    case .text(let text): text
-    case .integer(let number): "\(number)"
-    case .real(let number): "\(number)"
-    case .boolean(let flag): "\(flag)"
-    }
-  }
+  package var queryText: String { json.queryText }
 }

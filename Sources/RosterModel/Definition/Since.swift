@@ -339,7 +339,7 @@ extension Listing {
     switch place {
     case .query(let name):
       query.removeAll { $0.name == name }
-      query.append(Resource.Parameter(name, .text(value.text ?? value.digits ?? "")))
+      query.append(Resource.Parameter(name, .text(value.queryText)))
     case .body(let pointer): body = body.replacing(pointer.segments[...], with: value)
     case .everyMember: break
     }
@@ -347,10 +347,6 @@ extension Listing {
 }
 
 extension JSONValue {
-  fileprivate var digits: String? {
-    if case .number(let digits) = self { digits } else { nil }
-  }
-
   /// Makes the objects on the way that are not there yet; elements of lists are replaced if they are there.
   fileprivate func replacing(_ way: ArraySlice<String>, with value: JSONValue) -> JSONValue {
     guard let name = way.first else { return value }

@@ -17,7 +17,7 @@ extension String {
     guard let mark = firstIndex(of: "?") else { return self }
     let parameters = self[index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false).map { pair in
       let written = pair.prefix { $0 != "=" }
-      let name = String(written).parameterDecoded
+      let name = String(decoding: written.utf8.percentDecoded(isForm: true), as: UTF8.self)
       let isSecret = written.count < pair.count && (name == secret || name.namesSecret)
       let value = pair[written.endIndex...]
       return isSecret && !placeholders.contains { value.contains($0) } ? "\(written)=***" : String(pair)
@@ -33,21 +33,6 @@ extension String {
     return "\(self[..<start])***\(self[end...])"
   }
 
-  /// The name as a form decoder reads it. Upstream recognises a parameter by the decoded name, however it was encoded.
-  private var parameterDecoded: String {
-    var bytes: [UInt8] = []
-    var rest = utf8[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(Substring(rest.prefix(2)), radix: 16) {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
   /// True if a parameter of this name holds a credential: `api_key`, `X-Amz-Signature`, `accessToken`. It accepts more
   /// names than `rosterd infer` does, because a name that is taken for a credential by mistake only hides its value.
   package var namesSecret: Bool {
@@ -59,14 +44,18 @@ extension String {
 extension JSONValue {
   /// The tree without the texts and numbers of members that are named like a credential. It keeps its shape, so that
   /// the same places exist.
-  package var secretsMasked: JSONValue { masked(false) }
+  package var secretsMasked: JSONValue { secretsMasked { _ in false } }
 
-  private func masked(_ isSecret: Bool) -> JSONValue {
+  /// The same, but it keeps the values that the closure accepts.
+  package func secretsMasked(isSecret: Bool = false, keeping isHarmless: (JSONValue) -> Bool) -> JSONValue {
     switch self {
     case .object(let members):
-      .object(members.map { Member($0.name, $0.value.masked(isSecret || $0.name.namesSecret)) })
-    case .list(let elements): .list(elements.map { $0.masked(isSecret) })
-    case .text, .number: isSecret ? .text("***") : self
+      .object(
+        members.map {
+          Member($0.name, $0.value.secretsMasked(isSecret: isSecret || $0.name.namesSecret, keeping: isHarmless))
+        })
+    case .list(let elements): .list(elements.map { $0.secretsMasked(isSecret: isSecret, keeping: isHarmless) })
+    case .text, .number: isSecret && !isHarmless(self) ? .text("***") : self
     case .null, .boolean: self
     }
   }

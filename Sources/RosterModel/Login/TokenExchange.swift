@@ -110,14 +110,7 @@ extension TokenExchange.Field {
 
 extension JSONValue {
   /// The placeholders of all texts in it.
-  package var placeholders: Set<TokenExchange.Placeholder> {
-    switch self {
-    case .text(let text): text.placeholders
-    case .list(let elements): elements.reduce(into: []) { $0.formUnion($1.placeholders) }
-    case .object(let members): members.reduce(into: []) { $0.formUnion($1.value.placeholders) }
-    case .null, .boolean, .number: []
-    }
-  }
+  package var placeholders: Set<TokenExchange.Placeholder> { Set(texts.flatMap(\.placeholders)) }
 }
 
 extension String {
@@ -148,11 +141,6 @@ extension String {
 extension JSONValue {
   /// The same value with each placeholder in its texts replaced.
   package func filled(_ value: (TokenExchange.Placeholder) -> String) -> JSONValue {
-    switch self {
-    case .text(let text): .text(text.filled(value))
-    case .list(let elements): .list(elements.map { $0.filled(value) })
-    case .object(let members): .object(members.map { Member($0.name, $0.value.filled(value)) })
-    case .null, .boolean, .number: self
-    }
+    replacingTexts { .text($0.filled(value)) }
   }
 }
