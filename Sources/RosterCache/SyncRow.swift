@@ -3,11 +3,8 @@ internal import RosterModel
 
 /// Converts between a row of `syncs` and a value.
 enum SyncRow {
-  static let columns = [
-    "id", "started_at", "finished_at", "outcome", "pages", "records", "added", "changed", "removed", "rejected",
-    "skipped", "requests", "not_modified", "resumed", "retries", "refreshes", "bytes", "exit", "error",
-    "lists", "lists_failed",
-  ]
+  private static let columns =
+    ["id", "started_at", "finished_at", "outcome", "exit", "error"] + SyncRecord.counts.map(\.column)
   static let select = "SELECT \(columns.joined(separator: ", ")) FROM syncs"
 
   static func read(_ row: Row) -> SyncRecord {
@@ -15,23 +12,9 @@ enum SyncRow {
       id: row.integer(0), startedAt: row.text(1),
       outcome: SyncRecord.Outcome(rawValue: row.text(3)) ?? .failed)
     report.finishedAt = row.optionalText(2)
-    report.pages = row.int(4)
-    report.records = row.int(5)
-    report.added = row.int(6)
-    report.changed = row.int(7)
-    report.removed = row.int(8)
-    report.rejected = row.int(9)
-    report.skipped = row.int(10)
-    report.requests = row.int(11)
-    report.notModified = row.int(12)
-    report.resumed = row.int(13)
-    report.retries = row.int(14)
-    report.refreshes = row.int(15)
-    report.bytes = row.int(16)
-    report.exit = row.optionalInteger(17).map(Int32.init)
-    report.error = row.optionalText(18)
-    report.lists = row.int(19)
-    report.listsFailed = row.int(20)
+    report.exit = row.optionalInteger(4).map(Int32.init)
+    report.error = row.optionalText(5)
+    for (column, entry) in SyncRecord.counts.enumerated() { report[keyPath: entry.count] = row.int(Int32(column + 6)) }
     return report
   }
 
@@ -45,13 +28,11 @@ enum SyncRow {
       INSERT INTO syncs(\(columns.joined(separator: ", "))) VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)
       WHERE started_at = excluded.started_at
       """
-    ).run([
-      Value(report.id), Value(report.startedAt), Value(report.finishedAt), Value(report.outcome.rawValue),
-      Value(report.pages), Value(report.records), Value(report.added), Value(report.changed), Value(report.removed),
-      Value(report.rejected), Value(report.skipped), Value(report.requests), Value(report.notModified),
-      Value(report.resumed), Value(report.retries), Value(report.refreshes), Value(report.bytes),
-      Value(report.exit.map(Int64.init)), Value(report.error), Value(report.lists), Value(report.listsFailed),
-    ])
+    ).run(
+      [
+        Value(report.id), Value(report.startedAt), Value(report.finishedAt), Value(report.outcome.rawValue),
+        Value(report.exit.map(Int64.init)), Value(report.error),
+      ] + SyncRecord.counts.map { Value(report[keyPath: $0.count]) })
   }
 
   /// Deletes expired history. The snapshot's sync and the last sync that verified it are kept. The newest change is

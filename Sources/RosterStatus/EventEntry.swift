@@ -56,8 +56,7 @@ package final class EventEntry: Sendable {
 
   /// The value of `data`: the time, and the fields of the event.
   var data: [UInt8] {
-    var json = JSONWriter()
-    json.object { json in
+    JSONWriter.object { json in
       json.member("at", at.rfc3339)
       if let sync = event.sync ?? event.report?.id { json.member("sync", sync) }
       if let resource = event.resource { json.member("resource", resource) }
@@ -66,10 +65,7 @@ package final class EventEntry: Sendable {
       if let total = event.pagesTotal { json.member("pages_total", total) }
       if let attempt = event.attempt { json.member("attempt", attempt) }
       if let isFresh = event.isFresh { json.member("fresh", isFresh) }
-      if let of = event.of {
-        json.name("of")
-        json.raw(of.utf8)
-      }
+      if let of = event.of { json.member("of", json: of) }
       if let reason = event.reason { json.member("reason", reason) }
       if let delay = event.delaySeconds { json.member("delay_seconds", delay) }
       if let report = event.report {
@@ -78,8 +74,7 @@ package final class EventEntry: Sendable {
         if let error = event.error { json.member("error", error) }
         if let exit = event.exit { json.member("exit", exit) }
       }
-    }
-    return json.bytes
+    }.bytes
   }
 }
 
@@ -90,20 +85,9 @@ extension JSONWriter {
     member("started_at", report.startedAt)
     member("finished_at", report.finishedAt)
     member("outcome", report.outcome.rawValue)
-    for (name, count) in report.counts { member(name, count) }
+    for (name, count) in SyncRecord.counts { member(name, report[keyPath: count]) }
     name("exit")
     if let exit = report.exit ?? exit { value(exit) } else { null() }
     member("error", report.error ?? error)
-  }
-}
-
-extension SyncRecord {
-  fileprivate var counts: [(String, Int)] {
-    [
-      ("pages", pages), ("records", records), ("added", added), ("changed", changed), ("removed", removed),
-      ("rejected", rejected), ("skipped", skipped), ("requests", requests),
-      ("not_modified", notModified), ("resumed", resumed),
-      ("retries", retries), ("refreshes", refreshes), ("bytes", bytes), ("lists", lists), ("lists_failed", listsFailed),
-    ]
   }
 }

@@ -1,7 +1,8 @@
 /// The schemas of `/openapi.json` (JSON Schema 2020-12). Schemas of answers are open, because later versions add fields
 /// to objects. The schema of the request is closed, because the daemon refuses unknown fields.
 enum OpenAPISchemas {
-  static let all: StaticString = #"""
+  static var all: String {
+    #"""
     {
     "Time": {"type": "string", "description": "UTC, RFC 3339, milliseconds.",
       "pattern": "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$", "examples": ["2026-11-21T05:19:03.614Z"]},
@@ -70,10 +71,7 @@ enum OpenAPISchemas {
         "published_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "verified_at": {"description": "End of the last published or unchanged sync.", "oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "age_seconds": {"description": "Since verified_at.", "type": ["number", "null"], "minimum": 0},
-        "records": {"$ref": "#/components/schemas/Count"},
-        "pages": {"$ref": "#/components/schemas/Count"},
-        "size_bytes": {"$ref": "#/components/schemas/Count"},
-        "wal_bytes": {"$ref": "#/components/schemas/Count"},
+        \#(counts("records", "pages", "size_bytes", "wal_bytes")),
         "resources": {"type": "array", "items": {"$ref": "#/components/schemas/CachedResource"}}}},
     "CachedResource": {"type": "object", "required": ["name", "table", "parent", "records", "pages", "proof", "absent", "validators", "distrusted_since", "whole_at", "missed", "lists"],
       "properties": {
@@ -106,12 +104,7 @@ enum OpenAPISchemas {
         "fresh": {"description": "Everything is transferred again.", "type": "boolean"},
         "pages_done": {"$ref": "#/components/schemas/Count"},
         "pages_total": {"description": "null while no answer tells.", "type": ["integer", "null"], "minimum": 0},
-        "records": {"$ref": "#/components/schemas/Count"},
-        "in_flight": {"$ref": "#/components/schemas/Count"},
-        "requests": {"$ref": "#/components/schemas/Count"},
-        "retries": {"$ref": "#/components/schemas/Count"},
-        "refreshes": {"$ref": "#/components/schemas/Count"},
-        "bytes": {"$ref": "#/components/schemas/Count"},
+        \#(counts("records", "in_flight", "requests", "retries", "refreshes", "bytes")),
         "resources": {"type": "array", "items": {"$ref": "#/components/schemas/PulledResource"}}}},
     "PulledResource": {"type": "object", "required": ["name", "kind", "pages_done", "pages_total", "records", "lists_done", "lists_total"],
       "properties": {
@@ -131,19 +124,9 @@ enum OpenAPISchemas {
         "started_at": {"$ref": "#/components/schemas/Time"},
         "finished_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "outcome": {"enum": ["running", "published", "unchanged", "tried", "failed", "cancelled", "interrupted"]},
-        "pages": {"$ref": "#/components/schemas/Count"},
-        "records": {"$ref": "#/components/schemas/Count"},
-        "added": {"$ref": "#/components/schemas/Count"},
-        "changed": {"$ref": "#/components/schemas/Count"},
-        "removed": {"$ref": "#/components/schemas/Count"},
-        "rejected": {"$ref": "#/components/schemas/Count"},
-        "skipped": {"$ref": "#/components/schemas/Count"},
-        "requests": {"$ref": "#/components/schemas/Count"},
-        "not_modified": {"$ref": "#/components/schemas/Count"},
-        "resumed": {"$ref": "#/components/schemas/Count"},
-        "retries": {"$ref": "#/components/schemas/Count"},
-        "refreshes": {"$ref": "#/components/schemas/Count"},
-        "bytes": {"$ref": "#/components/schemas/Count"},
+        \#(counts(
+          "pages", "records", "added", "changed", "removed", "rejected",
+          "skipped", "requests", "not_modified", "resumed", "retries", "refreshes", "bytes")),
         "lists": {"description": "Requested lists of children.", "$ref": "#/components/schemas/Count"},
         "lists_failed": {"description": "Number of requested lists that failed or vanished.", "$ref": "#/components/schemas/Count"},
         "exit": {"description": "null while it runs, and for interrupted.", "oneOf": [{"$ref": "#/components/schemas/Exit"}, {"type": "null"}]},
@@ -224,4 +207,10 @@ enum OpenAPISchemas {
       "properties": {"at": {"$ref": "#/components/schemas/Time"}, "sync": {"$ref": "#/components/schemas/Count"}}}
     }
     """#
+  }
+
+  /// Properties that are numbers of things.
+  private static func counts(_ names: String...) -> String {
+    names.map { ##""\##($0)": {"$ref": "#/components/schemas/Count"}"## }.joined(separator: ",\n")
+  }
 }

@@ -73,6 +73,16 @@ package struct SyncRecord: Codable, Sendable, Equatable {
 }
 
 extension SyncRecord {
+  /// The counters, by the names of their columns.
+  package static var counts: [(column: String, count: WritableKeyPath<SyncRecord, Int>)] {
+    [
+      ("pages", \.pages), ("records", \.records), ("added", \.added), ("changed", \.changed), ("removed", \.removed),
+      ("rejected", \.rejected), ("skipped", \.skipped), ("requests", \.requests), ("not_modified", \.notModified),
+      ("resumed", \.resumed), ("retries", \.retries), ("refreshes", \.refreshes), ("bytes", \.bytes),
+      ("lists", \.lists), ("lists_failed", \.listsFailed),
+    ]
+  }
+
   /// True if the sync left the daemon degraded: it failed, rejected records, or could not do everything that it had to.
   package var isDegraded: Bool {
     switch outcome {
