@@ -11,13 +11,11 @@ package struct OrNull<Value: Codable & Sendable & Equatable>: Codable, Sendable,
 
   /// Decodes null as nil. Throws `DecodingError` for anything that is neither null nor a value.
   package init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
+    wrappedValue = try Value?(from: decoder)
   }
 
   /// Encodes nil as null.
   package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+    try wrappedValue.encode(to: encoder)
   }
 }

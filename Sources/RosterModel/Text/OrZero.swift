@@ -9,13 +9,12 @@ package struct OrZero: Codable, Sendable, Equatable {
 
   /// Decodes a number. Throws `DecodingError` for anything else.
   package init(from decoder: any Decoder) throws {
-    wrappedValue = try decoder.singleValueContainer().decode(Int.self)
+    wrappedValue = try Int(from: decoder)
   }
 
   /// Encodes the number.
   package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(wrappedValue)
+    try wrappedValue.encode(to: encoder)
   }
 }
 
