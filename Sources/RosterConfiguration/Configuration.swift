@@ -149,9 +149,6 @@ package struct Configuration: Sendable, Equatable {
   /// Path of the configuration file; nil if the defaults apply without a file.
   package var path: String?
 
-  /// The default settings, without paths.
-  package init() {}
-
   /// The address for token requests as an absolute URL: `auth.token_url`, or with `exchange` the address of
   /// `auth.refresh` or else `auth.login`. nil if none is set.
   package var resolvedTokenURL: String? {

@@ -7,12 +7,6 @@ package struct FileSizes: Sendable, Equatable {
   /// Size of its write-ahead log.
   package var wal: Int64
 
-  /// Sizes of files that were measured.
-  package init(database: Int64, wal: Int64) {
-    self.database = database
-    self.wal = wal
-  }
-
   /// Uses stat(2), never the database. A missing file has size 0.
   package static func on(cachePath: String) -> FileSizes {
     FileSizes(database: size(cachePath), wal: size(cachePath + "-wal"))

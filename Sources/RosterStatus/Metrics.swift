@@ -49,9 +49,6 @@ package final class Metrics: Sendable {
   fileprivate static let refreshed = "refreshed"
   private let counts = Mutex(Counts())
 
-  /// Counters that start at zero.
-  package init() {}
-
   /// Counts one attempt of a request. `code` is nil if no answer arrived; `bytes` is the size of the received body.
   package func request(code: Int?, seconds: Double, bytes: Int) {
     counts.withLock { counts in

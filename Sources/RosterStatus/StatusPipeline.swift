@@ -24,8 +24,8 @@ enum StatusPipeline {
 extension StatusRequest {
   init(_ head: HTTPRequestHead, peer: UInt32?) {
     self.init(
-      head.method.rawValue, target: head.uri, headers: head.headers.map { Request.Header($0.name, $0.value) },
-      peer: peer,
+      method: head.method.rawValue, target: head.uri,
+      headers: head.headers.map { Request.Header($0.name, $0.value) }, peer: peer,
       // This server never changes the protocol, but the parser stops where a change would be possible (RFC 9110 §7.8,
       // §9.3.6).
       keepAlive: head.isKeepAlive && !head.headers.contains(name: "upgrade") && head.method != .CONNECT)

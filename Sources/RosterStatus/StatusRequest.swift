@@ -7,28 +7,15 @@ package struct StatusRequest: Sendable, Equatable {
   /// The request target: a path and a query, or an absolute URL (RFC 9112 §3.2).
   package var target: String
   /// The headers in the order of their arrival.
-  package var headers: [Request.Header]
+  package var headers: [Request.Header] = []
   /// The whole body, within the limit of S2; empty if the request has no body.
-  package var body: [UInt8]
+  package var body: [UInt8] = []
   /// The user id of the client (SO_PEERCRED, unix(7)); nil if the kernel does not report it.
   package var peer: UInt32?
   /// True if the connection stays open after the answer (RFC 9112 §9.3).
-  package var keepAlive: Bool
+  package var keepAlive = true
   /// True if the client understands chunks (RFC 9112 §7.1).
   package var isHTTP11 = true
-
-  /// The default is a request in the form that curl sends.
-  package init(
-    _ method: String, target: String, headers: [Request.Header] = [], body: [UInt8] = [], peer: UInt32? = nil,
-    keepAlive: Bool = true
-  ) {
-    self.method = method
-    self.target = target
-    self.headers = headers
-    self.body = body
-    self.peer = peer
-    self.keepAlive = keepAlive
-  }
 
   /// The first header of that name, which must be in lower case; nil if the header is missing.
   package func header(_ name: String) -> String? {
@@ -72,19 +59,7 @@ package struct StatusRequest: Sendable, Equatable {
     return (rest.prefix { $0 != "/" && $0 != "?" }, path)
   }
 
-  /// Decodes percent escapes (RFC 3986 §2.1); invalid escapes are unchanged.
   private static func unescape(_ text: Substring) -> String {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      let digits = String(Substring(rest.prefix(2)))
-      if byte == UInt8(ascii: "%"), digits.utf8.count == 2, let value = UInt8(digits, radix: 16) {
-        bytes.append(value)
-        rest.removeFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    String(decoding: text.utf8.percentDecoded(), as: UTF8.self)
   }
 }

@@ -10,12 +10,6 @@ package struct EventFollower: Sendable {
     /// Time that it has to answer.
     package var limit: Duration
 
-    /// Sets both times.
-    package init(interval: Duration, limit: Duration) {
-      self.interval = interval
-      self.limit = limit
-    }
-
     /// The default: a silence is reported after five seconds in total.
     package static let usual = Pulse(interval: .seconds(3), limit: .seconds(2))
   }

@@ -6,13 +6,6 @@ package struct StreamedEvent: Sendable, Equatable {
   package var name: String
   /// The data, a JSON object.
   package var data: String
-
-  /// Makes an event.
-  package init(id: String? = nil, name: String, data: String) {
-    self.id = id
-    self.name = name
-    self.data = data
-  }
 }
 
 /// Parses `text/event-stream` in the daemon's form: one line each for id, event and data, then a blank line (WHATWG

@@ -13,9 +13,6 @@ package struct KeyAnswers: Sendable, Equatable {
   /// The control question if it found nothing; nil if it found a record or was not asked.
   package var failedControl: ControlQuestion?
 
-  /// No answer yet.
-  package init() {}
-
   /// True if nothing shows that `by_key` works, and records are about to be removed because of it (P16).
   package var needsControl: Bool { found == 0 && notFound > 0 }
 }

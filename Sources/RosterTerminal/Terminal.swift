@@ -9,18 +9,9 @@ package struct Terminal: Sendable, Equatable {
   /// True if colours may be written.
   package var colour: Bool
   /// Number of lines on the screen.
-  package var rows: Int
+  package var rows = usualRows
   /// Maximum width of a table; nil if no width is known, for example in a pipe, whose reader wants complete texts.
   package var limit: Int?
-
-  /// Takes known facts.
-  package init(isInteractive: Bool, columns: Int, colour: Bool, rows: Int = usualRows, limit: Int? = nil) {
-    self.isInteractive = isInteractive
-    self.columns = columns
-    self.rows = rows
-    self.limit = limit
-    self.colour = colour
-  }
 
   /// Reads the properties of a descriptor's terminal. `NO_COLOR` disables colour (no-color.org). A terminal whose
   /// `TERM` is `dumb`, empty or unset receives no control sequence (terminfo(5)).

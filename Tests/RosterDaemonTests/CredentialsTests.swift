@@ -1,10 +1,10 @@
 import FoundationEssentials
-import RosterConfiguration
 import RosterModel
 import RosterTestSupport
 import Testing
 
 @testable import RosterAuth
+@testable import RosterConfiguration
 @testable import RosterDaemon
 
 @Suite("Section 3: credential files")

@@ -1,6 +1,6 @@
-import RosterConfiguration
 import Testing
 
+@testable import RosterConfiguration
 @testable import RosterDaemon
 
 @Suite("S4.5: signs of life")

@@ -1,5 +1,6 @@
-import RosterDecode
 import Testing
+
+@testable import RosterDecode
 
 @Suite struct KeyListTests {
   @Test("Keys are read in their order, whatever their order and size")

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import PageAssets
-import RosterModel
 import Testing
 
+@testable import RosterModel
 @testable import RosterPage
 
 @Suite struct PageTests {

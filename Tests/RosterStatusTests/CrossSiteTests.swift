@@ -21,7 +21,7 @@ import Testing
   ) async -> Response {
     let fields = (host.map { ["Host": $0] } ?? [:]).merging(headers) { $1 }
     let request = StatusRequest(
-      method, target: target, headers: fields.map { Request.Header($0.key, $0.value) }, peer: 0)
+      method: method, target: target, headers: fields.map { Request.Header($0.key, $0.value) }, peer: 0)
     return switch routes.answer(request) {
     case .now(let response): response
     case .later(let work): await work()

@@ -1,12 +1,12 @@
 import Dispatch
 import Glibc
 import RosterModel
-import RosterStatusClient
 import RosterTestSupport
 import Synchronization
 import Testing
 
 @testable import RosterStatus
+@testable import RosterStatusClient
 
 @Suite(.timeLimit(.minutes(1))) struct EventFollowerTests {
   private enum Happening: Sendable, Equatable {

@@ -13,7 +13,9 @@ import Testing
   }
 
   private func now(_ routes: StatusRoutes) throws -> Explanation? {
-    guard case .now(let response) = routes.answer(StatusRequest("GET", target: "/v1/explain")) else { return nil }
+    guard case .now(let response) = routes.answer(StatusRequest(method: "GET", target: "/v1/explain")) else {
+      return nil
+    }
     return try explanation(response)
   }
 
@@ -38,7 +40,7 @@ import Testing
           if records.isEmpty { throw TestError(what: "no cache") }
           return records
         })
-      guard case .later(let work) = routes.answer(StatusRequest("GET", target: "/v1/explain")) else {
+      guard case .later(let work) = routes.answer(StatusRequest(method: "GET", target: "/v1/explain")) else {
         Issue.record("it does not ask")
         continue
       }

@@ -27,7 +27,7 @@ import Testing
     let document = try JSONDecoder().decode(Document.self, from: Data(OpenAPI.document.utf8))
     let routes = makeRoutes()
     for (path, operations) in document.paths {
-      guard case .now(let refused) = routes.answer(StatusRequest("DELETE", target: path)) else {
+      guard case .now(let refused) = routes.answer(StatusRequest(method: "DELETE", target: path)) else {
         Issue.record("\(path) takes DELETE")
         continue
       }

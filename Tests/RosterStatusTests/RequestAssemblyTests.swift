@@ -13,7 +13,7 @@ import Testing
   func completes() {
     var assembly = RequestAssembly()
     for body in ["one", "two"] {
-      let request = StatusRequest("POST", target: "/v1/sync")
+      let request = StatusRequest(method: "POST", target: "/v1/sync")
       #expect(assembly.head(request, named: true) == .wait)
       #expect(assembly.body(Array(body.utf8)) == .wait)
       var whole = request
@@ -27,7 +27,7 @@ import Testing
     for (size, refused) in [(16 * 1024, nil), (16 * 1024 + 1, 431)] as [(Int, Int?)] {
       var assembly = RequestAssembly()
       assembly.arrived(size)
-      #expect(status(assembly.head(StatusRequest("GET", target: "/"), named: true)) == refused)
+      #expect(status(assembly.head(StatusRequest(method: "GET", target: "/"), named: true)) == refused)
 
       var endless = RequestAssembly()
       endless.arrived(size)
@@ -41,10 +41,11 @@ import Testing
     for (size, refused) in [(limit, nil), (limit + 1, 413)] as [(Int, Int?)] {
       var announced = RequestAssembly()
       let length = Request.Header("Content-Length", String(size))
-      #expect(status(announced.head(StatusRequest("POST", target: "/", headers: [length]), named: true)) == refused)
+      #expect(
+        status(announced.head(StatusRequest(method: "POST", target: "/", headers: [length]), named: true)) == refused)
 
       var streamed = RequestAssembly()
-      _ = streamed.head(StatusRequest("POST", target: "/"), named: true)
+      _ = streamed.head(StatusRequest(method: "POST", target: "/"), named: true)
       _ = streamed.body([UInt8](repeating: 0, count: size - 1))
       #expect(status(streamed.body([0])) == refused)
     }
@@ -54,7 +55,7 @@ import Testing
   func refusesOnce() {
     var assembly = RequestAssembly()
     #expect(status(assembly.expired()) == 408)
-    #expect(assembly.head(StatusRequest("GET", target: "/"), named: true) == .wait)
+    #expect(assembly.head(StatusRequest(method: "GET", target: "/"), named: true) == .wait)
     #expect(assembly.end() == .wait)
     #expect(assembly.malformed(.syntax) == .wait)
     assembly.arrived(1 << 20)
@@ -66,7 +67,7 @@ import Testing
     var assembly = RequestAssembly()
     #expect(status(assembly.malformed(.syntax)) == 400)
     var unnamed = RequestAssembly()
-    #expect(status(unnamed.head(StatusRequest("GET", target: "/"), named: false)) == 400)
+    #expect(status(unnamed.head(StatusRequest(method: "GET", target: "/"), named: false)) == 400)
   }
 
   @Test("S2.1: a head with two or unknown ways to end its body is 400")
@@ -74,7 +75,7 @@ import Testing
     let length = Request.Header("Content-Length", "5")
     func answered(_ headers: [Request.Header]) -> Int? {
       var assembly = RequestAssembly()
-      return status(assembly.head(StatusRequest("POST", target: "/v1/sync", headers: headers), named: true))
+      return status(assembly.head(StatusRequest(method: "POST", target: "/v1/sync", headers: headers), named: true))
     }
     for codings in [[""], ["gzip"], ["gzip, chunked"], ["chunked", "chunked"]] {
       let headers = codings.map { Request.Header("Transfer-Encoding", $0) }
@@ -88,9 +89,10 @@ import Testing
   func expectation() {
     let expect = Request.Header("Expect", "100-continue")
     var assembly = RequestAssembly()
-    #expect(assembly.head(StatusRequest("POST", target: "/", headers: [expect]), named: true) == .goOn)
+    #expect(assembly.head(StatusRequest(method: "POST", target: "/", headers: [expect]), named: true) == .goOn)
     var large = RequestAssembly()
     let length = Request.Header("Content-Length", "70000")
-    #expect(status(large.head(StatusRequest("POST", target: "/", headers: [expect, length]), named: true)) == 413)
+    #expect(
+      status(large.head(StatusRequest(method: "POST", target: "/", headers: [expect, length]), named: true)) == 413)
   }
 }

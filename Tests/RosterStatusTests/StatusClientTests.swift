@@ -1,11 +1,11 @@
 import Dispatch
 import Glibc
 import RosterModel
-import RosterStatusClient
 import RosterTestSupport
 import Testing
 
 @testable import RosterStatus
+@testable import RosterStatusClient
 
 @Suite struct StatusClientTests {
   @Test("rosterctl: without a daemon of a named unit the failure names how to start it")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct StatusRoutesTests {
   private func get(_ target: String, routes: StatusRoutes = makeRoutes()) async -> Response {
-    await response(routes.answer(StatusRequest("GET", target: target)))
+    await response(routes.answer(StatusRequest(method: "GET", target: target)))
   }
 
   private func response(_ answer: StatusAnswer) async -> Response {
@@ -76,7 +76,7 @@ import Testing
     for (method, path, allow) in [
       ("POST", "/v1/status", "GET, HEAD"), ("GET", "/v1/sync", "POST"), ("DELETE", "/metrics", "GET, HEAD"),
     ] {
-      let answer = await response(makeRoutes().answer(StatusRequest(method, target: path)))
+      let answer = await response(makeRoutes().answer(StatusRequest(method: method, target: path)))
       #expect(try problem(answer).status == 405)
       #expect(answer["allow"] == allow)
     }
@@ -97,7 +97,8 @@ import Testing
       ("GET", "/readyz?max-age=1h", "/readyz has no parameter max-age; it takes max_age"),
     ])
   func unknownParameters(method: String, target: String, detail: String) async throws {
-    let problem = try problem(await response(makeRoutes().answer(StatusRequest(method, target: target, peer: 0))))
+    let problem = try problem(
+      await response(makeRoutes().answer(StatusRequest(method: method, target: target, peer: 0))))
     #expect(problem == Problem(title: "Bad Request", status: 400, detail: detail))
   }
 
@@ -131,7 +132,8 @@ import Testing
 
   @Test("Only root and the daemon's own user may ask for a sync", arguments: [0, 1000, 1001, nil] as [UInt32?])
   func permission(peer: UInt32?) async {
-    let answer = await response(makeRoutes(owner: 1000).answer(StatusRequest("POST", target: "/v1/sync", peer: peer)))
+    let answer = await response(
+      makeRoutes(owner: 1000).answer(StatusRequest(method: "POST", target: "/v1/sync", peer: peer)))
     #expect(answer.status == (peer == 0 || peer == 1000 ? 202 : 403))
   }
 
@@ -143,7 +145,7 @@ import Testing
       return SyncRequest.Accepted(sync: 18, joined: true)
     })
     func post(_ body: String) async -> Response {
-      await response(routes.answer(StatusRequest("POST", target: "/v1/sync", body: Array(body.utf8), peer: 0)))
+      await response(routes.answer(StatusRequest(method: "POST", target: "/v1/sync", body: Array(body.utf8), peer: 0)))
     }
     let answer = await post("")
     #expect(answer.status == 202)
@@ -173,7 +175,7 @@ import Testing
   func freshConflict() async throws {
     let routes = makeRoutes(sync: { _ in throw SyncRequest.Conflict() })
     let body = Array(#"{"fresh": true}"#.utf8)
-    let answer = await response(routes.answer(StatusRequest("POST", target: "/v1/sync", body: body, peer: 0)))
+    let answer = await response(routes.answer(StatusRequest(method: "POST", target: "/v1/sync", body: body, peer: 0)))
     #expect(answer.status == 409)
     #expect(try problem(answer).status == 409)
     // A daemon of 0.2 refuses a member that it does not know.
@@ -196,7 +198,9 @@ import Testing
         FeedRequest(since: 7), FeedRequest(since: 0, feed: "a b", resource: "issue", limit: 1000),
       ])
     for (text, wait) in [("1m", Duration.seconds(60)), ("60s", .seconds(60)), ("1ms", .milliseconds(1))] {
-      guard case .longPoll(wait, _) = routes.answer(StatusRequest("GET", target: "/v1/changes?since=0&wait=\(text)"))
+      guard
+        case .longPoll(wait, _) = routes.answer(
+          StatusRequest(method: "GET", target: "/v1/changes?since=0&wait=\(text)"))
       else {
         Issue.record("\(text) is not waited for")
         continue
@@ -243,7 +247,8 @@ import Testing
   @Test("POST /v1/cancel is 202 with the sync, 409 if none runs, and 403 for other users than root and the owner")
   func cancel() async throws {
     func post(_ sync: Int64?, peer: UInt32?) async -> Response {
-      await response(makeRoutes(cancel: { sync }).answer(StatusRequest("POST", target: "/v1/cancel", peer: peer)))
+      await response(
+        makeRoutes(cancel: { sync }).answer(StatusRequest(method: "POST", target: "/v1/cancel", peer: peer)))
     }
     for peer in [0, 1000] as [UInt32] {
       let answer = await post(18, peer: peer)
@@ -258,7 +263,9 @@ import Testing
   @Test("Last-Event-ID is the id to resume from, and an invalid one asks for all events")
   func lastEventID() {
     func after(_ headers: [Request.Header]) -> UInt64?? {
-      guard case .events(let last) = makeRoutes().answer(StatusRequest("GET", target: "/v1/events", headers: headers))
+      guard
+        case .events(let last) = makeRoutes().answer(
+          StatusRequest(method: "GET", target: "/v1/events", headers: headers))
       else {
         return nil
       }

@@ -1,7 +1,8 @@
-import RosterCache
 import RosterModel
-import RosterSync
 import Testing
+
+@testable import RosterCache
+@testable import RosterSync
 
 private let asking = Resource.character
 private let twice = resource("b") { $0.removal = .twice }

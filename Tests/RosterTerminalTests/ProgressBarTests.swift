@@ -1,6 +1,6 @@
-import RosterModel
 import Testing
 
+@testable import RosterModel
 @testable import RosterTerminal
 
 @Suite struct ProgressBarTests {
@@ -24,7 +24,7 @@ import Testing
 
   @Test("S9.2: once there are lists of children, the bar shows their progress")
   func lists() {
-    var lists = DaemonStatus.PulledResource(name: "comment", .each)
+    var lists = DaemonStatus.PulledResource(name: "comment", kind: .each)
     (lists.listsDone, lists.listsTotal) = (0, 30)
     var current = current
     (current.resources, current.pagesTotal) = ([lists], nil)

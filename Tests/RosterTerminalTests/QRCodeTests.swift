@@ -1,5 +1,6 @@
-import RosterTerminal
 import Testing
+
+@testable import RosterTerminal
 
 @Suite("QR codes of addresses")
 struct QRCodeTests {

@@ -1,6 +1,6 @@
-import RosterModel
 import Testing
 
+@testable import RosterModel
 @testable import RosterTerminal
 
 @Suite struct StatusTextTests {

@@ -70,7 +70,4 @@ package struct ListCounts: Sendable, Equatable {
   package var whole = 0
   /// True if a list of the resource was ever pulled by this definition.
   package var wasEverPulled = false
-
-  /// No list.
-  package init() {}
 }

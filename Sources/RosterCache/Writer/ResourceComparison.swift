@@ -45,9 +45,6 @@ package struct ResourceComparison: Sendable, Equatable {
   package var doubted = 0
   /// Records of the snapshot that go with their removed parents (E5.1).
   package var removedWithParents = 0
-
-  /// The comparison of an empty pull without a snapshot.
-  package init(resource: String) { self.resource = resource }
 }
 
 /// A record of the snapshot that no page lists.

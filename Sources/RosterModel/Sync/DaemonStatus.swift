@@ -93,11 +93,6 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     /// The resources of the snapshot.
     package var resources: [CachedResource] = []
 
-    /// Makes the member for a cache without a snapshot.
-    package init(path: String) {
-      self.path = path
-    }
-
     enum CodingKeys: String, CodingKey {
       case path, snapshot, records, pages, resources
       case publishedAt = "published_at"
@@ -201,12 +196,6 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     /// Number of lists that this sync requests; null unless each parent has a list.
     @OrNull package var listsTotal: Int? = nil
 
-    /// Makes the progress of a pull that has not begun.
-    package init(name: String, _ kind: Kind = .whole) {
-      self.name = name
-      self.kind = kind
-    }
-
     enum CodingKeys: String, CodingKey {
       case name, kind, records
       case listsDone = "lists_done"
@@ -270,13 +259,6 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var progressText: String {
       let pages = pagesTotal.map { "\(pagesDone) of \($0.counted(as: "page"))" } ?? pagesDone.counted(as: "page")
       return lists.map { "\($0.done) of \($0.total.counted(as: "list"))" } ?? pages
-    }
-
-    /// Makes the status of a sync at its start.
-    package init(id: Int64, startedAt: String, phase: Phase) {
-      self.id = id
-      self.startedAt = startedAt
-      self.phase = phase
     }
 
     enum CodingKeys: String, CodingKey {
