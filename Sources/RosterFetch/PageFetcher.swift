@@ -157,7 +157,7 @@ package struct PageFetcher: Sendable {
         return notFound(lookup)
       }
       let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
-      guard isList != lookup.isSingle || (isList && scan.records == 1) else {
+      guard isList != lookup.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
         throw malformed(lookup.isSingle ? "expected one object" : "expected a list")
       }
       // An object with another key, or an error in the form of a record, does not answer the request.
@@ -175,8 +175,6 @@ package struct PageFetcher: Sendable {
   private func read(
     _ answer: [UInt8], lookup: KeyRequests.KeyLookup, plan: RecordPlan
   ) throws -> (body: [UInt8], scan: PageScan)? {
-    // Firebase answers null for a key that it does not have.
-    if lookup.isSingle, answer.elementsEqual("null".utf8) { return nil }
     var decoder = RecordDecoder(plan)
     guard lookup.isSingle, decoder.answersWithoutKey else {
       let scan = try decoder.scan(answer: answer)
@@ -365,7 +363,7 @@ extension RecordDecoder {
 }
 
 extension Resource {
-  /// True if an empty list as the answer for one key means that the key was not found.
+  /// True if an answer for one key may be a list of that record, and an empty list means that the key was not found.
   fileprivate var listsOneRecord: Bool { shape != .objects || !byKeyRecords.isWhole || filtersByKey }
 
   /// True if `by_key` has the key in its query, and not in the path of a record.
