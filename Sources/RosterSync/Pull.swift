@@ -295,7 +295,10 @@ extension Pull {
 
   private func note(_ failure: Failure, of list: PulledList, work: inout PullState) {
     let resource = list.resources[0]
-    work.children.failures[resource] = work.children.failures[resource] ?? failure
+    let first = work.children.failures[resource]
+    let isBetter = first?.trouble == .vanishedLists && failure.trouble != .vanishedLists
+    if first == nil || isBetter { work.children.failures[resource] = failure }
+  /// Keeps the first failure of a list. A vanished list matters only if no other list failed (E7.6).
   }
 
   /// Hands on the outcome of a child list that has ended.

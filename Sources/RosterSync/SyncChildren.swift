@@ -179,12 +179,13 @@ extension Sync {
     if case .fail(let failure) = after { throw failure }
   }
 
-  /// Too many failed lists fail the sync (E7.6, E7.7).
+  /// Too many failed lists fail the sync (E7.6, E7.7). For E7.6 a vanished list is not a failed one.
   private func judge(_ resource: String, failure: Failure?, in session: PullSession) async throws {
     let counts = try await session.listCounts(of: resource)
     guard counts.failed > 0 else { return }
     let examples = try await session.failedLists(of: resource, limit: Diagnosis.maxConcerned)
-    let areTooMany = counts.failed > 8 && counts.failed * 100 > counts.requested
+    let failed = counts.failed - counts.vanished
+    let areTooMany = failed > 8 && failed * 100 > counts.requested
     let isFirst = !counts.wasEverPulled && counts.obtained == 0
     let areAllDown = failure?.kind == .unreachable && counts.obtained == 0
     if areTooMany || isFirst || areAllDown {
@@ -194,7 +195,8 @@ extension Sync {
           .badAnswer, step: "pull the lists of \(resource)", subject: resource,
           cause: examples.first?.reason ?? "they failed")
       failure.concerned += examples.map(\.concern)
-      failure.cause += "; \(counts.failed) of \(counts.requested.counted(as: "list")) of \(resource) failed"
+      let number = areTooMany ? failed : counts.failed
+      failure.cause += "; \(number) of \(counts.requested.counted(as: "list")) of \(resource) failed"
       throw failure
     }
     machine.listsFailed(resource, counts: counts, examples: examples)

@@ -294,6 +294,22 @@ struct ChildrenTests {
     #expect(record.exit == (count > 8 ? 65 : 0))
   }
 
+  @Test("E7.6, E7.3: vanished lists are no failed ones, however many they are")
+  func manyVanished() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(20))
+    _ = try await bench.sync(Forest.all)
+    forest.update { state in
+      for id in 1...12 {
+        state.documents[id]?.revision = 2
+        state.statuses["/docs/\(id)/items"] = 404
+      }
+    }
+    let record = try await bench.sync(Forest.all, after: 60)
+    #expect(record.exit == 0 && !record.isDegraded && record.listsFailed == 12)
+    // Upstream still has the parents, so all of these lists have failed now (E7.5).
+    #expect(try await bench.sync(Forest.all, after: 120).exit == 65)
+  }
+
   @Test("E7.7: a child of which no list was ever obtained fails the sync")
   func neverObtained() async throws {
     let (bench, forest) = try Self.bench(Self.documents(3))

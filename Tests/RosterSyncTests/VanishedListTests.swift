@@ -114,6 +114,55 @@ struct VanishedListTests {
     #expect(try Self.state(bench) == ["failed"])
   }
 
+  @Test("E7.4, E7.6: many parents that disappear between two incremental pulls are removed by the next one")
+  func many() async throws {
+    let (bench, resources) = (try SyncBench([:]), [Self.issue(), Self.comment])
+    let all = (1...30).map { Self.record($0, $0) }
+    let lists = (1...30).map { ("/issues/\($0)/comments", Self.list(Self.record(1))) }
+    let first = [("/issues", #"{"list":[\#(all.joined(separator: ","))]}"#)] + lists
+    Self.set(Dictionary(uniqueKeysWithValues: first), in: bench)
+    #expect(try await bench.sync(resources).error == nil)
+    let changed = (1...12).map { Self.record($0, 40) }.joined(separator: ",")
+    Self.set(["/issues?since=29": #"{"list":[\#(changed)]}"#, "/issues/30/comments": Self.list()], in: bench)
+    #expect(try await bench.sync(resources, after: 60).exit == 0)
+    let left = (13...30).map { ("/issues/\($0)", Self.record($0, $0)) } + [("/issues?since=39", Self.list())]
+    Self.set(Dictionary(uniqueKeysWithValues: left), in: bench)
+    let record = try await bench.sync(resources, allowRemoval: true, after: 120)
+    #expect(record.error == nil && record.removed == 24)
+  }
+
+  @Test("E1.2: no list below a missed parent is requested, at any depth", arguments: [Resource.Removal.twice, .never])
+  func missedAbove(_ removal: Resource.Removal) async throws {
+    func resource(_ name: String, _ path: String, of parent: String?) -> Resource {
+      Resource(
+        name: name, path: path, records: Self.at("list"), table: name + "s", removal: parent == nil ? removal : .twice,
+        pages: .init(.one), columns: [Self.id], each: parent.map { Each(of: $0) })
+    }
+    let resources = [
+      resource("a", "/a", of: nil), resource("b", "/a/{a.id}/b", of: "a"),
+      resource("c", "/a/{a.id}/b/{b.id}/c", of: "b"),
+    ]
+    let bench = try SyncBench([:])
+    let many = #"{"list":[\#((1...12).map { Self.record($0) }.joined(separator: ","))]}"#
+    func answers(_ ids: [Int]) -> [String: String] {
+      var answers = ["/a": #"{"list":[\#(ids.map { Self.record($0) }.joined(separator: ","))]}"#]
+      for id in ids {
+        answers["/a/\(id)/b"] = many
+        for inner in 1...12 { answers["/a/\(id)/b/\(inner)/c"] = Self.list(Self.record(1)) }
+      }
+      return answers
+    }
+    Self.set(answers([1, 2]), in: bench)
+    #expect(try await bench.sync(resources).error == nil)
+    _ = bench.shelf.asked()
+    Self.set(answers([1]), in: bench)
+    let missed = try await bench.sync(resources, allowRemoval: true, after: 60)
+    #expect(missed.exit == 0 && missed.removed == 0 && missed.listsFailed == 0)
+    #expect(!Self.asked(bench).contains { $0.hasPrefix("/a/2") })
+    let second = try await bench.sync(resources, allowRemoval: true, after: 120)
+    #expect(second.exit == 0 && second.removed == (removal == .twice ? 25 : 0))
+  }
+
   @Test("E7.4: the list that has the parent is requested if the parent is a child itself", arguments: [true, false])
   func grandparent(_ isGone: Bool) async throws {
     let document = { (id: Int) in (id, Forest.Document(items: [1: .init(parts: ["a": id]), 2: .init(), 3: .init()])) }

@@ -182,7 +182,8 @@ struct Family {
     return (unnamed + all + ["false"]).joined(separator: " OR ")
   }
 
-  /// True for a stored record that this pull neither misses, rejects nor removes (E1.2).
+  /// True for a stored record that this pull neither misses, rejects nor removes, and for whose ancestors the same
+  /// holds (E1.2).
   func isPublished(_ index: Int, row: String) -> String {
     let table = tables[index]
     let keys = table.keys
@@ -191,7 +192,7 @@ struct Family {
         "coalesce((SELECT pl.list FROM temp.lists pl WHERE pl.resource = \(index) AND pl.parent = \(row).\($0)), -1)"
       } ?? "0"
     func absent(_ from: String) -> String { "NOT EXISTS (SELECT 1 FROM \(from))" }
-    return [
+    let own = [
       absent(
         "\(keys.missing) m WHERE m.resource = \(index) AND m.list = \(list) AND m.record_id = \(row).\(table.id) AND NOT m.answered"
       ),
@@ -200,7 +201,20 @@ struct Family {
         "\(keys.received) g WHERE g.resource = \(index) AND g.list = \(list) AND g.key = \(table.key(of: row)) AND +g.kind = 1"
       ),
       absent("temp.removed_parents d WHERE d.resource = \(index) AND d.record_id = \(row).\(table.id)"),
-    ].joined(separator: " AND ")
+    ]
+    return (own + isParentPublished(index, row: row)).joined(separator: " AND ")
+  }
+
+  /// The same condition for the parent of the record; empty without a parent.
+  private func isParentPublished(_ index: Int, row: String) -> [String] {
+    guard let parent = parent(of: index), let column = tables[index].parentColumn else { return [] }
+    let (above, next) = (tables[parent], row + "p")
+    return [
+      """
+      EXISTS (SELECT 1 FROM main.\(above.table) \(next)
+        WHERE \(next).\(above.id) = \(row).\(column) AND \(isPublished(parent, row: next)))
+      """
+    ]
   }
 }
 
