@@ -12,9 +12,20 @@ package struct KeyAnswers: Sendable, Equatable {
   package var hasSeveralKeys = false
   /// The control question if it found nothing; nil if it found a record or was not asked.
   package var failedControl: ControlQuestion?
+  /// The first failure that concerns a single question; nil if all questions were answered.
+  package var failure: Failure?
 
   /// True if nothing shows that `by_key` works, and records are about to be removed because of it (P16).
   package var needsControl: Bool { found == 0 && notFound > 0 }
+
+  /// True if no question was answered.
+  var isUnanswered: Bool { failure != nil && found == 0 && notFound == 0 }
+
+  /// The answers. Throws if a question has no answer.
+  func complete() throws(Failure) -> KeyAnswers {
+    if let failure { throw failure }
+    return self
+  }
 }
 
 /// A question of `by_key` for keys that a page of the same pull has (P16).

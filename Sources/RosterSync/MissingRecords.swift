@@ -8,6 +8,8 @@ import RosterModel
 struct MissingRecords: Sendable {
   /// Number of records that are looked up, requested and kept together.
   private static let window = 1_000
+  /// After this number of failures in a row, upstream does not seem to support such requests.
+  static let maxFailures = 8
 
   let plan: RecordPlan
   let requests: KeyRequests
@@ -27,8 +29,8 @@ struct MissingRecords: Sendable {
   /// Times without requests, by which kept answers do not become older (E8.1).
   let pauses: RequestPauses
 
-  /// Requests the missing records, and keeps those that upstream still has for the publication. Throws if a record
-  /// could not be requested: after the other requests, or at once after many failures.
+  /// Requests the missing records, and keeps those that upstream still has for the publication. A question without an
+  /// answer does not hold up the others. Throws after many failures in a row, or if upstream is out of reach.
   /// - Parameter controls: True to ask the control question if nothing else shows that `by_key` works (P16).
   func ask(controls: Bool = true) async throws -> KeyAnswers {
     var last: Int64 = isIncremental ? .min : 0
@@ -40,8 +42,9 @@ struct MissingRecords: Sendable {
       last = highest.id
       try await ask(requests.requests(for: missing.map(\.key.text)), asked: &asked)
     }
-    if let failure = asked.failure { throw failure }
-    if controls, asked.answers.needsControl { asked.answers.failedControl = try await failedControl(asked.answers) }
+    if asked.answers.failure == nil, controls, asked.answers.needsControl {
+      asked.answers.failedControl = try await failedControl(asked.answers)
+    }
     return asked.answers
   }
 
@@ -72,21 +75,18 @@ struct MissingRecords: Sendable {
   private static let seenKeys = 20
 
   private struct Asked {
-    /// After this number of failures, upstream does not seem to support such requests.
-    static let maxFailures = 8
-
     var answers = KeyAnswers()
-    /// The first failure that concerns a single request.
-    private(set) var failure: Failure?
+    /// Number of failures since the last answer.
     private var failures = 0
 
     mutating func failed(_ failure: Failure) throws(Failure) {
-      self.failure = self.failure ?? failure
+      answers.failure = answers.failure ?? failure
       failures += 1
-      if failures == Self.maxFailures { throw failure }
+      if failures == MissingRecords.maxFailures { throw failure }
     }
 
     mutating func answered(_ lookup: KeyRequests.KeyLookup, _ kept: KeptAnswer) {
+      failures = 0
       answers.rejected += kept.rejected
       answers.found += kept.found
       answers.notFound += lookup.keys.count - kept.found
@@ -118,24 +118,25 @@ struct MissingRecords: Sendable {
       waiting = waiting.dropFirst(concurrency)
       while let answer = try await group.next() {
         if let lookup = waiting.popFirst() { group.addTask { try await fetch(lookup) } }
-        do {
-          let (lookup, answer) = try answer.get()
-          try await asked.answered(lookup, keep(answer, lookup: lookup))
-        } catch let failure as Failure where failure.kind == .badAnswer {
-          try asked.failed(failure)
+        switch answer {
+        case .failure(let failure): try asked.failed(failure)
+        case .success(let (lookup, answer)):
+          do { try await asked.answered(lookup, keep(answer, lookup: lookup)) } catch let failure as Failure
+            where failure.kind == .badAnswer
+          { try asked.failed(failure) }
         }
       }
     }
   }
 
-  /// A useless answer concerns only its own request and is returned. If upstream is out of reach or refuses, the sync
-  /// ends (throws).
+  /// A failure that concerns only its own request is returned. If upstream is out of reach or refuses, the asking ends
+  /// (throws).
   private func fetch(
     _ lookup: KeyRequests.KeyLookup
   ) async throws -> Result<(KeyRequests.KeyLookup, FetchedRecords), Failure> {
     do { return .success((lookup, try await fetcher.fetch(lookup, plan: plan, for: context))) } catch let failure
       as Failure
-      where failure.kind == .badAnswer
+      where failure.concerns(lookup)
     { return .failure(failure) }
   }
 
@@ -156,6 +157,19 @@ struct MissingRecords: Sendable {
     PageBody(
       resource: plan.resource.name, number: 0, address: answer.url, receivedAt: clock.now(), body: answer.body,
       digest: answer.digest, scan: answer.scan, place: place)
+  }
+}
+
+extension Failure {
+  /// True if the failure says nothing about other questions: a useless answer, a server error, or a dropped connection.
+  fileprivate func concerns(_ lookup: KeyRequests.KeyLookup) -> Bool {
+    if kind == .badAnswer { return true }
+    // A failed token request concerns all questions.
+    guard kind == .unreachable, concerned.contains(lookup.request.concern) else { return false }
+    return switch reason {
+    case .status, .connection, .timeout, .truncated: true
+    default: false
+    }
   }
 }
 

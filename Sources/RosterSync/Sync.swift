@@ -400,24 +400,27 @@ package actor Sync {
       let isIncremental = incremental.contains(plan.resource.name)
       return try await missing(
         plan, filled: plan.resource, place: ListPlace(), isIncremental: isIncremental, in: session, by: fetcher)?.ask()
-        ?? KeyAnswers()
+        .complete() ?? KeyAnswers()
     }
     var all = KeyAnswers()
+    var unanswered = 0
     for list in try await session.listsToAskFor(plan.resource.name) {
       let filled = try plan.resource.filled(with: list.values)
       guard
         let missing = try await missing(
           plan, filled: filled, place: list.place, isIncremental: list.start != nil, in: session, by: fetcher)
       else { continue }
-      let answers = try await missing.ask(controls: all.found == 0)
+      let answers = try await missing.ask(controls: all.found == 0 && all.failure == nil)
       all.rejected += answers.rejected
       // A control question that found its key shows that by_key works.
       all.found += answers.found + (answers.needsControl && answers.failedControl == nil ? 1 : 0)
       all.notFound += answers.notFound
       all.failedControl = answers.failedControl
-      if all.failedControl != nil { break }
+      all.failure = all.failure ?? answers.failure
+      unanswered = answers.isUnanswered ? unanswered + 1 : 0
+      if all.failedControl != nil || unanswered == MissingRecords.maxFailures { break }
     }
-    return all
+    return try all.complete()
   }
 
   private func missing(

@@ -43,11 +43,13 @@ struct ChildSinceTests {
   }
 
   /// Answers by target. Any other target is answered with 404.
-  private static func set(_ answers: [String: String], tag: String? = nil, in bench: SyncBench) {
+  private static func set(
+    _ answers: [String: String], failing: [String: Int] = [:], tag: String? = nil, in bench: SyncBench
+  ) {
     bench.shelf.update {
       $0.answers = { request in
         let target = String(request.url.dropFirst(Shelf.baseURL.count))
-        guard let body = answers[target] else { return Response(status: 404) }
+        guard let body = answers[target] else { return Response(status: failing[target] ?? 404) }
         var headers = [Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")]
         if let tag { headers.append(.init("ETag", tag)) }
         let isKnown = tag != nil && request.headers.contains { $0.name == "If-None-Match" }
@@ -274,6 +276,27 @@ struct ChildSinceTests {
     let record = try await bench.sync(resources, after: 1)
     #expect(record.exit == 0 && record.changed == 1 && record.added == 1, "\(record.error ?? "")")
     #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["13", "41"])
+  }
+
+  @Test("I9.2: a key that cannot be asked for in one list does not hold up the other lists", arguments: [403, 500])
+  func unasked(_ status: Int) async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [
+      Self.issue,
+      Self.comment(removal: .ask) {
+        $0.asks = true
+        $0.listing.path = "/issues/{issue.id}/changes"
+      },
+    ]
+    _ = try await bench.sync(resources)
+    let answers = [
+      "/issues": Self.issues(1, 1), "/issues/1/changes?since=11": Self.list([#"{"id":2,"at":13}"#]),
+      "/issues/2/changes?since=39": Self.list([#"{"id":7,"at":41}"#]),
+      "/issues/2/comments/7": Self.comment(7, at: 41),
+    ]
+    Self.set(answers, failing: ["/issues/1/comments/2": status], in: bench)
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.added == 1 && record.trouble?.kind == .unasked, "\(record.error ?? "")")
   }
 
   @Test("I1.2: whole pulls of lists that the budget has no room for are postponed")

@@ -125,6 +125,41 @@ struct ControlQuestionTests {
     #expect(record.error?.contains("not all missing ones could be asked for") == true)
   }
 
+  @Test(
+    "P8.6, P8.8: a key that cannot be asked for does not hold up the others, and nothing is removed",
+    arguments: [403, 500])
+  func oneUnanswered(_ status: Int) async throws {
+    var resource = Self.asking
+    resource.byKey = "/ask/{key}"
+    let bench = try SyncBench(["/ask": records(1...40)])
+    _ = try await bench.sync([resource])
+    bench.shelf.update { state in
+      state.lists["/ask"] = records(1...10)
+      state.lists["hidden /ask"] = records(12...38, mark: "!")
+      state.failing = ["/ask/11": status]
+    }
+    let record = try await bench.sync([resource], allowRemoval: true)
+    #expect(record.changed == 27 && record.removed == 0 && record.trouble?.kind == .unasked)
+    bench.shelf.update { $0.failing = [:] }
+    #expect(try await bench.sync([resource], allowRemoval: true).removed == 3)
+  }
+
+  @Test("P8.8: after eight failures in a row no further key is asked for", arguments: [403, 500])
+  func noneAnswered(_ status: Int) async throws {
+    var resource = Self.asking
+    resource.byKey = "/ask/{key}"
+    let bench = try SyncBench(["/ask": records(1...60)])
+    _ = try await bench.sync([resource])
+    bench.shelf.update { state in
+      state.lists["/ask"] = records(1...10)
+      state.failing = ["/ask/": status]
+    }
+    _ = bench.shelf.asked()
+    let record = try await bench.sync([resource], allowRemoval: true)
+    #expect(record.removed == 0 && record.trouble?.kind == .unasked)
+    #expect((8...12).contains(askedByKey(bench).count))
+  }
+
   @Test("P16.2: keys with a comma or of dots are not chosen for a question for two keys")
   func chosenKeys() throws {
     var resource = Self.asking

@@ -257,19 +257,22 @@ struct SinceTokenTests {
     #expect(bench.shelf.asked().map(\.target) == ["/items?token=second"])
   }
 
-  @Test("I9.2, S6.2: if a key cannot be asked for, its record and the mark stay, and the next sync asks again")
-  func unanswered() async throws {
+  @Test(
+    "I9.2, S6.2: if a key cannot be asked for, its record and the mark stay, and the next sync asks again",
+    arguments: [403, 500])
+  func unanswered(_ status: Int) async throws {
     let bench = try Self.bench(Self.all)
     _ = try await bench.sync([Self.feed()])
     let feed = [
       "/events?since=9": Self.page([Self.event(1, time: 11), Self.event(2, time: 12)]),
-      "/items/1": Self.item(1, name: "new"),
+      "/items/2": Self.item(2, name: "new"),
     ]
-    Self.set(feed.merging(["/items/2": "403"]) { $1 }, in: bench)
+    Self.set(feed.merging(["/items/1": "\(status)"]) { $1 }, in: bench)
     let record = try await bench.sync([Self.feed()], after: 1)
     #expect(record.isDegraded && record.trouble?.kind == .unasked && record.removed == 0)
+    #expect(try bench.ask("SELECT name FROM items WHERE id < 3") == ["", "new"])
     _ = bench.shelf.asked()
-    Self.set(feed.merging(["/items/2": Self.item(2, name: "new")]) { $1 }, in: bench)
+    Self.set(feed.merging(["/items/1": Self.item(1, name: "new")]) { $1 }, in: bench)
     let next = try await bench.sync([Self.feed()], after: 2)
     #expect(!next.isDegraded && bench.shelf.asked().map(\.target).first == "/events?since=9")
     #expect(try bench.ask("SELECT name FROM items WHERE id < 3") == ["new", "new"])
