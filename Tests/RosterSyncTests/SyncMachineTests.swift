@@ -138,9 +138,16 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     moved.resource = cursor.name
     machine = Self.comparing([cursor])
     #expect(machine.compared(moved) == .publish)
+    // Upstream may count both records or one of them.
+    for count in [8, 9] {
+      machine = Self.comparing([cursor])
+      #expect(machine.compared(moved, count: count) == .publish)
+    }
     machine = Self.comparing([cursor])
     #expect(
-      machine.compared(moved, count: 9) == .again(["list": "the pages hold 8 records of list, upstream reports 9"]))
+      machine.compared(moved, count: 10) == .again(["list": "the pages hold 8 records of list, upstream reports 10"]))
+    machine = Self.comparing([offset])
+    #expect(machine.compared(moved, count: 9) == .again(["list": "1 key of list found twice"]))
   }
 
   @Test("P8.2: more than max_removal percent missing publishes nothing; exactly max_removal percent are asked for")
