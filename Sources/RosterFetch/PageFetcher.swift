@@ -19,11 +19,13 @@ package struct PageFetcher: Sendable {
     package var facts: ListFacts?
     /// True if a kept page led to its address, which upstream may have forgotten since (P4).
     package var isFromKept: Bool
+    /// True if it is the first request of a resumed chain: the page before it was kept and not requested (P4.4).
+    package var isResumption: Bool
 
     /// Without further arguments, no facts are known of the page.
     package init(
       page: PageRequest, isAnnounced: Bool, validator: Validator = Validator(), digest: Int64? = nil,
-      facts: ListFacts? = nil, isFromKept: Bool = false
+      facts: ListFacts? = nil, isFromKept: Bool = false, isResumption: Bool = false
     ) {
       self.page = page
       self.isAnnounced = isAnnounced
@@ -31,6 +33,7 @@ package struct PageFetcher: Sendable {
       self.digest = digest
       self.facts = facts
       self.isFromKept = isFromKept
+      self.isResumption = isResumption
     }
   }
 
@@ -44,7 +47,7 @@ package struct PageFetcher: Sendable {
     case vanished
     /// The status is one of `beyond`.
     case pastTheEnd
-    /// The status is 400, 404 or 410, and a kept page led to the address.
+    /// A kept page led to the address, and the answer shows that upstream has forgotten it (P4.5).
     case forgotten
     /// A page after the first one of an incremental pull is refused (I8.1). Or upstream has forgotten the delta token
     /// (I7.2).
@@ -91,14 +94,20 @@ package struct PageFetcher: Sendable {
     var request = wanted.page.request
     request.headers += wanted.validator.conditions
     let page = RequestContext.Page(wanted.page.number, of: paging.resource.name)
-    let found: Answer? = try await RequestContext.$page.withValue(page) {
-      try await attempts(
-        request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, context: context
-      ) {
-        response in
-        try answer(response, to: wanted, of: paging, plans: plans)
+    let found: Answer?
+    do {
+      found = try await RequestContext.$page.withValue(page) {
+        try await attempts(
+          request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, context: context
+        ) {
+          response in
+          try answer(response, to: wanted, of: paging, plans: plans)
+        }
       }
-    }
+    } catch let failure as Failure
+      where wanted.isResumption
+      && failure.endsResumption(at: request.concern(asPage: page.number, of: page.resource))
+    { return .forgotten }
     if let found { return found }
     var whole = wanted
     whole.validator = Validator()
@@ -351,6 +360,22 @@ extension PageFetcher {
     RequestFault(
       .badAnswer, cause: "the answer is not what the API promises: \(why)",
       hint: "check that upstream.base_url is the API's and not a web page's", reason: .malformed)
+  }
+}
+
+extension Failure {
+  /// Statuses that say nothing about the link of a resumed chain: upstream is out of reach, or refuses the token.
+  private static let statusesOfOutage: Set<Int> = [401, 408, 502, 503, 504]
+
+  /// True if upstream's last answer shows that a resumed chain cannot go on with its link (P4.5).
+  /// - Parameter page: the request of the link. A failed token request does not concern it.
+  fileprivate func endsResumption(at page: AffectedItem) -> Bool {
+    guard concerned.contains(page), retryAfter == nil else { return false }
+    return switch reason {
+    case .malformed: true
+    case .status(let code): !Self.statusesOfOutage.contains(code)
+    default: false
+    }
   }
 }
 

@@ -114,12 +114,14 @@ struct Pull: Sendable {
     do {
       let known = try await work.windows[job.list]?.known(job, plan: work.plan, in: session)
       if let known, canTakeOver(known[0], job: job, of: list, in: work.plan) {
+        work.note(isResumed: true, list: job.list)
         try confirm(
           job, list: list, known: known, validator: Validator(), answered: nil, isTransferred: false, work: &work)
         progress.resumed()
         if list.isShared { work.shared.end(job.page.sharedKey) }
         settle(job, list: list, work: &work)
       } else {
+        work.note(isResumed: false, list: job.list)
         group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list: list, known: known) } }
       }
     } catch {
@@ -178,7 +180,8 @@ struct Pull: Sendable {
     let wanted = PageFetcher.PageQuery(
       page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
-      digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: job.isFromKept)
+      digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: job.isFromKept,
+      isResumption: list.isResumed && list.paging.followsAnswers)
     if let inline = list.plans[0].resource.inline {
       return (try fetcher.read(inline, wanted, plan: list.plans[0]), nil)
     }
@@ -293,12 +296,12 @@ extension Pull {
     settle(job, list: list, work: &work)
   }
 
+  /// Keeps the first failure of a list. A vanished list matters only if no other list failed (E7.6).
   private func note(_ failure: Failure, of list: PulledList, work: inout PullState) {
     let resource = list.resources[0]
     let first = work.children.failures[resource]
     let isBetter = first?.trouble == .vanishedLists && failure.trouble != .vanishedLists
     if first == nil || isBetter { work.children.failures[resource] = failure }
-  /// Keeps the first failure of a list. A vanished list matters only if no other list failed (E7.6).
   }
 
   /// Hands on the outcome of a child list that has ended.

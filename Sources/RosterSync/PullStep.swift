@@ -77,6 +77,9 @@ struct PullState {
     windows[number] = nil
   }
 
+  /// Notes whether the last page of a list was kept and not requested.
+  mutating func note(isResumed: Bool, list number: Int) { lists[number]?.isResumed = isResumed }
+
   var isOver: Bool { plan.isIdle && queue.isEmpty }
 
   mutating func failed(_ error: any Error, whileWriting: Bool) {

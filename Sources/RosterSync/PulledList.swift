@@ -21,6 +21,8 @@ struct PulledList: Sendable {
   private(set) var mark: Mark?
   /// Published pages (`CachedPage.place`) that are transferred without their validators (P15).
   var audited: Set<Int64> = []
+  /// True if the last page was kept and not requested, so that the chain is resumed with its link (P4.4).
+  var isResumed = false
   /// True if another list may have the same addresses (P12).
   var isShared = false
 

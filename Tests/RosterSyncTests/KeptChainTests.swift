@@ -1,6 +1,7 @@
 import FoundationEssentials
 import RosterCache
 import RosterModel
+import Synchronization
 import Testing
 
 /// What a sync keeps of a chain, and what it requests of it again.
@@ -137,6 +138,50 @@ struct KeptChainTests {
     }
     #expect(try await bench.sync([thing]).outcome == .published)
     #expect(bench.shelf.asked().map(\.target) == pages(4...4) + pages(1...5))
+  }
+
+  @Test(
+    "P4.5: a final failure of the last kept page's link begins the list again, once",
+    arguments: [403, 409, 412, 422, 500, 200], [false, true])
+  func failed(status: Int, isLasting: Bool) async throws {
+    let thing = Self.thing(Self.cursor)
+    let bench = try await interrupted(thing)
+    let refusals = Mutex(isLasting ? Int.max : 1)
+    bench.shelf.update { state in
+      state.answers = { request in
+        guard request.url.hasSuffix("page=4") else { return nil }
+        let isRefused = refusals.withLock { left in
+          defer { left -= 1 }
+          return left > 0
+        }
+        return isRefused ? Response(status: status, body: Array(#"{"ok":false,"error":"invalid_cursor"}"#.utf8)) : nil
+      }
+    }
+    let record = try await bench.sync([thing])
+    #expect(record.exit == (isLasting ? status == 500 ? 69 : 65 : 0))
+    #expect(bench.shelf.asked().map(\.target) == pages(4...4) + pages(1...(isLasting ? 4 : 5)))
+  }
+
+  @Test(
+    "P4.5, P4.1: an upstream that is out of reach has not forgotten the link", arguments: [502, 503, 504, 429, 401])
+  func outOfReach(status: Int) async throws {
+    let thing = Self.thing(Self.cursor)
+    let bench = try await interrupted(thing)
+    bench.shelf.update { $0.failing = ["/thing?page=4": status] }
+    #expect(try await bench.sync([thing]).outcome == .failed)
+    bench.shelf.update { $0.failing = [:] }
+    #expect(bench.shelf.asked().map(\.target) == pages(4...4))
+    bench.shelf.update { $0.now += 300 }
+    #expect(try await bench.sync([thing]).resumed == 3)
+  }
+
+  @Test("P4.5: a failure after a confirmed page says nothing about the link")
+  func confirmed() async throws {
+    let thing = Self.thing(Self.cursor)
+    let bench = try await interrupted(thing, hasValidators: true)
+    bench.shelf.update { $0.failing = ["/thing?page=4": 403] }
+    #expect(try await bench.sync([thing]).exit == 65)
+    #expect(bench.shelf.asked().map(\.target) == pages(1...4))
   }
 
   @Test("P4.3: pages of a chain that are older than 15 min are requested again, page 1 first")
