@@ -301,7 +301,9 @@ private struct PendingReading {
   /// Notes the records that go because their parents do (E5.1). Returns their number.
   private func removeWithParents(_ index: Int, descent: ListDescent, table: inout DifferenceTable) throws -> Int {
     let tables = descent.tables[index]
-    guard let parent = descent.family.parent(of: index), let column = tables.parentColumn else { return 0 }
+    guard let parent = descent.family.parent(of: index), let column = tables.parentColumn,
+      try descent.arePublished(upFrom: parent)
+    else { return 0 }
     let above = descent.tables[parent]
     let gone = try database.rows(
       """

@@ -43,6 +43,13 @@ struct ListDescent {
       """, Value(index), Value(parent))
   }
 
+  /// True if the cache has the tables of the resource and of all its ancestors. An ancestor that was added to the
+  /// configuration has none before its first publication, and then no record below it is stored.
+  func arePublished(upFrom index: Int) throws -> Bool {
+    guard try database.hasTable(of: plans[index].resource.name) else { return false }
+    return try family.parent(of: index).map { try arePublished(upFrom: $0) } ?? true
+  }
+
   /// Goes over the lists of a resource that this pull has read completely, with their comparisons. Memory does not grow
   /// with the number of all lists.
   /// - Parameters:

@@ -5,7 +5,7 @@ internal import RosterModel
 /// Chooses the lists of a child that a sync requests (E3).
 struct ListPlanning {
   private let database: Database
-  private let family: Family
+  private let descent: ListDescent
   private let index: Int
   private let parent: Int
   private let child: Resource
@@ -17,12 +17,12 @@ struct ListPlanning {
 
   init(_ descent: ListDescent, _ index: Int, upstream: String, now: Date, isFresh: Bool) throws {
     database = descent.database
+    self.descent = descent
     self.index = index
     self.now = now
-    family = descent.family
     child = descent.plans[index].resource
     self.isFresh = isFresh
-    guard let each = child.each, let parent = family.parent(of: index) else {
+    guard let each = child.each, let parent = descent.family.parent(of: index) else {
       throw Failure(.defect, step: "choose lists", subject: child.name, cause: "it has no parent")
     }
     (self.each, self.parent) = (each, parent)
@@ -32,7 +32,8 @@ struct ListPlanning {
       } ?? true
   }
 
-  private var tables: ResourceTables { family.tables[parent] }
+  private var family: Family { descent.family }
+  private var tables: ResourceTables { descent.tables[parent] }
 
   /// Parameters: ?1 the resource, ?2 the time, ?3 its id in `cache_resources`.
   func run() throws {
@@ -47,7 +48,7 @@ struct ListPlanning {
     let parents = try database.first("SELECT records FROM main.resources WHERE name = ?1", .text(each.parent)) {
       $0.int(0)
     }
-    guard let parents else { return }
+    guard let parents, try descent.arePublished(upFrom: parent) else { return }
     if asksAll {
       try wantStored(facts?.id, from: "FROM main.\(tables.table) t WHERE true")
       return
