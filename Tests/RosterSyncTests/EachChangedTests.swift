@@ -14,6 +14,15 @@ struct EachChangedTests {
     return (bench, forest)
   }
 
+  /// The lists that were requested since the last look.
+  private static func lists(_ bench: SyncBench) -> [String] {
+    bench.shelf.asked().map(\.target).filter { $0.hasSuffix("/items") }.sorted()
+  }
+
+  private static let all = (1...3).map { "/docs/\($0)/items" }
+
+  private static func resources(_ each: Each) -> [Resource] { [Forest.document(removal: .twice), Forest.item(each)] }
+
   @Test("C6.2, C6.6: a resource above grandchildren may get another name")
   func renamedAncestor() async throws {
     let (bench, forest) = try Self.bench()
@@ -39,5 +48,70 @@ struct EachChangedTests {
     let record = try await bench.sync(Forest.all, after: 60)
     #expect(record.exit == 0 && record.error == nil, "\(record.error ?? "")")
     #expect(try Forest.lines(in: bench) == forest.lines)
+  }
+
+  private static let day = Each.Whole.every(.seconds(86_400))
+
+  @Test(
+    "E3.2, E3.4, C3.2: each list is requested once when the rules of its requests change",
+    arguments: [
+      (Each(of: "doc"), Each(of: "doc", changed: ["rev"])), (Each(of: "doc"), Each(of: "doc", wholeEvery: day)),
+      (Each(of: "doc", changed: ["rev"], wholeEvery: .never), Each(of: "doc", changed: ["rev"], wholeEvery: day)),
+      (Each(of: "doc", changed: ["rev"]), Each(of: "doc", changed: ["rev"], wholeEvery: day)),
+      (Each(of: "doc", changed: ["rev"]), Each(of: "doc", changed: ["rev", "size"])),
+      (
+        Each(of: "doc", changed: ["rev"], empty: [.init("rev", .equal(.integer(1)))]), Each(of: "doc", changed: ["rev"])
+      ), (Each(of: "doc", changed: ["rev"], emptyStatuses: [403]), Each(of: "doc", changed: ["rev"])),
+    ])
+  func rules(before: Each, after: Each) async throws {
+    let (bench, _) = try Self.bench()
+    _ = try await bench.sync(Self.resources(before))
+    _ = Self.lists(bench)
+    #expect(try await bench.sync(Self.resources(after), after: 60).exit == 0)
+    #expect(Self.lists(bench) == Self.all)
+    #expect(try await bench.sync(Self.resources(after), after: 120).exit == 0)
+    #expect(Self.lists(bench) == [])
+    #expect(try bench.ask("SELECT count(*) FROM items") == ["6"])
+  }
+
+  @Test("E3.4: a list is due by the rules of its last request")
+  func due() async throws {
+    let (bench, _) = try Self.bench()
+    _ = try await bench.sync(Self.resources(Each(of: "doc")))
+    let each = Each(of: "doc", wholeEvery: .every(.seconds(1000)))
+    _ = try await bench.sync(Self.resources(each), after: 60)
+    _ = Self.lists(bench)
+    _ = try await bench.sync(Self.resources(each), after: 500)
+    #expect(Self.lists(bench) == [])
+    _ = try await bench.sync(Self.resources(each), after: 1061)
+    #expect(Self.lists(bench) == Self.all)
+  }
+
+  @Test("E3.2, E7.1, E8.1: lists that were not pulled after a change of the rules stay due")
+  func interrupted() async throws {
+    let (bench, forest) = try Self.bench()
+    _ = try await bench.sync(Self.resources(Each(of: "doc")))
+    _ = Self.lists(bench)
+    let resources = Self.resources(Each(of: "doc", changed: ["rev"]))
+    forest.update { $0.patience = $0.requests + 2 }
+    #expect(try await bench.sync(resources, after: 60).outcome == .failed)
+    let first = Self.lists(bench).count
+    #expect(first > 0)
+    forest.update {
+      $0.patience = nil
+      $0.statuses["/docs/2/items"] = 403
+      $0.documents[3] = nil
+    }
+    // The list of a missed parent is not requested (E1.2).
+    #expect(try await bench.sync(resources, after: 120).listsFailed == 1)
+    #expect(Self.lists(bench).contains("/docs/2/items"))
+    forest.update {
+      $0.statuses = [:]
+      $0.documents[3] = .init(items: [1: .init(), 2: .init()])
+    }
+    #expect(try await bench.sync(resources, after: 180).exit == 0)
+    #expect(Self.lists(bench) == ["/docs/2/items", "/docs/3/items"])
+    _ = try await bench.sync(resources, after: 240)
+    #expect(Self.lists(bench) == [])
   }
 }

@@ -17,6 +17,13 @@ extension Resource {
     return (try? JSONValue(json: definition.utf8))?.feedPart == definitionValue.feedPart
   }
 
+  /// True if a stored definition has the same settings of `each`.
+  func hasListRules(of definition: String) -> Bool {
+    if each == nil || definition == self.definition { return true }
+    return (try? JSONValue(json: definition.utf8))?[EachKey.table]
+      == (try? JSONValue(json: self.definition.utf8))?[EachKey.table]
+  }
+
   /// The request of an incremental pull, and the places that a pull reads to set the mark. `overlap` and `whole_every`
   /// do not belong to it (I1.1). nil without `since`.
   var sinceQuestion: String? {

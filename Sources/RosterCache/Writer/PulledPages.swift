@@ -212,6 +212,7 @@ extension Cache {
     let isOurs = try found.map { try isOfSnapshot($0, in: database) } ?? false
     let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, in: database)
     if try !redefine(database), !isKnown { try renewFeed(database) }
+    try ListRules.apply(schema, database)
     if let until = migrated?.heldUntil {
       // Version 0.1 did not store when the hold began.
       try database.run(

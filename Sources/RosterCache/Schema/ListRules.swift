@@ -1,0 +1,28 @@
+internal import RosterModel
+
+/// The settings of `each` by which the lists of a child were chosen and requested last.
+enum ListRules {
+  /// If these settings have changed, the stored times say nothing about the next request of a list (E3). The next sync
+  /// then requests each list of the child. A list that it does not pull stays due.
+  static func apply(_ schema: Schema, _ database: Database) throws {
+    let stored = try database.rows("SELECT name, definition FROM main.resources ORDER BY rowid") {
+      (name: $0.text(0), definition: $0.text(1))
+    }
+    for (name, definition) in stored {
+      guard let resource = schema.tables.first(where: { $0.resource.name == name })?.resource,
+        !resource.hasListRules(of: definition)
+      else { continue }
+      try database.transaction { try renew(resource, in: database) }
+    }
+  }
+
+  private static func renew(_ resource: Resource, in database: Database) throws {
+    try database.run(
+      """
+      UPDATE main.cache_lists SET due_at = min(coalesce(due_at, 0), 0)
+      WHERE resource_id = (SELECT id FROM main.cache_resources WHERE name = ?1)
+      """, .text(resource.name))
+    try database.run(
+      "UPDATE main.resources SET definition = ?2 WHERE name = ?1", .text(resource.name), .text(resource.definition))
+  }
+}
