@@ -68,8 +68,9 @@ enum FixedTables {
     "CREATE TABLE cache_resources(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, snapshot INTEGER, list TEXT)"
 
   /// The lists of each resource, with the totals of the pages of the last whole pull. parent_id is 0 for the only list
-  /// of a resource. repeats: duplicate keys. question: digest of what an incremental pull asks and looks for; 0 without
-  /// `since`. mark, whole_at and missed: as resource_lists has them. token: the delta token, which no view has (I7.3).
+  /// of a resource. repeats: duplicate keys. question: digest of what an incremental pull asks and looks for, and of
+  /// the columns of ancestors on which that depends (`Family.questionColumns`); 0 without both. mark, whole_at and
+  /// missed: as resource_lists has them. token: the delta token, which no view has (I7.3).
   /// The other columns are for the lists of a child. records, proof, state and error: as resource_lists has them.
   /// asked: JSON of the parent's `changed` columns at the last request. due_at: the time from which the list is
   /// requested again although these columns are unchanged, in seconds since 1970 (E3). 0 is the next sync, -1 the next

@@ -63,11 +63,21 @@ extension Cache {
     let earliest = pull.pauses.earliest(age: maxAge, at: now).timeIntervalSince1970
     for entry in kept where isDated || entry.at > earliest && entry.at <= now.timeIntervalSince1970 {
       tick()
-      let (_, body) = try file.page(at: entry.place)
+      let (facts, body) = try file.page(at: entry.place)
+      guard try isSameQuestion(facts, index, list: entry.list, in: database) else { continue }
       guard let manifest = ListManifest(UnsafeRawBufferPointer(body)) else { continue }
       try manifest.restore(index, list: entry.list, in: database)
       pull.confirmed += manifest.same.count
     }
+  }
+
+  /// True if the list's question is still the one by which an interrupted sync pulled it.
+  private func isSameQuestion(
+    _ facts: PageMetadata, _ index: Int, list: Int64, in database: Database
+  ) throws -> Bool {
+    let name = plans[index].resource.name
+    if try questionColumns(of: name).isEmpty { return true }
+    return try facts.since?.question == question(of: name, list: list, database)
   }
 
   func wantedLists(of resource: String, after number: Int64, limit: Int) throws -> [WantedList] {
@@ -114,9 +124,13 @@ extension Cache {
     let asked = try database.first(
       "SELECT \(ParentTables.question) FROM temp.lists WHERE list = ?1", .integer(end.place.number)
     ) { $0.optionalText(0) }
-    let facts = PageMetadata(
+    var facts = PageMetadata(
       .list, number: begun, digest: try Self.digest(database)(body), resource: end.resource, list: end.place.path,
       address: (asked ?? nil) ?? "", receivedAt: end.answered ?? Date(timeIntervalSince1970: 0))
+    if try !questionColumns(of: end.resource).isEmpty {
+      let question = try question(of: end.resource, list: end.place.number, database)
+      facts.since = SinceFacts(question: question, answered: facts.receivedAt)
+    }
     return (facts, body)
   }
 

@@ -75,7 +75,7 @@ extension ResourcePublication {
         UPDATE main.cache_lists SET mark = coalesce(?2, mark), token = coalesce(?3, token)
         WHERE id = ?1 AND (mark IS NOT coalesce(?2, mark) OR token IS NOT coalesce(?3, token))
         """, .integer(list.id), Value(moved), Value(token))
-    } else if question != 0 {
+    } else if plan.resource.since != nil {
       try database.run(
         """
         UPDATE main.cache_lists SET mark = coalesce(?2, CASE WHEN question = ?3 THEN mark END),
@@ -88,9 +88,9 @@ extension ResourcePublication {
     } else {
       try database.run(
         """
-        UPDATE main.cache_lists SET (question, mark, token, whole_at, missed) = (0, NULL, NULL, NULL, NULL)
-        WHERE id = ?1 AND question <> 0
-        """, .integer(list.id))
+        UPDATE main.cache_lists SET (question, mark, token, whole_at, missed) = (?2, NULL, NULL, NULL, NULL)
+        WHERE id = ?1 AND question <> ?2
+        """, .integer(list.id), .integer(question))
     }
   }
 }

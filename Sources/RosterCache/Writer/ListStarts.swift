@@ -48,21 +48,23 @@ extension Cache {
   }
 
   private func requestedLists(_ index: Int, in database: Database) throws -> [RequestedList] {
-    let question = try question(of: plans[index].resource.name, database)
+    let name = plans[index].resource.name
+    let (question, columns) = (try question(of: name, database), try questionColumns(of: name))
     let isSameUpstream = try database.first("SELECT upstream IS ? FROM main.cache_identity", .text(upstream)) {
       $0.int(0) != 0
     }
     let mayContinue = isSameUpstream == true && !pull.isFresh
     return try database.rows(
       """
-      SELECT w.list, w.path, coalesce(l.pages, 0), l.mark, l.token, l.whole_at, coalesce(l.question IS ?3, 0),
-        l.due_at IS \(FixedTables.dueWhole)
+      SELECT w.list, w.path, coalesce(l.pages, 0), l.mark, l.token, l.whole_at, l.question,
+        l.due_at IS \(FixedTables.dueWhole), w.facts
       FROM temp.lists w LEFT JOIN main.cache_lists l
         ON l.resource_id = (SELECT id FROM main.cache_resources WHERE name = ?2) AND l.parent_id = w.parent
       WHERE w.resource = ?1 AND w.state = \(ParentTables.State.wanted.rawValue)
-      """, Value(index), .text(plans[index].resource.name), .integer(question)
+      """, Value(index), .text(name)
     ) {
-      let isSameQuestion = $0.int(6) != 0
+      let own = try Self.question(question, columns, facts: columns.isEmpty ? "" : $0.text(8), in: database)
+      let isSameQuestion = $0.optionalInteger(6) == own
       return RequestedList(
         number: $0.integer(0), path: $0.text(1), pages: $0.int(2),
         history: SinceHistory(

@@ -157,9 +157,9 @@ struct PageMetadata {
   static let none = Int.min
 }
 
-/// Facts of a page of a resource with `since`.
+/// Facts of a page of a resource with `since`, or of a list that depends on columns of its ancestors.
 struct SinceFacts {
-  /// Digest of the question by which the page was read (`Resource.sinceQuestion`).
+  /// Digest of the question by which the page was read (`Cache.question`).
   var question: Int64
   /// `Date` of its answer.
   var answered: Date

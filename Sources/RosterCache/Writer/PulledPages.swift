@@ -28,7 +28,7 @@ extension Cache {
       let published = try publishedPages(of: resource, place, in: database)
       let isWhole = try !isIncremental(index, list: place.number, in: database)
       let expired = try isWhole ? published.map { try expiredPages(of: resource, list: $0, database) } ?? [] : []
-      let question = try question(of: resource, database)
+      let question = try question(of: resource, list: place.number, database)
       // One transaction for all, because each single look-up would lock the file and release it again.
       return try database.transaction("BEGIN") {
         let entries = try hasPulled(database) ? database.statement(CachedPage.selectEntries) : nil
@@ -89,7 +89,7 @@ extension Cache {
 
   private func facts(_ page: PageBody, in database: Database) throws -> PageMetadata {
     var facts = PageMetadata(page)
-    let question = try question(of: page.resource, database)
+    let question = try question(of: page.resource, list: page.place.number, database)
     if question != 0 { facts.since = SinceFacts(page, question: question) }
     if pull.ignoresValidators(of: page.resource) { facts.validator = Validator() }
     return facts
@@ -130,7 +130,7 @@ extension Cache {
     _ resource: String, place: ListPlace, pages: [ConfirmedPage], in database: Database, file: PageSpool
   ) throws -> [(PageMetadata, Int64)] {
     let digest = try Self.digest(database)([])
-    let question = try question(of: resource, database)
+    let question = try question(of: resource, list: place.number, database)
     let seen = pages.compactMap { confirmed -> PageMetadata? in
       let validator = confirmed.validator.isEmpty ? confirmed.page.validator : confirmed.validator
       guard let at = confirmed.receivedAt ?? (validator == confirmed.page.validator ? nil : .distantPast) else {
@@ -353,7 +353,7 @@ extension Cache {
       SELECT l.id FROM main.cache_identity i, main.cache_resources c
       CROSS JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = ?4
       WHERE c.name = ?1 AND l.repeats = 0 AND i.upstream = ?2 AND (?3 = 0 OR l.question IS ?3)
-      """, .text(resource), .text(upstream), .integer(try question(of: resource, database)),
+      """, .text(resource), .text(upstream), .integer(try question(of: resource, list: place.number, database)),
       .integer(place.parent)
     ) { $0.integer(0) }
   }

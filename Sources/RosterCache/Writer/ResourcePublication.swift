@@ -23,7 +23,10 @@ struct ResourcePublication {
   private(set) var mark: Mark?
   /// The change of that mark.
   private(set) var move = Since.MarkMove.stays
-  let question: Int64
+  /// Digest of the question of the list at hand; 0 if nothing depends on it.
+  private(set) var question: Int64
+  private let questionOfAll: Int64
+  private let questionColumns: [ParentColumn]
   /// True if a change of the list at hand counts as missed, because no column of `changed` shows it (I10.1).
   private(set) var isUntold = false
   /// Records of a whole pull that no incremental pull would have requested (I10.1).
@@ -57,7 +60,9 @@ struct ResourcePublication {
       throw SQLiteError.damaged("cache_lists lacks \(name)")
     }
     (self.list, isFirst, before, pagesBefore) = (list, state.isFirst, state.records, state.pages)
-    question = try Cache.question(of: plan.resource, database)
+    questionOfAll = try Cache.question(of: plan.resource, database)
+    question = questionOfAll
+    questionColumns = publication.family.questionColumns(index)
     move = decision.mark
     records = try RecordWriter(
       database, tables, sync: publication.sync, at: publication.at, isFirst: state.isFirst,
@@ -129,6 +134,7 @@ struct ResourcePublication {
     scope = ListScope(
       index: index, number: complete.number, parent: parent, list: list, isIncremental: complete.isIncremental)
     found = ResourceComparison(resource: name, complete.found)
+    question = try Cache.question(questionOfAll, questionColumns, list: complete.number, in: database)
     (mark, missed) = (try storedMark(), 0)
     // The next pull must ask again for keys that could not be asked for (I9.2).
     move = found.isAsked && decision.removal == .keepsAll ? .stays : complete.move(plan.resource.since)
@@ -171,7 +177,7 @@ struct ResourcePublication {
 
   /// The weakest proof of the resource's lists (E6.1). They differ only if some are pulled incrementally.
   private func proof() throws -> RemovalDecision.Proof {
-    guard plan.resource.each != nil, question != 0 else { return decision.proof }
+    guard plan.resource.each != nil, plan.resource.since != nil else { return decision.proof }
     let found = try database.rows(
       "SELECT DISTINCT proof FROM main.cache_lists WHERE resource_id = ?1 AND proof IS NOT NULL",
       .integer(list.resource)

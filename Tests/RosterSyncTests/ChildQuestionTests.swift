@@ -1,0 +1,133 @@
+import FoundationEssentials
+import RosterModel
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+/// Whole syncs of lists that become other lists when a column of their parent changes.
+struct ChildQuestionTests {
+  /// One topic with a name, and the notes of each name.
+  private final class Topic: Sendable {
+    struct State: Sendable {
+      var name = "x"
+      var count = 2
+      /// The notes by address: number, name and time.
+      var notes: [String: [(id: Int, name: String, at: Int)]] = [:]
+      /// True if answers have an ETag that depends on the body.
+      var hasTags = false
+    }
+
+    private let state = Mutex(State())
+
+    func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+    func serve(_ bench: SyncBench) {
+      bench.shelf.update { $0.answers = { [self] request in state.withLock { Self.answer(request, $0) } } }
+    }
+
+    private static func answer(_ request: Request, _ state: State) -> Response {
+      let parts = request.url.dropFirst(Shelf.baseURL.count).split(separator: "?").map(String.init)
+      if parts[0] == "/topics" {
+        return Response(
+          status: 200, body: Array(#"{"list":[{"id":1,"name":"\#(state.name)","count":\#(state.count)}]}"#.utf8))
+      }
+      let since = parts.last.flatMap { $0.split(separator: "=").last.flatMap { Int($0) } } ?? 0
+      let notes = (state.notes[parts[0]] ?? []).filter { $0.at >= since }
+        .map { #"{"id":\#($0.id),"name":"\#($0.name)","at":\#($0.at)}"# }
+      let body = #"{"list":[\#(notes.joined(separator: ","))]}"#
+      let tag = "\"\(body.utf8.reduce(5381) { $0 &* 33 &+ Int($1) })\""
+      let isKnown = state.hasTags && request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
+      var headers = [Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")]
+      if state.hasTags { headers.append(.init("ETag", tag)) }
+      return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))
+    }
+  }
+
+  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
+
+  private static let topic = Resource(
+    name: "topic", path: "/topics", records: at("list"), table: "topics", removal: .twice, pages: .init(.one),
+    columns: [
+      .init("id", at: at("id"), .integer), .init("name", at: at("name")), .init("count", at: at("count"), .integer),
+    ])
+
+  private static func note(_ path: String, each: Each, hasSince: Bool = false) -> Resource {
+    var note = Resource(
+      name: "note", path: path, records: at("list"), table: "notes", removal: .twice, pages: .init(.one),
+      columns: [.init("id", at: at("id"), .integer)], each: each)
+    if hasSince {
+      note.since = Since(
+        at: at("at"), param: .query("since"), form: .number, overlap: .number(1), wholeEvery: .seconds(1_000_000),
+        listing: note.listing)
+    }
+    return note
+  }
+
+  private static func bench() throws -> (SyncBench, Topic) {
+    let (bench, topic) = (try SyncBench([:]), Topic())
+    topic.serve(bench)
+    return (bench, topic)
+  }
+
+  private static func notes(_ bench: SyncBench) throws -> [String] { try bench.ask("SELECT id FROM notes ORDER BY id") }
+
+  private static func asked(_ bench: SyncBench) -> [String] {
+    bench.shelf.asked().map { "\($0.target) \($0.status)" }.filter { !$0.hasPrefix("/topics") }
+  }
+
+  private static func compared(_ changed: [String]) -> [Resource] {
+    var note = note("/notes", each: Each(of: "topic", changed: changed))
+    note.conditions = [.init(at("name"), .equal(.text("{topic.name}")))]
+    return [topic, note]
+  }
+
+  @Test(
+    "R5.2, P6.1, P6.3: where is evaluated again on an unchanged page if its column of the parent changed",
+    arguments: [true, false], [[], ["name"]])
+  func conditions(hasTags: Bool, changed: [String]) async throws {
+    let (bench, topic) = try Self.bench()
+    topic.update {
+      $0.hasTags = hasTags
+      $0.notes["/notes"] = [(1, "x", 1), (2, "z", 1)]
+    }
+    let resources = Self.compared(changed)
+    _ = try await bench.sync(resources)
+    #expect(try Self.notes(bench) == ["1"])
+    _ = Self.asked(bench)
+    _ = try await bench.sync(resources, after: 60)
+    #expect(Self.asked(bench) == (changed.isEmpty ? ["/notes \(hasTags ? 304 : 200)"] : []))
+    topic.update { $0.name = "z" }
+    let record = try await bench.sync(resources, allowRemoval: true, after: 120)
+    #expect(record.added == 1 && record.exit == 0, "\(record.error ?? "")")
+    #expect(try Self.notes(bench) == ["1", "2"])
+    _ = Self.asked(bench)
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 180).removed == 1)
+    #expect(try Self.notes(bench) == ["2"])
+    #expect(Self.asked(bench) == ["/notes \(hasTags ? 304 : 200)"])
+    #expect(try await bench.sync(resources, after: 240).outcome == .unchanged)
+  }
+
+  @Test(
+    "I1.1, E6.1: a list with since is pulled whole if its address has another column of the parent",
+    arguments: [[], ["name"]])
+  func address(changed: [String]) async throws {
+    let (bench, topic) = try Self.bench()
+    topic.update { $0.notes = ["/notes/x": [(1, "x", 20)], "/notes/z": [(2, "z", 10)]] }
+    let each = Each(of: "topic", changed: changed)
+    let resources = [Self.topic, Self.note("/notes/{topic.name}", each: each, hasSince: true)]
+    _ = try await bench.sync(resources)
+    topic.update { $0.count = 3 }
+    _ = Self.asked(bench)
+    _ = try await bench.sync(resources, after: 60)
+    #expect(Self.asked(bench) == (changed.isEmpty ? ["/notes/x?since=19 200"] : []))
+    topic.update { $0.name = "z" }
+    #expect(try await bench.sync(resources, after: 120).added == 1)
+    #expect(Self.asked(bench) == ["/notes/z 200"])
+    #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'note'") == ["10"])
+    let absent = "SELECT n.id FROM cache_unlisted u JOIN notes n USING (record_id) WHERE u.absent = 1"
+    #expect(try bench.ask(absent) == ["1"])
+    _ = try await bench.sync(resources, after: 180)
+    #expect(Self.asked(bench) == ["/notes/z?since=9 200"])
+  }
+}
