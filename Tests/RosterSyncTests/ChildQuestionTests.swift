@@ -130,4 +130,22 @@ struct ChildQuestionTests {
     _ = try await bench.sync(resources, after: 180)
     #expect(Self.asked(bench) == ["/notes/z?since=9 200"])
   }
+
+  @Test("E4.1, I1.1: the records of a list that becomes empty are missing, and it is pulled whole when it is not")
+  func empty() async throws {
+    let (bench, topic) = try Self.bench()
+    topic.update { $0.notes["/notes/1"] = [(1, "x", 20), (2, "x", 21)] }
+    let each = Each(of: "topic", changed: ["name"], empty: [.init("count", .equal(.integer(0)))])
+    let resources = [Self.topic, Self.note("/notes/{topic.id}", each: each, hasSince: true)]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    topic.update { $0.count = 0 }
+    _ = try await bench.sync(resources, allowRemoval: true, after: 60)
+    #expect(try Self.notes(bench) == ["1", "2"])
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 120).removed == 2)
+    #expect(Self.asked(bench) == [])
+    topic.update { $0.count = 2 }
+    #expect(try await bench.sync(resources, after: 180).added == 2)
+    #expect(Self.asked(bench) == ["/notes/1 200"])
+  }
 }

@@ -103,7 +103,8 @@ extension Cache {
         let moved = end.mark.stored
         try database.run(
           """
-          UPDATE temp.lists SET state = ?2, error = ?3, answered = ?4, count = ?5, mark = ?6, token = ?7, is_weak = ?8
+          UPDATE temp.lists SET state = ?2, error = ?3, answered = ?4, count = ?5, mark = ?6, token = ?7, is_weak = ?8,
+            start = CASE WHEN ?2 = \(ParentTables.State.empty.rawValue) THEN NULL ELSE start END
           WHERE list = ?1
           """, .integer(end.place.number), Value(state.rawValue), Value(error),
           end.answered.map { .real($0.timeIntervalSince1970) } ?? .null, Value(end.count.map(Int64.init)),

@@ -66,7 +66,8 @@ extension ResourcePublication {
   /// False if a missing record of this list could not be asked for.
   var isSettled: Bool { decision.isSettled || found.missing == 0 }
 
-  /// The mark moves in the transaction that publishes the records (I4.1).
+  /// The mark moves in the transaction that publishes the records (I4.1). An empty list keeps no mark:
+  /// when it is requested again, it may have records that are older.
   func writeMark() throws {
     let (moved, token) = move.stored
     if found.isIncremental {
@@ -78,13 +79,13 @@ extension ResourcePublication {
     } else if plan.resource.since != nil {
       try database.run(
         """
-        UPDATE main.cache_lists SET mark = coalesce(?2, CASE WHEN question = ?3 THEN mark END),
-          token = coalesce(?6, CASE WHEN question = ?3 THEN token END), question = ?3,
+        UPDATE main.cache_lists SET mark = coalesce(?2, CASE WHEN question = ?3 AND NOT ?8 THEN mark END),
+          token = coalesce(?6, CASE WHEN question = ?3 AND NOT ?8 THEN token END), question = ?3,
           whole_at = CASE WHEN ?7 THEN ?4 ELSE whole_at END, missed = ?5,
           due_at = CASE WHEN parent_id <> 0 THEN due_at WHEN NOT ?7 THEN \(FixedTables.dueWhole) END
         WHERE id = ?1
         """, .integer(list.id), Value(moved), .integer(question), .text(publication.at),
-        Value(missedNow), Value(token), Value(isSettled ? 1 : 0))
+        Value(missedNow), Value(token), Value(isSettled ? 1 : 0), Value(isEmpty ? 1 : 0))
     } else {
       try database.run(
         """

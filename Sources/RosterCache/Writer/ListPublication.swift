@@ -14,6 +14,8 @@ struct CompleteList {
   var answered: Double?
   /// JSON list of the keys of its ancestors.
   var path: String
+  /// True if it was not requested, because it is empty (E4.1).
+  var isEmpty: Bool
   /// True if only its changed records were pulled.
   var isIncremental: Bool
   /// The mark or the delta token after the pull; nil if the old one stays.
@@ -64,14 +66,15 @@ extension ResourcePublication {
   func completeLists(after last: Int64) throws -> [CompleteList] {
     try database.rows(
       """
-      SELECT list, parent, asked, answered, path, start IS NOT NULL, mark, token, is_weak, found FROM temp.lists
+      SELECT list, parent, asked, answered, path, start IS NOT NULL, mark, token, is_weak, found,
+        state = \(ParentTables.State.empty.rawValue) FROM temp.lists
       WHERE \(ParentTables.State.isNextComplete) ORDER BY list LIMIT \(ListDescent.portion)
       """, Value(index), .integer(last)
     ) {
       CompleteList(
         number: $0.integer(0), parent: $0.integer(1), asked: $0.text(2), answered: $0.isNull(3) ? nil : $0.real(3),
-        path: $0.text(4), isIncremental: $0.int(5) != 0, mark: $0.optionalText(6), token: $0.optionalText(7),
-        isWeak: $0.int(8) != 0, found: $0.bytes(9))
+        path: $0.text(4), isEmpty: $0.int(10) != 0, isIncremental: $0.int(5) != 0, mark: $0.optionalText(6),
+        token: $0.optionalText(7), isWeak: $0.int(8) != 0, found: $0.bytes(9))
     }
   }
 

@@ -27,6 +27,8 @@ struct ResourcePublication {
   private(set) var question: Int64
   private let questionOfAll: Int64
   private let questionColumns: [ParentColumn]
+  /// True if the list at hand was not requested, because it is empty (E4.1).
+  private(set) var isEmpty = false
   /// True if a change of the list at hand counts as missed, because no column of `changed` shows it (I10.1).
   private(set) var isUntold = false
   /// Records of a whole pull that no incremental pull would have requested (I10.1).
@@ -135,6 +137,7 @@ struct ResourcePublication {
       index: index, number: complete.number, parent: parent, list: list, isIncremental: complete.isIncremental)
     found = ResourceComparison(resource: name, complete.found)
     question = try Cache.question(questionOfAll, questionColumns, list: complete.number, in: database)
+    isEmpty = complete.isEmpty
     (mark, missed) = (try storedMark(), 0)
     // The next pull must ask again for keys that could not be asked for (I9.2).
     move = found.isAsked && decision.removal == .keepsAll ? .stays : complete.move(plan.resource.since)
