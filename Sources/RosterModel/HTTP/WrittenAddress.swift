@@ -12,7 +12,7 @@ extension URL {
 
 extension String {
   /// The address with all bytes percent-encoded that RFC 3986 allows neither in a path nor in a query. The authority
-  /// stays as it is.
+  /// is unchanged.
   package var encodedAsAddress: String {
     let bytes = Array(utf8)
     let authority = Self.authority(bytes)
