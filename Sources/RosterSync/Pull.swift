@@ -153,14 +153,17 @@ struct Pull: Sendable {
   }
 
   /// True if the page may be reused without a request. The first page is always requested, except in a chain (P4). A
-  /// page that was received in the future has no known age, because the clock was wrong.
+  /// page that was received in the future has no known age, because the clock was wrong. One with a validator costs a
+  /// request, so that a list of more pages than `limit.budget` would never be complete: it is reused after a pause.
   private func canTakeOver(
     _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, in plan: PullPlan
   ) -> Bool {
     let now = clock.now()
-    guard known.state != .guarded, known.validator.isEmpty, let receivedAt = known.receivedAt, receivedAt <= now,
-      receivedAt > pauses.earliest(age: Self.takeOver, at: now)
+    guard known.state != .guarded, let receivedAt = known.receivedAt, receivedAt <= now,
+      receivedAt > pauses.earliest(age: Self.takeOver, at: now),
+      known.validator.isEmpty || pauses.hasPause(after: receivedAt)
     else { return false }
+    if known.state == .published, list.audited.contains(known.place) { return false }
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return false }
     if list.plans[0].resource.inline != nil { return false }
@@ -397,13 +400,14 @@ extension Pull {
   ) throws {
     var facts = ListFacts(known[0], list.since)
     if let answered { facts.answered = answered }
-    let receivedAt = isTransferred ? clock.now() : nil
+    let now = clock.now()
     guard try work.plan.came(job, facts, isTransferred: false, links: links) else { return }
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
         resource, list.place,
         ConfirmedPage(
-          number: job.page.number, page: page, validator: validator, receivedAt: receivedAt, answered: answered),
+          number: job.page.number, page: page, validator: validator, receivedAt: isTransferred ? now : nil,
+          confirmedAt: isTransferred || answered == nil ? nil : now, answered: answered),
         at: clock.uptime())
     }
     progress.done(

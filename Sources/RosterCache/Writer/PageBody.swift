@@ -127,17 +127,21 @@ package struct ConfirmedPage: Sendable {
   package var validator: Validator
   /// The time at which the unchanged page was transferred; nil if it was not transferred.
   package var receivedAt: Date?
+  /// The time at which upstream confirmed the page (304); nil if it was not requested, or was transferred.
+  package var confirmedAt: Date?
   /// `Date` of the answer that confirmed the page; nil if it was not requested.
   package var answered: Date?
 
-  /// Without further arguments, the page keeps its validator and was not transferred.
+  /// Without further arguments, the page keeps its validator and was not requested.
   package init(
-    number: Int, page: CachedPage, validator: Validator = Validator(), receivedAt: Date? = nil, answered: Date? = nil
+    number: Int, page: CachedPage, validator: Validator = Validator(), receivedAt: Date? = nil,
+    confirmedAt: Date? = nil, answered: Date? = nil
   ) {
     self.number = number
     self.page = page
     self.validator = validator
     self.receivedAt = receivedAt
+    self.confirmedAt = confirmedAt
     self.answered = answered
   }
 }

@@ -57,7 +57,7 @@ struct PullManifest {
   /// `pulled` already has.
   func restore(_ database: Database) throws {
     let list = try database.statement("INSERT OR REPLACE INTO temp.listed VALUES (?1, ?2)")
-    let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, 0, ?3, NULL, NULL)")
+    let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, 0, ?3, NULL, NULL, NULL, NULL)")
     for (index, part) in parts.enumerated() {
       for page in part.pages { try list.run([.integer(page.place), .integer(page.number)]) }
       for page in part.same { try same.run([.integer(page.page), Value(index), .integer(page.number)]) }

@@ -106,7 +106,7 @@ extension Cache {
       let seen = try noteSeen(resource, place: place, pages: pages, in: database, file: file)
       let keep = try database.statement(
         "UPDATE temp.pulled SET number = ?4 WHERE resource = ?1 AND list = ?2 AND address = ?3")
-      let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+      let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
       try database.transaction("BEGIN") {
         for (facts, place) in seen { try PulledTables.see(facts, index: index, list: list, place: place, in: database) }
         for confirmed in pages {
@@ -116,7 +116,8 @@ extension Cache {
           }
           try same.run([
             .integer(confirmed.page.place), Value(index), .integer(list), Value(confirmed.number),
-            Value(confirmed.validator.etag), Value(confirmed.validator.lastModified),
+            Value(confirmed.validator.etag), Value(confirmed.validator.lastModified), Self.value(confirmed.confirmedAt),
+            Self.value(confirmed.answered),
           ])
           pull.confirmed += 1
         }
@@ -124,8 +125,10 @@ extension Cache {
     }
   }
 
-  /// Notes pages that were transferred although they are unchanged, or that have another validator now. The next sync
-  /// does not transfer them again (P4).
+  private static func value(_ time: Date?) -> Value { time.map { .real($0.timeIntervalSince1970) } ?? .null }
+
+  /// Notes pages that were transferred although they are unchanged, or that have another validator now, and kept pages
+  /// that upstream confirmed. The next sync does not transfer them again (P4).
   private func noteSeen(
     _ resource: String, place: ListPlace, pages: [ConfirmedPage], in database: Database, file: PageSpool
   ) throws -> [(PageMetadata, Int64)] {
@@ -133,9 +136,9 @@ extension Cache {
     let question = try question(of: resource, list: place.number, database)
     let seen = pages.compactMap { confirmed -> PageMetadata? in
       let validator = confirmed.validator.isEmpty ? confirmed.page.validator : confirmed.validator
-      guard let at = confirmed.receivedAt ?? (validator == confirmed.page.validator ? nil : .distantPast) else {
-        return nil
-      }
+      let kept = confirmed.page.state == .kept ? confirmed.confirmedAt : nil
+      let changed = validator == confirmed.page.validator ? nil : Date.distantPast
+      guard let at = confirmed.receivedAt ?? kept ?? changed else { return nil }
       var facts = PageMetadata(
         .again, number: begun, digest: digest, resource: resource, list: place.path, address: confirmed.page.address,
         validator: validator, receivedAt: at)
@@ -143,6 +146,35 @@ extension Cache {
       return facts
     }
     return seen.isEmpty ? [] : Array(zip(seen, try store(seen.map { ($0, []) }, in: database, file: file)))
+  }
+
+  /// Notes the published pages that upstream confirmed in this pull (304), before a time without requests. The next
+  /// sync does not request them again (P4.2). The lists of children are kept as wholes (E8.1).
+  func noteConfirmed(in database: Database, file: PageSpool) throws {
+    let digest = try Self.digest(database)([])
+    for (index, plan) in plans.enumerated() {
+      let question = try question(of: plan.resource.name, database)
+      let pages = try database.rows(
+        """
+        SELECT p.address, s.confirmed, s.answered, s.etag, s.last_modified, p.etag, p.last_modified
+        FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
+        WHERE s.resource = ?1 AND s.list = 0 AND s.confirmed IS NOT NULL
+        """, Value(index)
+      ) { row in
+        let sent = Validator(etag: row.optionalText(3), lastModified: row.optionalText(4))
+        let known = Validator(etag: row.optionalText(5), lastModified: row.optionalText(6))
+        var facts = PageMetadata(
+          .again, number: begun, digest: digest, resource: plan.resource.name, address: row.text(0),
+          validator: sent.isEmpty ? known : sent, receivedAt: Date(timeIntervalSince1970: row.real(1)))
+        let answered = row.optionalReal(2).map(Date.init(timeIntervalSince1970:))
+        if question != 0, let answered { facts.since = SinceFacts(question: question, answered: answered) }
+        return facts
+      }
+      if pages.isEmpty { continue }
+      for (facts, place) in zip(pages, try store(pages.map { ($0, []) }, in: database, file: file)) {
+        try PulledTables.see(facts, index: index, list: 0, place: place, in: database)
+      }
+    }
   }
 
   func discard(_ resource: String, in place: ListPlace? = nil, keepsPublished: Bool = false) throws {

@@ -6,7 +6,7 @@ enum PulledTables {
   /// The column `list` is the number of the list; 0 for the only list of a resource.
   ///
   /// - pulled: pages of the file. A page without a number is not part of this pull, or not yet.
-  /// - same: published pages that are part of this pull, unchanged.
+  /// - same: published pages that are part of this pull, unchanged, with the time at which upstream confirmed them.
   /// - missed_pages: published pages that are not part of this pull.
   /// - seen: the place in the file of a note that a page is unchanged, or of an answer, and its time.
   /// - listed: the pages of a conclusion.
@@ -16,7 +16,8 @@ enum PulledTables {
     CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER,
       place INTEGER NOT NULL, PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
     CREATE TEMP TABLE same(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
-      number INTEGER NOT NULL, etag TEXT, last_modified TEXT, PRIMARY KEY (resource, list, page)) WITHOUT ROWID;
+      number INTEGER NOT NULL, etag TEXT, last_modified TEXT, confirmed REAL, answered REAL,
+      PRIMARY KEY (resource, list, page)) WITHOUT ROWID;
     CREATE TEMP TABLE answers(place INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
       PRIMARY KEY (resource, list, place)) WITHOUT ROWID;
     CREATE TEMP TABLE missed_pages(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,

@@ -19,6 +19,9 @@ package struct RequestPauses: Sendable, Equatable {
     return true
   }
 
+  /// True if no request was allowed for a time after this one.
+  package func hasPause(after date: Date) -> Bool { all.last.map { date < $0.upperBound } ?? false }
+
   /// The time at which a page was received that reaches this age now. The pauses do not count.
   package func earliest(age: Duration, at now: Date) -> Date {
     var (left, end) = (age.seconds, now)
@@ -44,7 +47,9 @@ extension Cache {
 
   func notePause(from start: Date, until end: Date) throws {
     try performPull("note a pause of requests") { database, file in
-      guard try hasPulled(database), !file.hasConclusion, pull.pauses.add(from: start, until: end) else { return }
+      guard !file.hasConclusion else { return }
+      try noteConfirmed(in: database, file: file)
+      guard try hasPulled(database), pull.pauses.add(from: start, until: end) else { return }
       let length = Int((end.timeIntervalSince(start) * 1000).rounded(.up))
       let facts = PageMetadata(
         .pause, number: begun, digest: try Self.digest(database)([]), length: length, receivedAt: start)

@@ -1,0 +1,90 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+/// Lists of more pages than `limit.budget`, whose pages have validators.
+struct BudgetWindowTests {
+  private static func at(_ name: String) -> Resource.AnswerPlace { .body(JSONPointer(segments: [name])) }
+
+  private static let styles: [Resource.Style] = [
+    .number(last: .body(JSONPointer(segments: ["info", "pages"]))),
+    .cursor(param: .query("page"), at: at("next")), .next(at: at("address")),
+  ]
+
+  private static func thing(_ style: Resource.Style) -> Resource {
+    var thing = listed("thing")
+    thing.pages = .init(style, count: .body(JSONPointer(segments: ["info", "count"])))
+    thing.auditEvery = nil
+    return thing
+  }
+
+  /// Ten pages; 4 requests in each hour.
+  private static func bench() throws -> SyncBench {
+    var bench = try SyncBench(["/thing": records(1...20)])
+    bench.budget = RequestBudget(limit: 4, window: .seconds(3600))
+    return bench
+  }
+
+  /// Syncs in each window until one is published.
+  private func windows(_ bench: SyncBench, _ thing: Resource, from start: Double) async throws -> [Int32?] {
+    var exits: [Int32?] = []
+    repeat {
+      exits.append(try await bench.sync([thing], after: start + Double(exits.count) * 3601).exit)
+    } while exits.last != 0 && exits.count < 6
+    return exits
+  }
+
+  @Test("P4.2: a list of more pages than limit.budget is pulled in several windows, each page once", arguments: styles)
+  func first(style: Resource.Style) async throws {
+    let (bench, thing) = (try Self.bench(), Self.thing(style))
+    #expect(try await windows(bench, thing, from: 0) == [69, 69, 0])
+    // The first page of a list with numbers is requested by each sync.
+    #expect(bench.shelf.asked().count == (thing.pages.style == Self.styles[0] ? 12 : 10))
+    #expect(try bench.list("thing").count == 20)
+  }
+
+  @Test("P4.2: pages that upstream confirmed are not requested again in the next window", arguments: styles)
+  func unchanged(style: Resource.Style) async throws {
+    let (bench, thing) = (try Self.bench(), Self.thing(style))
+    _ = try await windows(bench, thing, from: 0)
+    _ = bench.shelf.asked()
+    #expect(try await windows(bench, thing, from: 100_000) == [69, 69, 0])
+    let asked = bench.shelf.asked()
+    #expect(asked.count == (thing.pages.style == Self.styles[0] ? 12 : 10) && asked.allSatisfy { $0.status == 304 })
+    #expect(try bench.ask("SELECT count(*) FROM syncs WHERE added + changed + removed > 0") == ["1"])
+  }
+
+  @Test("P4.2: a page that was confirmed before a window and has changed since is received by the next sync")
+  func changedLater() async throws {
+    let (bench, thing) = (try Self.bench(), Self.thing(Self.styles[0]))
+    _ = try await windows(bench, thing, from: 0)
+    #expect(try await bench.sync([thing], after: 100_000).exit == 69)
+    bench.shelf.update { $0.lists["/thing"]?[3] = (4, #"{"id":4,"name":"other"}"#) }
+    #expect(try await windows(bench, thing, from: 103_601) == [69, 0])
+    #expect(try bench.ask("SELECT name FROM things WHERE id = 4") == ["name 4"])
+    #expect(try await windows(bench, thing, from: 200_000) == [69, 69, 0])
+    #expect(try bench.ask("SELECT name FROM things WHERE id = 4") == ["other"])
+  }
+
+  @Test("P4.2: a kept page is requested again if requests were allowed for 15 min")
+  func tooOld() async throws {
+    let (bench, thing) = (try Self.bench(), Self.thing(Self.styles[1]))
+    #expect(try await bench.sync([thing]).exit == 69)
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync([thing], after: 3600 + 901).exit == 69)
+    #expect(bench.shelf.asked().map(\.status) == [304, 304, 304, 304])
+    #expect(try await windows(bench, thing, from: 3600 + 901 + 3601) == [69, 0])
+  }
+
+  @Test("P4.2, I2.1: a whole pull in several windows has the mark of its first answer")
+  func mark() async throws {
+    var thing = Self.thing(Self.styles[1])
+    thing.since = Since(
+      at: JSONPointer(segments: ["id"]), param: .query("since"), form: .number, overlap: .number(1),
+      listing: thing.listing)
+    let bench = try Self.bench()
+    #expect(try await windows(bench, thing, from: 0) == [69, 69, 0])
+    #expect(bench.shelf.asked().count == 10)
+    #expect(try bench.ask("SELECT mark FROM resource_lists") == ["20"])
+  }
+}
