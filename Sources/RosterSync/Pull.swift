@@ -153,8 +153,8 @@ struct Pull: Sendable {
   }
 
   /// True if the page may be reused without a request. The first page is always requested, except in a chain (P4). A
-  /// page that was received in the future has no known age, because the clock was wrong. One with a validator costs a
-  /// request, so that a list of more pages than `limit.budget` would never be complete: it is reused after a pause.
+  /// page that was received in the future has no known age, because the clock was wrong. After a pause a page with a
+  /// validator is reused too. Otherwise a list of more pages than `limit.budget` would never be complete.
   private func canTakeOver(
     _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, in plan: PullPlan
   ) -> Bool {

@@ -372,7 +372,9 @@ extension Resource {
     // A record may change twice, and then a list of keys has it twice.
     if found.isAsked { return nil }
     switch since?.listing.pages.style {
-    case .number, .offset, .link, .next: break
+    case .number, .offset: break
+    // A delta feed may list a record once for each of its changes.
+    case .link, .next: if since?.token != nil { return nil }
     case .cursor, .after, .one, .record, nil: return nil
     }
     return found.acrossPages > 0 ? "\(found.acrossPages.counted(as: "key")) of \(name) on two pages" : nil

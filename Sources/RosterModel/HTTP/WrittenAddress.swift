@@ -14,6 +14,7 @@ extension String {
   /// The address with all bytes percent-encoded that RFC 3986 allows neither in a path nor in a query. The authority
   /// is unchanged.
   package var encodedAsAddress: String {
+    if utf8.allSatisfy(\.isOfAddress) { return self }
     let bytes = Array(utf8)
     let authority = Self.authority(bytes)
     var hasFragment = false
