@@ -32,7 +32,8 @@ struct ListManifest {
     let take = try database.statement(
       "UPDATE temp.pulled SET number = ?3 WHERE resource = ?1 AND list = ?2 AND place = ?4")
     for page in pages { try take.run([Value(index), .integer(list), .integer(page.number), .integer(page.place)]) }
-    let keep = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, NULL, NULL, NULL, NULL)")
+    let keep = try database.statement(
+      "INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, NULL, NULL, NULL, NULL)")
     for page in same { try keep.run([.integer(page.page), Value(index), .integer(list), .integer(page.number)]) }
     try database.run(
       "UPDATE temp.lists SET state = 2, answered = ?2, count = ?3, mark = ?4, token = ?5 WHERE list = ?1",
