@@ -229,7 +229,7 @@ package actor Sync {
     try machine.pulled()
   }
 
-  private enum Verified {
+  private enum Verified: ~Copyable {
     /// These lists must be pulled again.
     case again([Int])
     /// The pulled pages are one state of upstream.
@@ -242,7 +242,8 @@ package actor Sync {
     let refusals = lists.indices.filter { pulled[$0].refusal != nil }
     if !refusals.isEmpty { return .again(try await reset(refusals, in: session)) }
     let drifts = machine.tolerating(byResource(\.drift), of: incremental)
-    let compared = drifts.isEmpty ? try await compare(session) : nil
+    var compared: ComparedPull?
+    if drifts.isEmpty { compared = try await session.compare() }
     let found = compared?.found ?? []
     // A cancelled sync is reported as cancelled, whatever was found (P13).
     try Task.checkCancellation()
@@ -257,7 +258,8 @@ package actor Sync {
         logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
       }
       // Not nil here: after a drift the machine decides .again or .fail.
-      return compared.map(Verified.consistent) ?? .again(Array(lists.indices))
+      guard let compared else { return .again(Array(lists.indices)) }
+      return .consistent(compared)
     case .fail(let failure): throw await withReason(failure, in: session)
     case .again(let reasons): return .again(try await discard(reasons, in: session))
     }
@@ -343,14 +345,6 @@ package actor Sync {
       cause: "no record has a value of the form \(since.form.rawValue) at \(since.at?.description ?? "")",
       hint: "correct at and form of [resource.\(resource).since]: since.at, since.form"
     ).with(.malformed, [.resource(resource)])
-  }
-
-  private func compare(_ session: PullSession) async throws -> ComparedPull {
-    try await withTaskCancellationHandler {
-      try await session.compare()
-    } onCancel: {
-      cache.interruptPublish()
-    }
   }
 
   /// Adds the first records that could not be stored, if the sync fails because of them (P9).
@@ -446,7 +440,7 @@ package actor Sync {
   }
 
   /// Publishes, unless the sync is a dry run.
-  private func conclude(_ compared: ComparedPull) async throws -> SyncRecord {
+  private func conclude(_ compared: consuming ComparedPull) async throws -> SyncRecord {
     try machine.publishes()
     let isDryRun = request.withLock { $0.isDryRun }
     var record = compared.session.record.counting(tally.now)
@@ -457,14 +451,9 @@ package actor Sync {
     let (clock, history) = (clock, host.settings.history)
     let requests = tally.now.requestsOf
     let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
-    let published = try await withTaskCancellationHandler { [record] in
-      isDryRun
-        ? try await compared.tried(record, decisions: decisions, at: clock.now(), history: history)
-        : try await compared.publish(record, decisions: decisions, at: clock.now(), history: history)
-    } onCancel: {
-      cache.interruptPublish()
-    }
-    if !isDryRun { await reportMissed(record.id) }
+    if isDryRun { return try await compared.tried(record, decisions: decisions, at: clock.now(), history: history) }
+    let published = try await compared.publish(record, decisions: decisions, at: clock.now(), history: history)
+    await reportMissed(record.id)
     return published
   }
 

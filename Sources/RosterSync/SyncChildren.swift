@@ -9,7 +9,7 @@ import RosterModel
 extension Sync {
   /// Pulls and compares the lists of all children. Their parents were compared, checked against the guard, and asked
   /// for.
-  func pullChildren(of pull: ComparedPull, by fetcher: PageFetcher) async throws {
+  func pullChildren(of pull: borrowing ComparedPull, by fetcher: PageFetcher) async throws {
     for children in levels {
       for parent in Set(children.compactMap { $0.resource.each?.parent }).sorted() {
         try await pull.stageParents(parent, decision: machine.decisions[parent] ?? RemovalDecision())
@@ -43,7 +43,7 @@ extension Sync {
   }
 
   /// Chooses the lists to request.
-  private func planLists(_ resource: String, of pull: ComparedPull) async throws {
+  private func planLists(_ resource: String, of pull: borrowing ComparedPull) async throws {
     let host = host
     let postponed = try await pull.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver) {
       host.permits(requests: $0)
@@ -65,7 +65,7 @@ extension Sync {
   /// Pulls the lists until each fits together, has failed, or has drifted too often. Returns the first failure of each
   /// resource.
   private func pullLists(
-    _ children: [RecordPlan], of pull: ComparedPull, by fetcher: PageFetcher
+    _ children: [RecordPlan], of pull: borrowing ComparedPull, by fetcher: PageFetcher
   ) async throws -> [String: Failure] {
     var failures: [String: Failure] = [:]
     var repeats: [Int64: Int] = [:]
@@ -116,14 +116,10 @@ extension Sync {
   }
 
   private func compareLists(
-    _ resource: String, of pull: ComparedPull
+    _ resource: String, of pull: borrowing ComparedPull
   ) async throws -> (found: ResourceComparison, drifts: [ListDrift]) {
     let machine = machine
-    return try await withTaskCancellationHandler {
-      try await pull.compareLists(of: resource) { machine.listDrift($0, count: $1) }
-    } onCancel: {
-      cache.interruptPublish()
-    }
+    return try await pull.compareLists(of: resource) { machine.listDrift($0, count: $1) }
   }
 
   /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
@@ -164,7 +160,7 @@ extension Sync {
   }
 
   /// If a validator of one list lied, all lists are pulled again without validators (P15.4).
-  private func distrustLists(_ lies: [String: ValidatorLie], of pull: ComparedPull) async throws {
+  private func distrustLists(_ lies: [String: ValidatorLie], of pull: borrowing ComparedPull) async throws {
     try machine.lied(lies)
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
       host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))

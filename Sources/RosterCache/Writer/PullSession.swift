@@ -159,7 +159,7 @@ package struct PullSession: Sendable {
   /// Compares the pulled pages of resources without parents with the snapshot, in the order of the definitions. Every
   /// page is a sign of life (S4). Throws CancellationError if `interruptPublish` or a cancelled task ended it (P13).
   package nonisolated(nonsending) func compare() async throws -> ComparedPull {
-    ComparedPull(session: self, found: try await cache.compare())
+    ComparedPull(session: self, found: try await cache.endingWithTask { try await $0.compare() })
   }
 
   /// The first records that cannot be stored, from the pages of the last `compare`. Long records are shortened.
@@ -249,7 +249,7 @@ package struct PullSession: Sendable {
 
 /// A pull whose resources without parents were compared with the snapshot. Only such a pull has lists of children, and
 /// can be published.
-package struct ComparedPull: Sendable {
+package struct ComparedPull: ~Copyable, Sendable {
   /// The pull, for further pages.
   package let session: PullSession
   /// The comparisons, in the order of the definitions.
@@ -281,35 +281,52 @@ package struct ComparedPull: Sendable {
   package nonisolated(nonsending) func compareLists(
     of resource: String, drift: @Sendable (ResourceComparison, Int?) -> String?
   ) async throws -> (found: ResourceComparison, drifts: [ListDrift]) {
-    try await session.cache.compareLists(of: resource, drift: drift)
+    try await session.cache.endingWithTask { try await $0.compareLists(of: resource, drift: drift) }
   }
 
   /// Ends a sync that is not meant to publish. Counts what it would have changed, keeps its pulled pages for the next
   /// sync, and writes its row.
   ///
-  /// Throws CancellationError if `interruptPublish` interrupted it.
+  /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it.
   /// - Parameters:
   ///   - report: Its exit and error are written unchanged. The result is the written row, with the outcome `tried`.
   ///   - decisions: As in `publish`.
-  package nonisolated(nonsending) func tried(
+  package nonisolated(nonsending) consuming func tried(
     _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
   ) async throws -> SyncRecord {
-    try await session.cache.tried(report, decisions: decisions, at: now(), history: history)
+    try await session.cache.endingWithTask {
+      try await $0.tried(report, decisions: decisions, at: now(), history: history)
+    }
   }
 
   /// Publishes the pulled pages of this sync as the snapshot, all resources in one transaction with the sync's own row,
   /// and deletes expired history. If nothing is new (P5), it writes only that row and those of `sync_resources`.
   ///
-  /// Throws CancellationError if `interruptPublish` interrupted it: then nothing has changed.
+  /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it: then nothing has changed.
   /// - Parameters:
   ///   - report: Its exit and error are written unchanged. The result is the written row, published or unchanged.
   ///   - decisions: Decisions by the names of resources. A missing resource has the default.
   ///   - now: Evaluated at the beginning for `changes`, and at the end for the row.
-  package nonisolated(nonsending) func publish(
+  package nonisolated(nonsending) consuming func publish(
     _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
   ) async throws -> SyncRecord {
-    try await session.cache.publish(report, decisions: decisions, at: now(), history: history)
+    try await session.cache.endingWithTask {
+      try await $0.publish(report, decisions: decisions, at: now(), history: history)
+    }
+  }
+}
+
+extension Cache {
+  /// Interrupts the work when the task is cancelled (P13).
+  fileprivate nonisolated(nonsending) func endingWithTask<Result>(
+    _ work: (Cache) async throws -> Result
+  ) async throws -> Result {
+    try await withTaskCancellationHandler {
+      try await work(self)
+    } onCancel: {
+      interruptPublish()
+    }
   }
 }
