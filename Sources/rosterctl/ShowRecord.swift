@@ -17,10 +17,6 @@ struct ShowRecord: AsyncParsableCommand {
     help: ArgumentHelp("The parent of a child, outermost key first.", valueName: "key"))
   var of: [String] = []
 
-  func validate() throws {
-    if !of.isEmpty, options.at != nil { throw ValidationError("--of cannot be combined with --at") }
-  }
-
   func run() async throws {
     let reader = try await options.place.reader()
     try options.tell(
@@ -83,7 +79,7 @@ struct ShowOptions: ParsableArguments {
     _ resource: String, key: [String], of parents: [String] = [], in reader: CacheReader
   ) throws -> CacheReader.RecordHistory {
     let moment = try moment()
-    return try moment.map { try reader.show(resource, key: key, at: $0) }
+    return try moment.map { try reader.show(resource, key: key, of: parents, at: $0) }
       ?? reader.show(resource, key: key, of: parents)
   }
 

@@ -412,6 +412,66 @@ struct ChildrenTests {
   }
 
   @Test("L2.2: the message lists the parents by their keys, and a removed parent makes no key ambiguous")
+  @Test(
+    "L2.3, R2.5: the key of a detail is that of its parent in changes and in the view removed",
+    arguments: [false, true])
+  func keysOfDetails(isComposite: Bool) async throws {
+    let bench = try SyncBench([:])
+    let upstream = Mutex((names: ["s1", "s2"], revision: 1))
+    bench.shelf.update {
+      $0.answers = { request in
+        let (names, revision) = upstream.withLock { $0 }
+        let list = "[\(names.map { #"{"id":"\#($0)","n":1}"# }.joined(separator: ","))]"
+        return Response(
+          status: 200, body: Array((request.url.hasSuffix("/p") ? list : #"{"h":\#(revision)}"#).utf8))
+      }
+    }
+    func key(_ name: String) -> String { isComposite ? #"["\#(name)",1]"# : #""\#(name)""# }
+    let resources = Self.detailed(isComposite)
+    _ = try await bench.sync(resources)
+    upstream.withLock { $0.revision = 2 }
+    _ = try await bench.sync(resources)
+    #expect(try bench.keys(of: "d") == [key("s1"), key("s2")])
+    upstream.withLock { $0.names = ["s1"] }
+    for _ in 1...2 { _ = try await bench.sync(resources, allowRemoval: true) }
+    #expect(try bench.keys(of: "d") == [key("s1"), key("s2"), key("s2")])
+    let found = try CacheReader(path: bench.path).show("d", key: isComposite ? ["s1", "1"] : ["s1"])
+    #expect(found.changes.map(\.key) == [key("s1")])
+    let removed = isComposite ? key("s2") : "s2"
+    #expect(try bench.ask("SELECT key FROM removed") == [removed, removed])
+    // The parent and its detail return with other record ids.
+    upstream.withLock { $0.names = ["s1", "s2"] }
+    _ = try await bench.sync(resources)
+    #expect(try bench.ask("SELECT key FROM removed").isEmpty)
+  }
+
+  /// Parents with a text key, or with a text and a number, and a detail for each.
+  private static func detailed(_ isComposite: Bool) -> [Resource] {
+    func at(_ name: String) -> JSONPointer { JSONPointer(segments: [name]) }
+    let parent = Resource(
+      name: "p", path: "/p", key: at("id"), otherKeys: isComposite ? [at("n")] : [], table: "p",
+      pages: .init(.one), columns: [.init("id", at: at("id")), .init("n", at: at("n"), .integer)])
+    let detail = Resource(
+      name: "d", path: "/p/{p.id}", table: "d", pages: .init(.record),
+      columns: [.init("h", at: at("h"), .integer)], each: Each(of: "p"))
+    return [detail, parent]
+  }
+
+  @Test("L2.2: a child of one parent is shown at an earlier time too")
+  func shownThen() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(3))
+    _ = try await bench.sync(Forest.all)
+    forest.update {
+      $0.documents[3]?.revision = 2
+      $0.documents[3]?.items[1]?.revision = 7
+    }
+    _ = try await bench.sync(Forest.all, after: 60)
+    let reader = try CacheReader(path: bench.path)
+    let now = try reader.show("item", key: ["1"], of: ["3"])
+    let then = try reader.show("item", key: ["1"], of: ["3"], at: bench.shelf.now + 30)
+    #expect(now.record?.contains(#""rev":7"#) == true && then.record?.contains(#""rev":1"#) == true)
+  }
+
   func ambiguous() async throws {
     let (bench, forest) = try Self.bench(Self.documents(3))
     _ = try await bench.sync(Forest.all)

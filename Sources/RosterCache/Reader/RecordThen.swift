@@ -4,9 +4,11 @@ internal import RosterModel
 extension CacheReader {
   /// The record at a given time, and its history until then: the current record without the later `changes`. Throws
   /// `Failure`: 65 if the needed history has expired, else the failures of `show(_:key:of:)`.
-  package func show(_ resource: String, key: [String], at date: Date) throws -> RecordHistory {
+  package func show(
+    _ resource: String, key: [String], of parents: [String] = [], at date: Date
+  ) throws -> RecordHistory {
     try read {
-      var found = try history(resource, key: key)
+      var found = try history(resource, key: key, of: parents)
       let time = date.rfc3339
       found.at = time
       let (later, until) = (found.changes.filter { $0.at > time }, found.changes.filter { $0.at <= time })
