@@ -6,8 +6,8 @@ enum Secrets {
   /// A query parameter whose name or value looks like a credential.
   static func isSecret(_ parameter: Request.Parameter) -> Bool {
     let word = parameter.name.word
-    let isNamedSo = word.hasSuffix("key") || ["sig", "pwd", "jwt", "sid", "appid", "pass"].contains(word)
-    return isNamedSo || secretWords.contains { word.contains($0) } || looksRandom(parameter.value)
+    let isNamedSo = word.hasSuffix("key") || secretNames.contains(word) || secretWords.contains { word.contains($0) }
+    return isNamedSo || looksRandom(parameter.value) || isAddressWithSecret(parameter.value)
   }
 
   /// A header whose value may be written into a definition.
@@ -17,8 +17,17 @@ enum Secrets {
     return isNamedSo && (name != "user-agent" || !looksRandom(header.value)) && !header.value.contains("@")
   }
 
+  /// An address with a user, or with a parameter that is named like a credential.
+  private static func isAddressWithSecret(_ value: String) -> Bool {
+    value.userMasked != value || value.secretsMasked != value
+  }
+
+  private static let secretNames: Set = [
+    "sig", "pwd", "psw", "jwt", "sid", "appid", "pass", "code", "ticket", "otp", "pin", "hash", "hmac",
+  ]
   private static let secretWords = [
     "token", "secret", "password", "passwd", "auth", "signature", "credential", "session", "apikey", "bearer",
+    "passphrase", "passcode", "accesscode",
   ]
 
   /// True for a long value that mixes letters and digits, or has a long run without separators.

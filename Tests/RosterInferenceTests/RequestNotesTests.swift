@@ -30,7 +30,9 @@ import Testing
     arguments: [
       ("api_key", "short"), ("apikey", "x"), ("access_token", "abc"), ("key", "AIza"), ("client_secret", "x"),
       ("sig", "x"), ("appid", "x"), ("q", "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3"),
-      ("u", "abcdefghijklmnopqrstuvwxyz"), ("session", "x"),
+      ("u", "abcdefghijklmnopqrstuvwxyz"), ("session", "x"), ("code", "x"), ("ticket", "x"), ("otp", "123456"),
+      ("pin", "1234"), ("hash", "x"), ("hmac", "x"), ("passphrase", "x"), ("accessCode", "x"), ("token", "x"),
+      ("password", "x"), ("secret", "x"), ("u", "https://bob:x@b.example/"), ("u", "https://b.example/?sig=x"),
     ])
   func query(name: String, value: String) throws {
     let text = try toml("https://a.example/things?state=open&\(name)=\(value)&since=2024-01-01T00:00:00Z&page=2")
