@@ -14,6 +14,8 @@ struct Fields {
 
   private let resource: String
   private let records: Int
+  /// True if the record itself has an id.
+  private let isIdentified: Bool
   private var names: UniqueNames
   private var tables: UniqueNames
   /// Descriptions of fields without a column.
@@ -34,6 +36,7 @@ struct Fields {
     self.records = records.count
     self.tables = tables
     let shape = InferredType(of: records)
+    isIdentified = shape.hasID
     add(shape, at: JSONPointer(), prefix: nil)
   }
 
@@ -89,8 +92,10 @@ struct Fields {
   private mutating func addObject(_ member: InferredType.Member, at: JSONPointer, name: String) {
     let (word, shape) = (member.name.word, member.shape)
     if shape.present * 10 <= records { rare.append((at, shape.present)) }
-    let isTop = at.segments.count == 1
-    if isTop, Vocabulary.wrappers.contains(member.name) || member.name == "properties" && shape.wrapsPlainFields {
+    let isWrapper =
+      Vocabulary.wrappers.contains(member.name) || member.name == "properties" && shape.wrapsPlainFields
+      || member.name == Vocabulary.metadata && shape.hasID && !isIdentified
+    if at.segments.count == 1, isWrapper {
       return add(shape, at: at, prefix: name)
     }
     if shape.isMap(named: word) { return addWhole(at: at, name: name) }

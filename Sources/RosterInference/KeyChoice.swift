@@ -55,7 +55,7 @@ private struct Candidate {
   static func rank(_ column: Resource.Column, of records: [JSONValue], resource: String) -> Int {
     guard let word = column.ownField?.word else { return unnamed + 1 }
     if word == "id" { return 0 }
-    if [resource.word + "id", "uuid", "guid"].contains(word) { return 1 }
+    if [resource.word + "id", "uuid", "guid", "uid"].contains(word) { return 1 }
     if word == "key" { return 2 }
     if ["code", "slug", "sku", "number", "iid", "isbn", "symbol", "handle"].contains(word) { return 3 }
     if word == "name", InferredType(of: records.compactMap { $0[column.at] }).isSlug { return 4 }

@@ -14,7 +14,8 @@ extension Resource.Column {
   /// The name of a field of the record itself, or of an object that wraps its fields; nil for fields of other objects.
   var ownField: String? {
     var segments = at.segments[...]
-    if segments.count > 1, Vocabulary.wrappers.contains(segments.first ?? "") { segments.removeFirst() }
+    let wrappers = Vocabulary.wrappers.union([Vocabulary.metadata])
+    if segments.count > 1, wrappers.contains(segments.first ?? "") { segments.removeFirst() }
     // A text of WordPress is an object: `{"rendered": TEXT}`.
     if segments.count > 1, segments.last == "rendered" { segments.removeLast() }
     return segments.count == 1 ? segments.first : nil
@@ -56,6 +57,9 @@ extension InferredType {
     let odd = members.filter { !$0.name.isFieldLike }
     return odd.count * 2 > members.count || odd.contains { $0.name.word.allSatisfy(\.isASCIIDigit) }
   }
+
+  /// True if a member is the id of the object itself.
+  var hasID: Bool { members.contains { Vocabulary.ids.contains($0.name.word) && $0.shape.isScalar } }
 
   /// GeoJSON's features have such wrappers. The members of a Notion page are objects that users have named.
   var wrapsPlainFields: Bool {

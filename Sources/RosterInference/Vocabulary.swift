@@ -22,6 +22,10 @@ enum Vocabulary {
 
   /// Objects that only wrap a record's fields, in their original spelling.
   static let wrappers: Set<String> = ["attributes", "fields", "node", "_source"]
+  /// An object that wraps a record's fields if it has the record's id, as in Kubernetes.
+  static let metadata = "metadata"
+  /// Fields that can only be the id of a record.
+  static let ids: Set<String> = ["id", "uid", "uuid", "guid"]
   /// Objects that contain addresses of other resources.
   static let hypermedia: Set<String> = ["links", "embedded", "relationships"]
   /// Objects whose member names are data.

@@ -49,6 +49,42 @@ import Testing
     #expect(try types(finding([#"{"id":1,"serial":9007199254740993}"#]))["serial"] == .integer)
   }
 
+  // MARK: Keys
+
+  @Test(
+    "The key is unique among the records: an id is preferred to a name, also in the metadata of Kubernetes",
+    arguments: [(["web", "db"], "/metadata/uid"), (["web", "web"], "/metadata/uid")])
+  func kubernetes(names: [String], key: String) throws {
+    let found = try finding(
+      names.enumerated().map { index, name in
+        let labels = #""labels":{"l\#(index)":"x"}"#
+        let own = #""name":"\#(name)","namespace":"n\#(index)","uid":"0b1e-\#(index)""#
+        return #"{"metadata":{\#(own),\#(labels)},"spec":{"nodeName":"node"},"status":{"phase":"Running"}}"#
+      })
+    #expect(found.resource.key.description == key)
+    #expect(types(found)["metadata_namespace"] == .text && types(found)["metadata_labels"] == .json)
+  }
+
+  @Test("Metadata beside an id of the record, or without one, stay one column")
+  func metadata() throws {
+    let beside = try finding([#"{"metadata":{"id":5,"a":1},"id":1}"#, #"{"metadata":{"id":6,"a":1},"id":2}"#])
+    #expect(beside.resource.key.description == "/id" && types(beside)["metadata"] == .json)
+    let without = try finding([#"{"metadata":{"a":1},"name":"x"}"#, #"{"metadata":{"a":1},"name":"y"}"#])
+    #expect(without.resource.key.description == "/name" && types(without)["metadata"] == .json)
+  }
+
+  @Test("A name that several records have is no key if another field is unique")
+  func uniqueKey() throws {
+    let found = try finding([
+      #"{"name":"web","uid":"u1","code":"c"}"#, #"{"name":"db","uid":"u2","code":"d"}"#,
+    ])
+    #expect(found.resource.key.description == "/uid")
+    let repeated = try finding([
+      #"{"id":7,"uid":"u1","code":"c"}"#, #"{"id":7,"uid":"u1","code":"d"}"#,
+    ])
+    #expect(repeated.resource.key.description == "/code")
+  }
+
   // MARK: Objects
 
   @Test("An object whose members differ from record to record becomes one json column")
