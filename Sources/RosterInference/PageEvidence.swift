@@ -88,7 +88,7 @@ struct PageEvidence {
     continuation = facts.object(Vocabulary.continuations, in: answer.body)
     continued = Set(continuation.flatMap { answer.body[$0]?.members.map(\.name) } ?? [])
     isBatchComplete = answer.body["batchcomplete"] != nil
-    link = LinkHeader.next(in: answer.headers)
+    link = try? LinkHeader.next(in: answer.headers)
     isLinkedElsewhere = answer.headers.contains { header in
       let name = header.name.lowercased()
       return name == "link" && header.value.contains("rel=\"prev\"")

@@ -343,6 +343,16 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
     }
   }
 
+  @Test(
+    "G5.6, P11.16: an address in a Link header without its closing > makes the page malformed, and ends no list",
+    arguments: ["<https://a.example/x?page=2; rel=\"next\"", "<a>; rel=\"last\", <b; rel=next", "<x"])
+  func unclosedLink(header: String) throws {
+    let told = paging(.link)
+    let response = Response(status: 200, headers: [Request.Header("Link", header)])
+    #expect(throws: UndefinedAnswer.self) { try told.facts(in: PageScan(), of: response, isFirst: true) }
+    #expect(!told.agrees(response, with: ListFacts(records: 1)))
+  }
+
   @Test("G5.3, P7.7: last, count and more may be headers, and an answer without them is malformed")
   func headers() throws {
     let style = Resource.Style.number(last: .header("X-WP-TotalPages"))
@@ -376,9 +386,9 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
       (["<https://a/?p=9>; rel=\"last\"", "</x>;rel=next"], "/x"),
       (["<x>; title=\"a, <b>; \\\"c\"; rel=\"prev NEXT\""], "x"),
       (["<x>; rel=next; anchor=\"/other\", <y>; rel=next"], "y"), (["<x>; rel=prev; rel=next"], nil), (["<x>"], nil),
-      (["x; rel=next"], nil), (["<x; rel=next"], nil), ([""], nil),
+      (["x; rel=next"], nil), ([""], nil), (["<x>; rel=next, <y; rel=last"], "x"),
     ] as [([String], String?)])
-  func next(headers: [String], target: String?) {
-    #expect(LinkHeader.next(in: headers.map { Request.Header("link", $0) }) == target)
+  func next(headers: [String], target: String?) throws {
+    #expect(try LinkHeader.next(in: headers.map { Request.Header("link", $0) }) == target)
   }
 }

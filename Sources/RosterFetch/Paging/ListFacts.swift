@@ -153,9 +153,7 @@ extension Paging {
       text(response[name]) == known || (response[name] == nil && response.status == 304)
     case .next(.header(let name)):
       address(response[name], response) == known || (response[name] == nil && response.status == 304)
-    case .link:
-      address(LinkHeader.next(in: response.headers), response) == known
-        || (response["Link"] == nil && response.status == 304)
+    case .link: links(response, to: known)
     case .cursor, .next, .number, .offset, .after, .one, .record: true
     }
   }
@@ -171,8 +169,21 @@ extension Paging {
     case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place: place)
     case .next(.header(let name)): address(response[name], response)
     case .next(.body(let place)): try address(scan.at, place, response)
-    case .link: address(LinkHeader.next(in: response.headers), response)
+    case .link: try link(response)
     case .number, .offset, .one, .record: nil
+    }
+  }
+
+  private func links(_ response: Response, to known: ListFacts.Value?) -> Bool {
+    do throws(UndefinedAnswer) {
+      return try link(response) == known || (response["Link"] == nil && response.status == 304)
+    } catch { return false }
+  }
+
+  /// The address of the Link header.
+  private func link(_ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
+    do throws(LinkHeader.Unclosed) { return address(try LinkHeader.next(in: response.headers), response) } catch {
+      throw UndefinedAnswer(reason: "an address in its Link header has no closing >")
     }
   }
 

@@ -1,10 +1,13 @@
 /// Link headers (RFC 8288 §3): `<https://…?page=2>; rel="next", <…>; rel="last"`, in one header or in several.
 package enum LinkHeader {
+  /// The `>` after an address is missing, so that the further links are not known.
+  package struct Unclosed: Error {}
+
   /// The target of the first link whose relation types include `next`; nil without such a link.
-  package static func next(in headers: [Request.Header]) -> String? {
+  package static func next(in headers: [Request.Header]) throws(Unclosed) -> String? {
     for header in headers where header.name.lowercased() == "link" {
       var reader = LinkReader(header.value)
-      while let link = reader.next() {
+      while let link = try reader.next() {
         // A link with an anchor is about another resource than the page (RFC 8288 §3.2).
         if link.relations.contains("next"), !link.hasAnchor { return link.target }
       }
@@ -13,8 +16,8 @@ package enum LinkHeader {
   }
 }
 
-/// Reads the links of one header one by one. Invalid text ends the reading, which is as lenient as RFC 8288 appendix
-/// B.2.
+/// Reads the links of one header one by one. Other invalid text than an unclosed address ends the reading, which is as
+/// lenient as RFC 8288 appendix B.2.
 private struct LinkReader {
   struct Link {
     var target: String
@@ -27,9 +30,10 @@ private struct LinkReader {
 
   init(_ header: String) { rest = header[...] }
 
-  mutating func next() -> Link? {
+  mutating func next() throws(LinkHeader.Unclosed) -> Link? {
     skip { $0 == "," || $0 == " " || $0 == "\t" }
-    guard take("<"), let end = rest.firstIndex(of: ">") else { return nil }
+    guard take("<") else { return nil }
+    guard let end = rest.firstIndex(of: ">") else { throw LinkHeader.Unclosed() }
     var link = Link(target: String(rest[..<end]))
     rest = rest[rest.index(after: end)...]
     var isRelated = false
