@@ -15,14 +15,17 @@ extension Daemon {
   /// SIGHUP: a valid configuration takes effect at once. An invalid one, or one that cannot be applied completely,
   /// changes nothing and is reported.
   func reload(on hangups: UnixSignalsSequence) async {
-    for await _ in hangups {
-      notify.reloading()
-      await reload()
-      notify.ready(status: runtime.board.message, now: runtime.clock.now())
-    }
+    if EarlyHangup.take() { await reload() }
+    for await _ in hangups { await reload() }
   }
 
   private func reload() async {
+    notify.reloading()
+    await readAgain()
+    notify.ready(status: runtime.board.message, now: runtime.clock.now())
+  }
+
+  private func readAgain() async {
     guard let reread else { return }
     do {
       let running = runtime.live.configuration

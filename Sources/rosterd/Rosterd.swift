@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import RosterDaemon
 import RosterFiles
 import RosterModel
 import RosterSystemd
@@ -17,6 +18,7 @@ struct Rosterd: AsyncParsableCommand {
     defaultSubcommand: RunCommand.self)
 
   static func main() async {
+    if isDaemon { EarlyHangup.remember() }
     preventCoreFiles()
     occupyStandardStreams()
     // If a reader of the log or of an answer closes its pipe, the write fails with an error instead of ending the
@@ -46,6 +48,12 @@ struct Rosterd: AsyncParsableCommand {
     } catch {
       refuse(error)
     }
+  }
+
+  /// True for `run`, which is also the command if none is named. A hangup ends the other commands.
+  private static var isDaemon: Bool {
+    guard let word = CommandLine.arguments.dropFirst().first else { return true }
+    return word == RunCommand._commandName || word.hasPrefix("-")
   }
 
   /// Prints the output that the command line requests instead of a command, such as help, or reports its error, also to

@@ -147,6 +147,29 @@ import Testing
     }
   }
 
+  @Test("F9.1: SIGHUP before the daemon can reload is remembered until it can")
+  func early() async throws {
+    try await withSite(.pages(1)) { site in
+      // A named pipe is read only below /dev.
+      let file = "/dev/shm/rosterd-\(UInt32.random(in: 0 ... .max)).toml"
+      try #require(mkfifo(file, 0o600) == 0)
+      defer { unlink(file) }
+      try await site.withDaemon(["run", "--config", file]) { daemon in
+        // The call returns as soon as the daemon opens the other side, to read its configuration.
+        let pipe = open(file, O_WRONLY)
+        try Data("[upstream]\nheaders = {\"X-Team\" = \"citadel\"}\n".utf8).write(
+          to: URL(filePath: file), options: .atomic)
+        daemon.signal(SIGHUP)
+        close(pipe)
+      } body: { _, notify in
+        try await reloaded(notify)
+        #expect(try await site.status().config.lastError == nil)
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        #expect(site.upstream.counts.pageRequests.last?["X-Team"] == "citadel")
+      }
+    }
+  }
+
   @Test("F9.1: SIGHUP leaves no thread and no descriptor behind, also during a sync")
   func leavesNothing() async throws {
     try await withSite(.pages(8)) { site in

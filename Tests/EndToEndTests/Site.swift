@@ -82,8 +82,10 @@ struct Site: Sendable {
   }
 
   /// Runs `body` after the daemon has reported READY. A daemon that still runs at the end of `body` is killed.
+  /// - Parameter starting: runs before that report.
   func withDaemon(
-    _ arguments: [String] = ["run"], body: (Program, NotifySocket) async throws -> Void
+    _ arguments: [String] = ["run"], starting: (Program) throws -> Void = { _ in },
+    body: (Program, NotifySocket) async throws -> Void
   ) async throws {
     let path = "\(folder)/notify-\(UInt32.random(in: 0 ... .max))"
     let notify = try NotifySocket(path: path)
@@ -91,6 +93,7 @@ struct Site: Sendable {
     let daemon = try Program(
       try Program.built(daemon), arguments: arguments, environment: settings.merging(["NOTIFY_SOCKET": path]) { $1 },
       ended: notify.close)
+    try starting(daemon)
     try #require(await notify.first { $0.contains("READY=1") } != nil, "\(daemon.complaints)")
     try await body(daemon, notify)
   }
