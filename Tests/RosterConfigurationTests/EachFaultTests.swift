@@ -1,3 +1,4 @@
+import RosterModel
 import RosterTestSupport
 import Testing
 
@@ -166,6 +167,29 @@ import Testing
     try workspace.expect(
       "7: resource.x.\(name): is beside inline, which sends no request; allowed: no \(name)",
       text: resource("a", of: nil) + "[resource.x]\ncolumns.id = \"/id\"\ninline = [{ id = \"1\" }]\n\(key)\n")
+  }
+
+  @Test(
+    "F1.1: two inline records with one key are refused",
+    arguments: [
+      ("[{ t = \"a\" }, { t = \"b\" }, { t = \"a\", id = 1 }]", "\"/t\"", "\"a\""),
+      ("[{ id = 1 }, { id = 1 }]", "\"/id\"", "1"),
+      ("[{ id = 1, t = \"é\" }, { id = 2, t = \"é\" }, { id = 1, t = \"é\" }]", "[\"/t\", \"/id\"]", "[\"é\", 1]"),
+    ])
+  func inlineTwice(records: String, key: String, named: String) throws {
+    let columns = "columns = { id = { at = \"/id\", type = \"integer\" }, t = \"/t\" }"
+    try workspace.expect(
+      "2: resource.x.inline: two records have the key \(named); allowed: records with different keys",
+      text: "[resource.x]\ninline = \(records)\nkey = \(key)\n\(columns)\n")
+  }
+
+  @Test("F1.1: inline records with different keys are accepted, also as check prints them")
+  func inlineOnce() throws {
+    let records = #"[{ token = "e\u0301" }, { token = "\u00e9" }, {}, {}]"#
+    let text = "[resource.x]\nkey = \"/token\"\ncolumns.token = \"/token\"\ninline = \(records)\n"
+    let resource = try #require(try workspace.load(text).resources.first)
+    let printed = resource.rendered(maxRemoval: 20, secret: nil)
+    #expect(try workspace.load(printed).resources.first?.inline == resource.inline)
   }
 
   @Test(

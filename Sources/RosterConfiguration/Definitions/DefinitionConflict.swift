@@ -12,8 +12,10 @@ struct DefinitionConflict {
 
 extension ResourceDraft {
   var conflicts: [DefinitionConflict] {
-    [pathMissing, columnsMissing, askWithoutByKey, keyInByKey, keyWithoutPlace, recordsWithoutByKey, namesWithoutRows]
-      .compactMap { $0 } + (isDetail ? [] : key.compactMap(keyWithoutColumn)) + searchConflicts
+    [
+      pathMissing, columnsMissing, askWithoutByKey, keyInByKey, keyWithoutPlace, recordsWithoutByKey, namesWithoutRows,
+      inlineTwice,
+    ].compactMap { $0 } + (isDetail ? [] : key.compactMap(keyWithoutColumn)) + searchConflicts
       + listConflicts + pages.conflicts(of: ["pages"]) + bodyConflicts + sinceConflicts
   }
 
@@ -22,6 +24,19 @@ extension ResourceDraft {
     return DefinitionConflict(
       path: ["path"], restsOn: [["path"], ["inline"]], problem: "is missing",
       allowed: "a path below base_url that begins with /")
+  }
+
+  /// Two records of the file with one key (F1.1).
+  private var inlineTwice: DefinitionConflict? {
+    var keys: Set<[UInt8]> = []
+    let twice = inline?.lazy.map { record in key.compactMap { record[$0] } }.first { values in
+      values.count == key.count && !keys.insert(Array(JSONValue.list(values).toml.utf8)).inserted
+    }
+    guard let twice else { return nil }
+    let named = twice.count == 1 ? twice[0].toml : JSONValue.list(twice).toml
+    return DefinitionConflict(
+      path: ["inline"], restsOn: [["inline"], ["key"]], problem: "two records have the key \(named)",
+      allowed: "records with different keys")
   }
 
   private var columnsMissing: DefinitionConflict? {

@@ -13,7 +13,11 @@ extension Resource {
     }
     draft.body = body.secretsMasked
     // Placeholders are kept: they are not secrets, and the path would be refused without them.
-    draft.inline = inline?.map(\.secretsMasked)
+    draft.inline = inline?.map { record in
+      // Masked keys would be equal, and keys are no secrets.
+      let keys = keyPlaces.compactMap { record[$0] }
+      return record.secretsMasked { keys.contains($0) }
+    }
     let parts = (byKey?.keyParts ?? []).map { "{key.\($0)}" } + ParentColumn.all(in: byKey ?? "").map(\.placeholder)
     draft.byKey = byKey?.secretsMasked(besides: secret, keeping: ["{key}", "{keys}"] + parts)
     let name = "resource.\(name)"

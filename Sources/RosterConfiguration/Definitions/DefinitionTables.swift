@@ -120,7 +120,7 @@ extension JSONValue {
   }
 
   /// TOML has no null, so that no definition from a file contains one.
-  fileprivate var toml: String {
+  var toml: String {
     switch self {
     case .null: "".tomlString
     case .boolean(let flag): "\(flag)"
