@@ -35,6 +35,7 @@ struct SinceFaultTests {
         "param: \"/a/0/b\" leads through something in body"
       ),
       ("at = \"/at\", param = \"s\", token = \"/t\"", "token: stands beside at"),
+      ("token = \"/t\", value = \"x{since}\"", "value: has no effect without param"),
       ("token = \"/t\", form = \"unix\"", "form: is for at, and not for token"),
       ("token = \"/t\", zone = \"+01:00\"", "zone: is for at, and not for token"),
       ("token = \"/t\", overlap = \"1m\"", "overlap: is for at, and not for token"),

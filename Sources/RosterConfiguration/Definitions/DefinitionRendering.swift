@@ -45,7 +45,8 @@ extension Resource {
 
   private func sinceLines(_ draft: SinceDraft?, below name: String) -> [String] {
     guard let draft else { return [] }
-    let keys = SinceDraft.keys.filter { draft.token == nil || !SinceDraft.keysOfMarks.contains($0.name) }
+    let foreign = draft.token == nil ? [] : SinceDraft.keysOfMarks + (draft.param == nil ? ["value"] : [])
+    let keys = SinceDraft.keys.filter { !foreign.contains($0.name) }
     var lines = ["", "[\(name).since]"] + Self.lines(keys, draft: draft)
     if let pages = draft.pages {
       let foreign = pages.style.foreignKeys

@@ -100,6 +100,9 @@ struct DefinitionsReader {
       for name in SinceDraft.keysOfMarks where members.given(name) != nil {
         faults.add(path + [name], "is for at, and not for token", allowed: "no \(name)")
       }
+      if members.given("value") != nil, members.given("param") == nil {
+        faults.add(path + ["value"], "has no effect without param: the token is an address", allowed: "no value")
+      }
     }
     return draft
   }
