@@ -89,6 +89,17 @@ struct MarkTests {
   }
 
   @Test(
+    "R6.3: a number keeps its leading zeros in a request, and is a text in a body then",
+    arguments: [
+      ("0017", JSONValue.text("0016")), ("0010", .text("0009")), ("0000", .text("-0001")), ("17", .number("16")),
+      ("1000", .number("999")), ("0", .number("-1")), ("-17", .number("-18")),
+    ])
+  func leadingZeros(mark: String, start: JSONValue) throws {
+    let since = Self.since(.number)
+    #expect(since.rendered(from: try #require(since.mark(mark))) == start)
+  }
+
+  @Test(
     "R6.2: {since:FORM} converts the start and rounds down",
     arguments: [
       ("{since:unix}", JSONValue.number("1795424100")), ("{since:unix_ms}", .number("1795424100900")),

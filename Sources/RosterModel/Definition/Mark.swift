@@ -190,7 +190,7 @@ package struct Timestamp: Sendable, Equatable {
   /// Another value in the notation of the text that this was read from.
   fileprivate func written(_ value: Int64, like text: String) -> String {
     switch form {
-    case .number: return "\(value)"
+    case .number: return Self.padded(value, like: text)
     case .unix: return Self.decimal(value, unit: Self.second, digits: digits)
     case .unixMS: return Self.decimal(value, unit: 1_000_000, digits: digits)
     case .rfc3339: break
@@ -225,6 +225,14 @@ package struct Timestamp: Sendable, Equatable {
 
   static func floor(_ value: Int64, unit: Int64) -> Int64 {
     value / unit - (value % unit < 0 ? 1 : 0)
+  }
+
+  /// A number of a fixed width, such as `0017`, keeps its leading zeros.
+  private static func padded(_ value: Int64, like text: String) -> String {
+    let pattern = text.drop { $0 == "-" }
+    let digits = String(value.magnitude)
+    guard pattern.first == "0", pattern.count > digits.count else { return "\(value)" }
+    return (value < 0 ? "-" : "") + String(repeating: "0", count: pattern.count - digits.count) + digits
   }
 
   private static func decimal(_ value: Int64, unit: Int64, digits: Int) -> String {

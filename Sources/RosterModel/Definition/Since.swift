@@ -307,7 +307,10 @@ extension Since {
       guard isKnown, let form = Form(rawValue: String(form)) else { return nil }
       text = Timestamp.text(of: start, form)
     }
-    if range == value.startIndex..<value.endIndex, Int64(text) != nil { return .number(text) }
+    // A number with leading zeros is no number in JSON.
+    if range == value.startIndex..<value.endIndex, let number = Int64(text), "\(number)" == text {
+      return .number(text)
+    }
     return .text(value.replacingCharacters(in: range, with: text))
   }
 
