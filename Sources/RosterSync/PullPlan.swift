@@ -363,7 +363,7 @@ extension PullPlan.List {
       way = .announced(next: 2, last: pages)
       if pages > 1 { firstLikeness = records()?.likeness }
     case .page(let next):
-      guard next.number <= maxPages else { throw tooLong(page, cause: "the list has more pages than") }
+      guard next.number <= maxPages else { throw tooLong(page, isCertain: paging.saysMore(facts)) }
       if met.isEmpty { met.insert(page.address.hashValue) }
       if isChain, !met.insert(next.address.hashValue).inserted {
         _ = repeated.came(records())
@@ -411,6 +411,14 @@ extension PullPlan.List {
       hint:
         "see which parameter the API's documentation names, and set param of [resource.\(paging.resource.name).pages]",
       trouble: .ignoredParameter)
+  }
+
+  /// - Parameter isCertain: False if only another request would show whether this page is the last one.
+  private mutating func tooLong(_ page: PageRequest, isCertain: Bool) -> Failure {
+    if isCertain { return tooLong(page, cause: "the list has more pages than") }
+    return endless(
+      page, cause: "it is page sync.max_pages (\(maxPages)), and no answer says whether the list ends here",
+      hint: "raise it: one more request shows the end; or declare more, count or short of \(paging.resource.name)")
   }
 
   private mutating func tooLong(_ page: PageRequest, cause: String) -> Failure {

@@ -238,6 +238,30 @@ private final class Planned {
     }
   }
 
+  @Test(
+    "G5.2: a list that ends with page sync.max_pages is pulled, and a message says if only one more page shows the end",
+    arguments: [
+      (ListFacts(records: 2, more: false), nil), (ListFacts(records: 1), nil), (ListFacts(records: 0), nil),
+      (ListFacts(records: 2), "no answer says whether the list ends here"),
+      (ListFacts(records: 2, more: true), "the list has more pages than sync.max_pages (2)"),
+    ] as [(ListFacts, String?)])
+  func exactlyTheLimit(last: ListFacts, message: String?) throws {
+    var resource = Resource.character
+    resource.pages = .init(.number(), size: .init(2, param: nil), short: true)
+    let plan = Planned([Paging(resource, baseURL: "https://a.example")], maxPages: 2)
+    let first = ListFacts(records: 2, more: last.more.map { _ in true })
+    #expect(try plan.came(plan.asked(), facts: first))
+    let end = Result { try plan.came(plan.asked(), facts: last) }
+    guard let message else {
+      _ = try end.get()
+      #expect(plan.ask() == nil)
+      return
+    }
+    let failure = #expect(throws: Failure.self) { try end.get() }
+    #expect(failure?.kind == .badAnswer && failure?.description.contains(message) == true, "\(failure as Any)")
+    #expect(failure?.description.contains("sync.max_pages (2)") == true)
+  }
+
   @Test("G5.5: a few pages that repeat because records moved do not end the pull")
   func repeated() throws {
     let plan = Planned([cursor])

@@ -172,6 +172,14 @@ package final class Paging: Sendable {
   /// True if upstream may answer 206, because the definition reads the total of a Content-Range (G3.2).
   var takesPartialContent: Bool { pages.count?.isContentRange == true }
 
+  /// True if the answer itself says that another page follows. By number or offset, only the next page shows it.
+  package func saysMore(_ facts: ListFacts) -> Bool {
+    switch pages.style {
+    case .number, .offset, .after: facts.more == true || facts.count != nil
+    case .cursor, .next, .link, .one, .record: true
+    }
+  }
+
   private func isLast(_ page: PageRequest, facts: ListFacts) -> Bool {
     if facts.more == false || facts.records == 0 { return true }
     if let count = facts.count, page.recordsBefore + facts.records >= count { return true }
