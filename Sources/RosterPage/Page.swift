@@ -1,3 +1,4 @@
+import FoundationEssentials
 import PageAssets
 package import RosterModel
 import RosterTerminal
@@ -30,7 +31,7 @@ package struct Page: Sendable {
   }
 
   private func value(of name: Substring) -> String {
-    let text = StatusText(status, width: .max / 2)
+    let text = StatusText(status, now: Date(rfc3339: time), width: .max / 2)
     switch name {
     case "state": return status.state.rawValue
     case "sentence": return text.sentence.escaped

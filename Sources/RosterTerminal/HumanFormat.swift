@@ -12,6 +12,9 @@ package enum HumanFormat {
     return "\(whole) s"
   }
 
+  /// The age of a past event: `3 min 20 s ago`. An event in the future means that the clock was set back since.
+  static func ago(_ seconds: Double) -> String { seconds < 0 ? "just now" : span(seconds) + " ago" }
+
   /// The time that an action took: as `span`, but in milliseconds (`12 ms`) below 0.1 s.
   static func took(_ seconds: Double) -> String {
     let rounded = milliseconds(seconds)
@@ -19,7 +22,7 @@ package enum HumanFormat {
   }
 
   /// Times have milliseconds. The difference of two dates has a rounding error, by which 150 ms would become 0.1 s.
-  private static func milliseconds(_ seconds: Double) -> Double { (max(0, seconds) * 1000).rounded() }
+  private static func milliseconds(_ seconds: Double) -> Double { seconds > 0 ? (seconds * 1000).rounded() : 0 }
 
   /// A number with separators: `826`, `4,032`.
   package static func grouped(_ number: Int) -> String {

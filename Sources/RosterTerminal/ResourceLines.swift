@@ -114,7 +114,7 @@ struct ResourceLines {
   /// `4 min ago`; nil without a reference.
   private static func age(_ time: String, now: Date?) -> String? {
     guard let date = Date(rfc3339: time), let now else { return nil }
-    return HumanFormat.span(max(0, now.timeIntervalSince(date))) + " ago"
+    return HumanFormat.ago(now.timeIntervalSince(date))
   }
 
   private static let heading = "RESOURCE"

@@ -15,13 +15,17 @@ package struct StatusText: Sendable {
   private let resources: ResourceLines
 
   /// - Parameters:
+  ///   - now: The reference for ages; nil if the reader has no clock. Then it is the daemon's start and uptime, which
+  ///     is wrong if the clock was set since.
   ///   - width: Number of cells per line.
   ///   - maxResources: Maximum number of lines for resources; nil for all.
-  package init(_ status: DaemonStatus, width: Int, colour: Bool = false, maxResources: Int? = nil) {
+  package init(
+    _ status: DaemonStatus, now: Date? = nil, width: Int, colour: Bool = false, maxResources: Int? = nil
+  ) {
     daemon = status
     (rawMessage, cached, sync) = (status.message, status.cache, status.sync)
     self.width = width
-    let now = Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
+    let now = now ?? Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
     resources = ResourceLines(
       sync.current, cached: cached.resources, most: maxResources, verifiedAt: cached.verifiedAt, now: now)
     self.colour = colour
@@ -179,11 +183,14 @@ package struct StatusText: Sendable {
 
   private func filled(_ text: String) -> String? { text.isEmpty ? nil : text }
 
-  // MARK: Times, by the daemon's own clock
+  // MARK: Times
 
   /// The daemon's sentence with relative times: `verified 3.2 s ago; next sync in 14 min`.
   private var message: String {
     rawMessage
+      .replacing(/verified at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
+        ago(String(found.1)).map { "verified \($0)" } ?? String(found.0)
+      }
       .replacing(/next sync at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
         due(String(found.1)).map { "next sync \($0)" } ?? String(found.0)
       }
@@ -197,7 +204,7 @@ package struct StatusText: Sendable {
     return date.timeIntervalSince(now)
   }
 
-  private func ago(_ time: String?) -> String? { seconds(until: time).map { HumanFormat.span(-$0) + " ago" } }
+  private func ago(_ time: String?) -> String? { seconds(until: time).map { HumanFormat.ago(-$0) } }
 
   /// `in 14 min`, `3.2 s ago`.
   private func moment(_ time: String) -> String? {

@@ -31,7 +31,7 @@ struct Status: AsyncParsableCommand {
     if json { try Output.standard.write(json: try answer.json(of: DaemonStatus.step)) }
     if json, !check { return }
     let status = try answer.decoded(DaemonStatus.self, of: DaemonStatus.step)
-    if !json { try show { StatusText(status, width: $0, colour: $1, maxResources: $2) } }
+    if !json { try show { StatusText(status, now: Date(), width: $0, colour: $1, maxResources: $2) } }
     if !json, !check { try Output.standard.write(followerLines(of: status)) }
     if check, status.state.exit != 0 { throw ExitCode(status.state.exit) }
   }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 
 @testable import RosterModel
@@ -109,6 +110,19 @@ import Testing
     let text = StatusText(status, width: 200, colour: true).text
     #expect(text.hasPrefix("\u{1b}[32m●\u{1b}[0m \u{1b}[1midle: 826 records"))
     #expect(text.contains("\u{1b}[2m     daemon\u{1b}[0m  rosterd 0.1.0"))
+  }
+
+  @Test("rosterctl status shows ages by the clock of now if the clock was set back under the daemon")
+  func setBack() throws {
+    var status = status
+    // The daemon has run for three hours, and the clock was set back by two before the last sync.
+    status.uptimeSeconds = 3 * 3600
+    let now = try #require(Date(rfc3339: "2026-01-01T12:00:00.000Z"))
+    #expect(StatusText(status, now: now, width: 200).text.hasPrefix("● idle: 826 records, verified 3.2 s ago; next"))
+    // And again, after the last sync.
+    let text = StatusText(status, now: now - 3600, width: 200).text
+    #expect(text.hasPrefix("● idle: 826 records, verified just now; next sync in 1 h 14 min\n"))
+    #expect(text.contains("published 0.0 s ago") && text.contains("the last just now"), "\(text)")
   }
 
   @Test("rosterctl status shows a sync that is late, and a token without refresh that has expired")
