@@ -142,6 +142,30 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     #expect(try folder.ask("SELECT key FROM resources") == ["node"])
   }
 
+  @Test("R2.5: a text key with NUL is whole in changes and in the view removed")
+  func nul() async throws {
+    let cache = try await folder.define([issue])
+    let (gone, kept) = (#"{"node":"a\u0000\"\\u0000é\u0001"}"#, #"{"node":"a\u0000"}"#)
+    for page in [[gone, kept], [kept], [kept]] { _ = try await cache.mirror(issue, pages: [page]) }
+    await cache.close()
+    let key = "a\0\"\\u0000é\u{1}"
+    let found = try CacheReader(path: folder.cache).show("issue", key: key)
+    #expect(found.removal?.key == #""a\u0000\"\\u0000é\u0001""#)
+    #expect(try folder.ask("SELECT key FROM removed").map { Array($0.utf8) } == [Array(key.utf8)])
+  }
+
+  @Test("R2.2, R2.5: a composite key with NUL is found, changed and removed")
+  func compositeNUL() async throws {
+    let (odd, other) = ("a\\u0000b", "a\\u0000c")
+    _ = try await mirror([[row(odd, player: 1), row(other, player: 1)]])
+    let next = try await mirror([[row(odd, player: 1, note: "x"), row(other, player: 1)]])
+    #expect((next.added, next.changed, next.removed) == (0, 1, 0))
+    #expect(try await mirror([[row(other, player: 1)]]).removed == 1)
+    #expect(try folder.ask("SELECT key FROM removed") == [#"["a\u0000b",1]"#])
+    let found = try CacheReader(path: folder.cache).show("score", key: ["a\0b", "1"])
+    #expect(found.changes.map(\.kind) == [.changed, .removed])
+  }
+
   @Test("R2.4: pending and a dry run write the key as a list")
   func pending() async throws {
     _ = try await mirror([[row("go", player: 1), row("go", player: 2)]])

@@ -2,6 +2,7 @@ import FoundationEssentials
 import RosterModel
 import RosterSync
 import RosterTestSupport
+import Synchronization
 import Testing
 
 @testable import RosterCache
@@ -411,7 +412,6 @@ struct ChildrenTests {
     #expect(throws: Failure.self) { try reader.list("item", of: ["77"]) }
   }
 
-  @Test("L2.2: the message lists the parents by their keys, and a removed parent makes no key ambiguous")
   @Test(
     "L2.3, R2.5: the key of a detail is that of its parent in changes and in the view removed",
     arguments: [false, true])
@@ -472,6 +472,7 @@ struct ChildrenTests {
     #expect(now.record?.contains(#""rev":7"#) == true && then.record?.contains(#""rev":1"#) == true)
   }
 
+  @Test("L2.2: the message lists the parents by their keys, and a removed parent makes no key ambiguous")
   func ambiguous() async throws {
     let (bench, forest) = try Self.bench(Self.documents(3))
     _ = try await bench.sync(Forest.all)

@@ -105,6 +105,14 @@ struct SyncBench {
   /// Records as `rosterctl list` shows them.
   func list(_ resource: String) throws -> [String] { try CacheReader(path: path).list(resource).records }
 
+  /// The keys of all changes of a resource, as `/v1/changes` has them.
+  func keys(of resource: String) throws -> [String?] {
+    guard case .page(let page) = try CacheReader(path: path).feed(FeedPosition(), resource: resource, limit: 100) else {
+      return []
+    }
+    return page.changes.map(\.key)
+  }
+
   func history(_ resource: String, key: Int) throws -> [ChangeKind] {
     try CacheReader(path: path).show(resource, key: ["\(key)"]).changes.map(\.kind)
   }

@@ -31,14 +31,16 @@ extension CacheReader {
       return json.text
     }
 
-    /// The columns that `init` reads; the keys are those of these resources.
+    /// The columns that `init` reads. The keys of all other resources than these are nil.
     static func select(_ tables: [ResourceTables]) -> String {
-      let document = "coalesce(after, before)"
-      let keys = tables.map { "WHEN \(literal($0.resource.name)) THEN \($0.jsonKey(inDocument: document))" }
+      let document = "coalesce(c.after, c.before)"
+      let keys = tables.map {
+        "WHEN \(literal($0.resource.name)) THEN \(DocumentKey(of: $0, inDocument: document, among: tables).json)"
+      }
       let key =
         keys.isEmpty
-        ? "NULL" : "CASE WHEN json_valid(\(document)) THEN CASE resource \(keys.joined(separator: " ")) END END"
-      return "SELECT id, sync_id, resource, record_id, kind, at, before, after, \(key) FROM changes"
+        ? "NULL" : "CASE WHEN json_valid(\(document)) THEN CASE c.resource \(keys.joined(separator: " ")) END END"
+      return "SELECT id, sync_id, resource, record_id, kind, at, before, after, \(key) FROM changes c"
     }
 
     /// Reads a row of `select`.

@@ -69,9 +69,9 @@ extension CacheReader {
   }
 
   private func changes(of record: Int64, _ tables: ResourceTables) throws -> [Change] {
-    try database.rows(
-      "\(Change.select([tables])) WHERE resource = ?1 AND record_id = ?2 ORDER BY id", .text(tables.resource.name),
-      .integer(record),
+    let select = Change.select(try Schema(of: database).tables)
+    return try database.rows(
+      "\(select) WHERE resource = ?1 AND record_id = ?2 ORDER BY id", .text(tables.resource.name), .integer(record),
       read: Change.init)
   }
 }

@@ -165,17 +165,10 @@ enum FixedTables {
 
   /// Defines the view `removed`, which looks into every resource's table.
   static func removed(_ tables: [ResourceTables]) -> [String] {
-    let isThere = tables.map { table in
-      // A record with a text key gets another record id when it reappears.
-      let key = table.key(inDocument: "c.before")
-      let parent = table.parent(inDocument: "c.before")
-      let byKey = table.hasOwnIDs ? " OR (\(table.hasKey("t", key, parent: parent)))" : ""
-      return """
-        WHEN \(literal(table.resource.name)) THEN EXISTS
-          (SELECT 1 FROM \(table.table) t WHERE t.\(table.id) = c.record_id\(byKey))
-        """
+    let isThere = tables.map { "WHEN \(literal($0.resource.name)) THEN \($0.isThereAgain(among: tables))" }
+    let keys = tables.map {
+      "WHEN \(literal($0.resource.name)) THEN \(DocumentKey(of: $0, inDocument: "c.before", among: tables).value)"
     }
-    let keys = tables.map { "WHEN \(literal($0.resource.name)) THEN \($0.key(inDocument: "c.before"))" }
     let key = keys.isEmpty ? "NULL" : "CASE c.resource \(keys.joined(separator: " ")) END"
     let there = isThere.isEmpty ? "0" : "CASE c.resource \(isThere.joined(separator: " ")) ELSE 0 END"
     return [

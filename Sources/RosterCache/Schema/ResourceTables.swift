@@ -68,27 +68,44 @@ final class ResourceTables: Sendable {
     let ofParent = parentColumn.map { ["\(row).\($0) = \(parent)"] } ?? []
     let own =
       resource.hasCompositeKey
-      ? keyNames.enumerated().map { "\(row).\(quoted($1)) = json_extract(\(key), '$[\($0)]')" }
+      ? keyNames.enumerated().map { "\(row).\(quoted($1)) = \(Self.value(at: "'$[\($0)]'", in: key))" }
       : resource.isDetail ? [] : ["\(row).\(keyColumn) = \(key)"]
     return (ofParent + own).joined(separator: " AND ")
   }
 
-  /// The key in a document of `changes`. The key of a detail is the record id of its parent.
-  func key(inDocument document: String) -> String {
-    let names = resource.isDetail ? [resource.parentColumn ?? ""] : keyNames
-    let parts = names.map { "json_extract(\(document), \(literal("$.\(quoted($0))")))" }
-    return resource.hasCompositeKey ? "json_array(\(parts.joined(separator: ", ")))" : parts[0]
+  /// A condition that is true if the row `row` has the key of a document of `changes`.
+  func hasKey(_ row: String, inDocument document: String) -> String {
+    let ofParent = parentColumn.map { ["\(row).\($0) = \(parent(inDocument: document))"] } ?? []
+    let own = zip(keyNames, keyParts(inDocument: document)).map { "\(row).\(quoted($0)) = \($1)" }
+    return (ofParent + own).joined(separator: " AND ")
   }
+
+  private func keyParts(inDocument document: String) -> [String] {
+    keyNames.map { Self.value(at: literal("$.\(quoted($0))"), in: document) }
+  }
+
+  /// The key in a document of `changes`. A detail has none there (`DocumentKey`).
+  func key(inDocument document: String) -> String {
+    let parts = keyParts(inDocument: document)
+    return resource.hasCompositeKey ? "json_array(\(parts.joined(separator: ", ")))" : parts.first ?? "NULL"
+  }
+
+  /// A value in JSON. SQLite ends a text at NUL there, so NUL and the backslash are other characters meanwhile.
+  private static func value(at path: String, in json: String) -> String {
+    let (nul, part) = (#"'\u0000'"#, "(\(json) -> \(path))")
+    let masked = #"replace(replace(\#(part), '\\', \#(backslash)), \#(nul), \#(zero))"#
+    let whole = #"replace(replace(json_extract(\#(masked), '$'), \#(zero), char(0)), \#(backslash), '\')"#
+    return """
+      CASE WHEN instr(\(json), \(nul)) AND instr(\(part), \(nul)) THEN \(whole) ELSE json_extract(\(json), \(path)) END
+      """
+  }
+
+  /// Characters that no text of a language has: U+FDD0 and U+FDD1 (Unicode 23.7).
+  private static let (backslash, zero) = ("char(64976)", "char(64977)")
 
   /// The record id of the parent in a document of `changes`; 0 without a parent.
   func parent(inDocument document: String) -> String {
     resource.parentColumn.map { "json_extract(\(document), \(literal("$.\(quoted($0))")))" } ?? "0"
-  }
-
-  /// The same as JSON.
-  func jsonKey(inDocument document: String) -> String {
-    let key = key(inDocument: document)
-    return resource.hasCompositeKey ? key : "json_quote(\(key))"
   }
 
   // MARK: Tables
