@@ -1,4 +1,5 @@
 import Dispatch
+import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterStatusClient
@@ -26,7 +27,7 @@ actor LiveView {
 
   private init(feed: WatchFeed, status: DaemonStatus) {
     self.feed = feed
-    screen = WatchScreen(WatchText(status: status, syncs: []), hasKeys: RawMode.isPossible)
+    screen = WatchScreen(WatchText(status: status, now: Date(), syncs: []), hasKeys: RawMode.isPossible)
   }
 
   /// Returns when the user quits.
@@ -117,7 +118,7 @@ actor LiveView {
       if known.syncs.isEmpty || known.silence != nil || status.sync.last?.id != known.status.sync.last?.id {
         screen.text.syncs = try await feed.syncs(Self.latest).filter { $0.finishedAt != nil }
       }
-      screen.text.status = status
+      (screen.text.status, screen.text.now) = (status, Date())
       screen.text.silence = nil
     } catch {
       screen.text.silence = (error as? Failure)?.cause ?? "\(error)"

@@ -119,6 +119,8 @@ import Testing
     status.uptimeSeconds = 3 * 3600
     let now = try #require(Date(rfc3339: "2026-01-01T12:00:00.000Z"))
     #expect(StatusText(status, now: now, width: 200).text.hasPrefix("● idle: 826 records, verified 3.2 s ago; next"))
+    let watched = WatchText(status: status, now: now, syncs: []).lines(width: 200, room: 40, colour: false)
+    #expect(watched.first?.contains("verified 3.2 s ago") == true)
     // And again, after the last sync.
     let text = StatusText(status, now: now - 3600, width: 200).text
     #expect(text.hasPrefix("● idle: 826 records, verified just now; next sync in 1 h 14 min\n"))
