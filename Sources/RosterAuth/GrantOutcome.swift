@@ -28,9 +28,10 @@ extension Grant {
     let status = response.status
     switch status {
     case 200...299: return try readGranted(response, now: now)
+    case _ where response.isSpent: throw .passing(.status(status), retryAfter: response.pause(now: now)?.duration)
     case 400, 401, 403: throw .refused(status: status, said: ServerStatement(response))
     case _ where StatusRule(status).retriesTokens:
-      throw .passing(.status(status), retryAfter: response.retryAfter(now: now))
+      throw .passing(.status(status), retryAfter: response.pause(now: now)?.duration)
     default: throw .other(status: status, said: ServerStatement(response))
     }
   }
@@ -39,7 +40,7 @@ extension Grant {
     guard let json = JSONValue(answer: response.body) else { throw .malformed }
     guard let access = token(json, place: answer.access) else { throw incomplete(answer.access, response: response) }
     let refresh = token(json, place: answer.refresh)
-    if refresh == nil, refreshRequired { throw incomplete(answer.refresh, response: response) }
+    if refresh == nil, refreshRequired || hasToken(json, place: answer.refresh) { throw incomplete(answer.refresh, response: response) }
     let issued = IssuedToken(
       access: access, obtainedAt: now,
       expiresAt: life(json, access: access, response: response, now: now).map { now + $0 })
@@ -63,6 +64,15 @@ extension Grant {
   /// A text that could not be sent is no token.
   private func token(_ answer: JSONValue, place: JSONPointer?) -> Secret? {
     place.flatMap { answer[$0]?.text }.map { Secret($0) }.flatMap { $0.fitsHeader ? $0 : nil }
+  }
+
+  /// True if upstream has replaced the token, whether or not the new one is usable.
+  private func hasToken(_ answer: JSONValue, place: JSONPointer?) -> Bool {
+    switch place.flatMap({ answer[$0] }) {
+    case .text(let text): !text.isEmpty
+    case .null, .boolean, nil: false
+    default: true
+    }
   }
 }
 
@@ -109,7 +119,7 @@ extension JSONValue {
   }
 
   /// Some servers write numbers as strings.
-  fileprivate var seconds: Double? {
+  var seconds: Double? {
     guard let number = number ?? text.flatMap({ Double($0) }), number.isFinite else { return nil }
     return number
   }

@@ -69,7 +69,7 @@ package struct DeviceCode: Sendable, Equatable {
     self.address = address
     completeAddress = complete.flatMap { $0.isWebAddress ? $0 : nil }
     expiresIn = .seconds(min(max(answer["expires_in"]?.number ?? 900, 1), 3600))
-    interval = .seconds(min(max(answer["interval"]?.number ?? 5, 1), 300))
+    interval = .seconds(min(max(answer["interval"]?.seconds ?? 5, 1), 300))
   }
 }
 

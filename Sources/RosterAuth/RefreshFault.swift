@@ -12,6 +12,8 @@ struct RefreshFault: Sendable, Equatable {
 /// The facts about a token request that has ended.
 struct RefreshAttempt: Sendable {
   let settings: TokenSettings
+  /// The settings with the address that was requested.
+  private let asked: TokenSettings
   let credentials: Credentials
   /// 1 is the first.
   let number: Int
@@ -31,6 +33,7 @@ struct RefreshAttempt: Sendable {
     credentials = attempt.setup.credentials
     number = attempt.number
     logsIn = attempt.session.logsIn(settings)
+    asked = logsIn ? settings.ofLogin : settings
     usedRefreshToken = attempt.session.hasReplaceableToken && !logsIn
     secrets = credentials.secrets + attempt.session.secrets
     followsUnanswered = attempt.session.isUnanswered
@@ -43,7 +46,7 @@ struct RefreshAttempt: Sendable {
     switch error {
     case let refusal as GrantRefusal: fault(refusal)
     case let fault as RequestFault: self.fault(fault)
-    default: other(.sendDefect(error, settings: settings), label: "other")
+    default: other(.sendDefect(error, settings: asked), label: "other")
     }
   }
 
@@ -55,7 +58,7 @@ struct RefreshAttempt: Sendable {
     case .tooLarge: incomplete("its tokens are larger than the token store may become (\(TokenStore.maxText))")
     case .malformed: malformed
     case .other(let status, let said):
-      other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings: settings), label: "other")
+      other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings: asked), label: "other")
     case .passing(let reason, let retryAfter): passing(reason, retryAfter: retryAfter, answered: true)
     }
   }
@@ -65,8 +68,8 @@ struct RefreshAttempt: Sendable {
     case .connection, .dns, .tls, .timeout, .truncated:
       passing(
         fault.reason ?? .connection, retryAfter: nil, answered: fault.isUnsent, proxy: fault.isOfProxy ? fault : nil)
-    case .malformed, .tooLarge: other(.malformedAnswer(settings), label: "malformed")
-    case .status, .rateLimit, .clientCertificate, nil: other(.unsent(fault, settings: settings), label: "other")
+    case .malformed, .tooLarge: other(.malformedAnswer(asked), label: "malformed")
+    case .status, .rateLimit, .clientCertificate, nil: other(.unsent(fault, settings: asked), label: "other")
     }
   }
 
@@ -75,7 +78,7 @@ struct RefreshAttempt: Sendable {
   ) -> RefreshFault {
     let failure = Failure.exhausted(
       reason, proxy: proxy, attempts: number, retryAfter: retryAfter,
-      unanswered: usedRefreshToken && (followsUnanswered || !answered), settings: settings)
+      unanswered: usedRefreshToken && (followsUnanswered || !answered), settings: asked)
     let delay = settings.retry.delay(afterAttempt: number, retryAfter: retryAfter, random: random)
     return RefreshFault(
       fault: .passing(failure, delay: delay, answered: answered), label: "passing", failure: failure)
@@ -108,7 +111,7 @@ struct RefreshAttempt: Sendable {
   }
 
   private var malformed: RefreshFault {
-    let failure = Failure.malformedAnswer(settings)
+    let failure = Failure.malformedAnswer(asked)
     return RefreshFault(fault: .malformed(failure), label: "malformed", failure: failure)
   }
 

@@ -29,7 +29,8 @@ extension Failure {
   }
 
   static func ended(_ ending: Session.Ending, settings: TokenSettings) -> Failure {
-    Failure(
+    let settings = settings.isOfLogin(ending.file) ? settings.ofLogin : settings
+    return Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked, cause: ending.cause,
       hint: "\(settings.mend(ending.file)); if the fault was upstream's: rosterctl sync --retry-session"
     ).with(.session, [.file(settings.path(ending.file)), .address(settings.tokenURL.queryMasked)])
@@ -136,6 +137,13 @@ extension Failure {
     )
   }
 
+  /// The store cannot be written, so no token was replaced: the new one would be lost.
+  static func unnoted(_ error: any Error, path: String) -> Failure {
+    store(
+      "replace the token", path: path, cause: storeCause(error),
+      hint: "repair that; no token request was sent, so the session is unchanged")
+  }
+
   /// A note for the next process could not be stored; the tokens on disk are unchanged.
   static func unkept(_ error: any Error, path: String) -> Failure {
     store("note how the last token request ended", path: path, cause: storeCause(error))
@@ -178,6 +186,20 @@ extension TokenSettings {
   var renewal: String { renewsAccess ? "the access token" : "the refresh token" }
 
   private var renewsAccess: Bool { flow == .bearerRenew || refreshFiles == [.accessToken] }
+
+  /// The settings of a login of `exchange`, whose messages name its address.
+  var ofLogin: TokenSettings {
+    guard let url = exchange?.login?.url else { return self }
+    var settings = self
+    settings.tokenURL = url
+    settings.exchange?.refresh = nil
+    return settings
+  }
+
+  /// True if only the login of `exchange` sends this credential.
+  fileprivate func isOfLogin(_ file: String) -> Bool {
+    exchange?.login != nil && loginCredential?.rawValue == file && !refreshFiles.contains { $0.rawValue == file }
+  }
 
   /// The key that names where tokens come from.
   var addressKey: String {

@@ -26,19 +26,24 @@ package actor TokenKeeper {
   /// cancellation reaches it (T7). It is cancelled only while it waits to try again.
   private var work: Task<Void, Never>?
   private var workNumber = 0
+  /// True if the process ends with its sync, and could not store an answer later.
+  let endsWithSync: Bool
   /// Signal handlers set it without waiting for the actor, which reads it before each token request.
   nonisolated let stopRequested = Atomic(false)
 
   /// `credentials` reads the files of a folder: at `open`, before each sync, and at a reload. `onStatus` is called at
   /// each change, in order; a state of `valid` there becomes `expired` by time alone. `random` gives numbers in 0..<1.
+  /// If `endsWithSync` is true, no request replaces a token while the store cannot be written (T4).
   package init(
-    settings: TokenSettings, credentials: @escaping @Sendable (_ directory: String) throws -> Credentials,
+    settings: TokenSettings, endsWithSync: Bool = false,
+    credentials: @escaping @Sendable (_ directory: String) throws -> Credentials,
     send: @escaping Send, clock: WallClock = .system, report: @escaping EventSink,
     onStatus: @escaping @Sendable (TokenStatus) -> Void, logger: Logger,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) {
     machine = TokenMachine(
       .init(settings: settings), session: Session(settings, credentials: Credentials()), now: clock.moment)
+    self.endsWithSync = endsWithSync
     readCredentials = credentials
     store = TokenStore(path: settings.storePath)
     self.send = send

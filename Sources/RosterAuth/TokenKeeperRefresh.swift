@@ -32,7 +32,9 @@ extension TokenKeeper {
     guard let grant = Grant(setup.settings, session: attempt.session) else {
       return machine.refreshFailed(.other(.notRenewable(setup.settings)), now: clock.moment)
     }
-    await noteUnanswered(attempt.session)
+    do throws(Failure) { try await noteUnanswered(attempt.session) } catch {
+      return failed(RefreshFault(fault: .other(error), label: "other", failure: error), attempt: attempt)
+    }
     if stopRequested.load(ordering: .acquiring) {
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
     }
@@ -52,10 +54,14 @@ extension TokenKeeper {
   }
 
   /// Notes in the store, before the request, that the refresh token may get used up: a killed process could not write
-  /// it (T5). A failure here is not reported, because the answer cannot be stored either, and that is reported (T4).
-  private func noteUnanswered(_ session: Session) async {
+  /// it (T5). A daemon ignores a failure, because it keeps the answer until it can store it (T4). A process that ends
+  /// with its sync would lose it, so the failure is thrown.
+  private func noteUnanswered(_ session: Session) async throws(Failure) {
     var noted = session
-    if noted.noteUnanswered() { try? await store.save(noted) }
+    guard noted.noteUnanswered() else { return }
+    do { try await store.save(noted) } catch {
+      if endsWithSync { throw .unnoted(error, path: store.path) }
+    }
   }
 
   private func failed(_ fault: RefreshFault, attempt: TokenMachine.Attempt) -> TokenMachine.Action {

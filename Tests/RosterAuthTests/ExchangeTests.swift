@@ -172,6 +172,7 @@ struct ExchangeKeeperTests {
     let refusal = await failure { try await bench.keeper.rejected(fresh.generation) }
     #expect(refusal?.kind == .refused && refusal?.trouble == .session)
     #expect(refusal?.cause == "upstream refuses the login (401, No active account for *** with ***)")
+    #expect(refusal?.subject == "https://auth.test/login")
     #expect(refusal?.description.contains("/etc/rosterd/credentials/password") == true)
     #expect(addresses(bench).suffix(2) == ["https://auth.test/token", "https://auth.test/login"])
     #expect(bench.status?.state == .unauthorized)

@@ -118,6 +118,8 @@ struct GrantAnswerTests {
       (.authenticateForm, #"{"token":"a"}"#, "refreshToken"), (.bearerRefresh, #"{"refreshToken":"a"}"#, "accessToken"),
       (.bearerRefresh, #"{"accessToken":"a","refreshToken":null}"#, "refreshToken"),
       (.bearerRenew, #"{"refreshToken":"a"}"#, "accessToken"), (.bearerRenew, #"{"accessToken":""}"#, "accessToken"),
+      (.oauth2Refresh, #"{"access_token":"a","refresh_token":7}"#, "refresh_token"),
+      (.oauth2Refresh, #"{"access_token":"a","refresh_token":"r\n"}"#, "refresh_token"),
     ])
   func incomplete(flow: Flow, body: String, field: String) throws {
     let refusal = try refusal(flow, body: body)
@@ -143,6 +145,18 @@ struct GrantAnswerTests {
     for status in [302, 307, 402, 404, 410, 422] {
       #expect(try refusal(.oauth2Refresh, status: status, body: "") == .other(status: status, said: nil))
     }
+  }
+
+  @Test("T6.1: an answer without a refresh token, or with an empty one, keeps the old one", arguments: ["null", #""""#])
+  func keepsOld(refresh: String) throws {
+    #expect(try read(.oauth2Refresh, body: #"{"access_token":"a","refresh_token":\#(refresh)}"#).refreshToken == nil)
+  }
+
+  @Test("P11.6, P11.7, T6.1: a 403 without remaining requests is a rate limit, and ends no session")
+  func spent() throws {
+    let headers = [Request.Header("X-RateLimit-Remaining", "0"), .init("RateLimit-Reset", "9")]
+    let refusal = try refusal(.oauth2Refresh, status: 403, body: "", headers: headers)
+    #expect(refusal == .passing(.status(403), retryAfter: .seconds(9)))
   }
 
   @Test("P11.7, T5.1: Retry-After of a token answer is seconds, or a date relative to the answer's own Date")

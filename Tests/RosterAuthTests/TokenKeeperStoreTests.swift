@@ -48,6 +48,20 @@ struct TokenKeeperStoreTests {
     #expect(bench.events.count(.tokenRefreshed) == 1)
   }
 
+  @Test("T4.4: a process that ends with its sync replaces no token while the store cannot be written")
+  func unwritable() async throws {
+    let bench = try Bench(endsWithSync: true)
+    try await bench.keeper.syncBegins()
+    try bench.breakStore()
+    let failure = await failure { try await bench.keeper.current() }
+    #expect(failure?.kind == .cannotWrite && bench.endpoint.requests.all.isEmpty)
+    try bench.mendStore()
+    let restarted = try Bench(workspace: bench.workspace, endsWithSync: true)
+    try await restarted.keeper.syncBegins()
+    restarted.endpoint.grant("a1", refresh: "r1")
+    #expect(try await restarted.keeper.current()?.access == Secret("a1"))
+  }
+
   @Test("T7.1: a cancelled request does not cancel the refresh; its answer is stored and used")
   func notCancelled() async throws {
     let (bench, request) = try await Bench.refreshing()
