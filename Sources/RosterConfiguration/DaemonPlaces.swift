@@ -100,7 +100,7 @@ package struct DaemonPlaces: Sendable, Equatable {
 }
 
 /// The absolute path without links, if the file exists.
-func resolved(_ path: String) -> String {
+package func resolved(_ path: String) -> String {
   guard let real = realpath(path, nil) else { return path }
   defer { free(real) }
   return String(cString: real)

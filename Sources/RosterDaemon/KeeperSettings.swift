@@ -12,7 +12,7 @@ extension TokenSettings {
       scope: configuration.auth.scope, earlyRefresh: configuration.auth.earlyRefresh,
       baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
       tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
-      storePath: configuration.auth.tokenStore,
+      storePath: configuration.tokenStoreFile,
       credentialsDirectory: configuration.auth.credentialsDir, retry: RetryDelays(configuration.retry),
       exchange: configuration.exchange)
   }
@@ -24,4 +24,10 @@ extension RetryDelays {
       maxRetries: retry.maxRetries, base: retry.baseDelay, max: retry.maxDelay, jitter: retry.jitter,
       maxRetryAfter: retry.maxRetryAfter)
   }
+}
+
+extension Configuration {
+  /// The token store itself if `auth.token_store` is a link: the lock lies beside it (P14.3), and a new token replaces
+  /// it, not the link.
+  var tokenStoreFile: String { resolved(auth.tokenStore) }
 }

@@ -19,8 +19,9 @@ final class Locks: Sendable {
     guard configuration.auth.flow.refreshes else { return }
     try tokenStore.withLock { owned in
       guard owned == nil else { return }
-      try makeFolder(of: configuration.auth.tokenStore, mode: 0o700)
-      owned = try Ownership(of: configuration.auth.tokenStore)
+      let path = configuration.tokenStoreFile
+      try makeFolder(of: path, mode: 0o700)
+      owned = try Ownership(of: path)
     }
   }
 

@@ -47,7 +47,7 @@ struct ExtendedFile {
     text += (text.isEmpty ? Inference.toml(of: findings) : gap + Inference.addition(of: findings)).utf8
     _ = try Self.configuration(text, path: path)
     // rename(2) would replace a link instead of its target.
-    let place = Self.resolved(path)
+    let place = resolved(path)
     let status = fileStatus(place)
     let file = WholeFile(
       place, mode: status.map { $0.st_mode & 0o7777 } ?? 0o640,
@@ -66,11 +66,5 @@ struct ExtendedFile {
         cause: "\(error.faults.map(\.description).joined(separator: "; "))",
         hint: "correct the file first")
     }
-  }
-
-  private static func resolved(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
   }
 }
