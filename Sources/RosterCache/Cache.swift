@@ -166,8 +166,6 @@ package actor Cache {
   static let lockTimeout: Int32 = 2_000
   /// Memory in KiB that a sync of any length may use.
   static let pageCache = 1_500
-  /// The part of `pageCache` for temporary tables, which are written once and read once.
-  private static let sortCache = 500
   /// Number of bytes that a log may keep after a checkpoint.
   private static let logLimit = 4 << 20
 
@@ -239,7 +237,7 @@ package actor Cache {
     try database.execute(
       """
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(Self.logLimit);
-      PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(Self.sortCache);
+      PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(PulledTables.cacheSize);
       PRAGMA legacy_alter_table = ON;
       """)
     let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, in: database) : nil

@@ -58,6 +58,7 @@ extension Cache {
 
   func end(_ report: SyncRecord, at date: Date, history: Duration) throws {
     noteFailedStart(report)
+    freeRoom(after: report)
     do { try reopenIfReplaced(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }
     _ = try recover(at: date)
     try perform("end a sync") { database in
@@ -68,6 +69,14 @@ extension Cache {
     }
     unwritten = []
     shortenLog()
+  }
+
+  /// Frees the room that temporary tables take on a full disk, so that later syncs can succeed.
+  private func freeRoom(after report: SyncRecord) {
+    guard report.exit == Failure.Kind.cannotWrite.exitCode else { return }
+    do { try freeTemporaryRoom() } catch {
+      logger.warning("the room of temporary tables could not be freed: \(error)")
+    }
   }
 
   func writeEnds(_ database: Database) throws {

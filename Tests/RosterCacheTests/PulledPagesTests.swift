@@ -49,6 +49,30 @@ struct PulledPagesTests {
     try folder.expectSound()
   }
 
+  @Test("A large file of temporary tables is given back when a sync ends", arguments: [nil, Int32(73)])
+  func room(exit: Int32?) async throws {
+    let cache = try await folder.define()
+    try await broken(cache)
+    try await cache.enlargeTemporaryTables()
+    #expect(try await cache.temporaryPages > 256)
+    var record = try await cache.begin(at: noon).record
+    if let exit {
+      record.exit = exit
+      try await cache.end(record, at: noon, history: ninetyDays)
+    } else {
+      _ = try await cache.compare()
+      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    }
+    #expect(try await cache.temporaryPages < 64)
+    // Kept pages are known as before.
+    _ = try await cache.begin(at: noon)
+    let known = try await cache.known("character", addresses: (1...2).map(address))
+    #expect(
+      known.values.allSatisfy { $0.state == (exit == nil ? .published : .kept) } && known.count == (exit == nil ? 0 : 2)
+    )
+    await cache.close()
+  }
+
   @Test("P16.1: the seen keys are those of a page of this sync, not of a later page that an interrupted sync received")
   func seen() async throws {
     let cache = try await folder.define()
@@ -332,5 +356,19 @@ struct PulledPagesTests {
     let fourth = try await folder.define()
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
     await fourth.close()
+  }
+}
+
+extension Cache {
+  fileprivate func enlargeTemporaryTables() throws {
+    try connection.execute(
+      """
+      INSERT INTO temp.listed
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT i, i FROM n
+      """)
+  }
+
+  fileprivate var temporaryPages: Int {
+    get throws { try connection.count("PRAGMA temp.page_count") }
   }
 }

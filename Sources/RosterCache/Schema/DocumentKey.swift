@@ -41,8 +41,8 @@ extension ResourceTables {
       """
   }
 
-  /// The resource whose key counts: of a detail, the nearest ancestor that is no detail. A detail has the record id of
-  /// its parent.
+  /// The resource whose key counts: for a detail, the nearest ancestor with an own key. A detail has the record id
+  /// of its parent.
   fileprivate func keyHolder(among all: [ResourceTables]) -> ResourceTables {
     guard resource.isDetail, let above = all.first(where: { $0.resource.name == parent }) else { return self }
     return above.keyHolder(among: all)

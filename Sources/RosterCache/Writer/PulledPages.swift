@@ -297,11 +297,21 @@ extension Cache {
 
   /// Empties the file, because its pages are published or of no use.
   func dropPulled(_ database: Database, file: PageSpool) throws {
-    let emptied = ["temp.pulled", "temp.same", "temp.answers", "temp.seen", SharedAnswers.name] + ParentTables.names
-    for table in emptied + KeyTables.all.map(\.missing) { try database.run("DELETE FROM \(table)") }
+    if try !PulledTables.shrink(in: database) {
+      let emptied = ["temp.pulled", "temp.same", "temp.answers", "temp.seen", SharedAnswers.name] + ParentTables.names
+      for table in emptied + KeyTables.all.map(\.missing) { try database.run("DELETE FROM \(table)") }
+    }
     pull = PullFacts(generation: pull.generation)
     try file.empty()
     try writeOwner(database, file: file)
+  }
+
+  /// Frees the room of the temporary tables after a sync that failed for want of it. The pulled pages are kept.
+  func freeTemporaryRoom() throws {
+    try performPull("free the room of temporary tables") { database, file in
+      guard let owner = try file.owner(), try PulledTables.shrink(in: database) else { return }
+      try index(file, owner, database)
+    }
   }
 
   func writeOwner(_ database: Database, file: PageSpool) throws {

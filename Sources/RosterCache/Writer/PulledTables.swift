@@ -39,6 +39,23 @@ enum PulledTables {
     ["pulled", "same", "answers", "missed_pages", "rejected", "seen", "listed", "differences"].map { "temp.\($0)" }
     + [SharedAnswers.name] + ParentTables.names + KeyTables.all.flatMap(\.names)
 
+  /// Closes SQLite's file of temporary tables if it is large, and makes the tables again. Such a file never shrinks: it
+  /// would take room on the disk until rosterd ends. Returns false if nothing was done. Call it outside of a
+  /// transaction.
+  static func shrink(in database: Database) throws -> Bool {
+    guard try database.count("PRAGMA temp.page_count") > maxPages else { return false }
+    // A change of this setting closes the file (sqlite.org/pragma.html#pragma_temp_store). 0 and 1 both mean a file.
+    let isDefault = try database.count("PRAGMA temp_store") == 0
+    try database.execute("PRAGMA temp_store = \(isDefault ? 1 : 0); PRAGMA temp.cache_size = -\(cacheSize)")
+    try database.execute(create)
+    return true
+  }
+
+  /// 1 MiB.
+  private static let maxPages = 256
+  /// KiB of memory for temporary tables, which are written once and read once.
+  static let cacheSize = 500
+
   /// Inserts a page of the file, or replaces the page of the same address.
   static func insert(
     _ index: Int, list: Int64, address: String, number: Int?, place: Int64, in database: Database
