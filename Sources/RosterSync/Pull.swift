@@ -358,7 +358,9 @@ extension Pull {
   /// The list is empty (E4.1), or its parent has disappeared (E7.3).
   private func decline(_ status: Int, job: PullPlan.PageJob, list: PulledList, work: inout PullState) {
     let each = list.plans[0].resource.each
-    if job.page.number == 1, each?.emptyStatuses.contains(status) == true { return work.plan.wasPastTheEnd(job) }
+    if job.page.number == 1, each?.emptyStatuses.contains(status) == true {
+      return list.start == nil ? work.plan.wasPastTheEnd(job) : work.plan.ended(job, .empty)
+    }
     let failure = Failure(
       .badAnswer, step: "pull page \(job.page.number) of \(list.resources[0])", subject: job.page.request.shownURL,
       cause: "upstream answered \(status)", hint: "if that means an empty list, set none = [\(status)] in each",

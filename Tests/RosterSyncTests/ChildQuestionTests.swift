@@ -16,6 +16,8 @@ struct ChildQuestionTests {
       var notes: [String: [(id: Int, name: String, at: Int)]] = [:]
       /// True if answers have an ETag that depends on the body.
       var hasTags = false
+      /// True if the lists of notes are answered with 404.
+      var isGone = false
     }
 
     private let state = Mutex(State())
@@ -32,6 +34,7 @@ struct ChildQuestionTests {
         return Response(
           status: 200, body: Array(#"{"list":[{"id":1,"name":"\#(state.name)","count":\#(state.count)}]}"#.utf8))
       }
+      if state.isGone { return Response(status: 404) }
       let since = parts.last.flatMap { $0.split(separator: "=").last.flatMap { Int($0) } } ?? 0
       let notes = (state.notes[parts[0]] ?? []).filter { $0.at >= since }
         .map { #"{"id":\#($0.id),"name":"\#($0.name)","at":\#($0.at)}"# }
@@ -147,5 +150,22 @@ struct ChildQuestionTests {
     topic.update { $0.count = 2 }
     #expect(try await bench.sync(resources, after: 180).added == 2)
     #expect(Self.asked(bench) == ["/notes/1 200"])
+  }
+
+  @Test("E4.1, I1.1: an incremental pull that none answers leaves an empty list, which is pulled whole next")
+  func noneBesideSince() async throws {
+    let (bench, topic) = try Self.bench()
+    topic.update { $0.notes["/notes/1"] = [(1, "x", 20), (2, "x", 21)] }
+    let resources = [
+      Self.topic, Self.note("/notes/{topic.id}", each: Each(of: "topic", emptyStatuses: [404]), hasSince: true),
+    ]
+    _ = try await bench.sync(resources)
+    topic.update { $0.isGone = true }
+    _ = (try await bench.sync(resources, allowRemoval: true, after: 60), Self.asked(bench))
+    #expect(try Self.notes(bench) == ["1", "2"])
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 120).removed == 2)
+    topic.update { $0.isGone = false }
+    #expect(try await bench.sync(resources, after: 180).added == 2)
+    #expect(Self.asked(bench) == ["/notes/1 404", "/notes/1 200"])
   }
 }
