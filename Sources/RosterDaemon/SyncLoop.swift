@@ -6,8 +6,8 @@ import RosterSync
 protocol JoinableSync: Sendable {
   /// Never throws: the record says how the sync ended.
   func run() async -> SyncRecord
-  /// Adds the options of a further request for a sync (P12).
-  func joined(by request: SyncRequest)
+  /// Adds the options of a further request for a sync (P12). Returns false if it is too late for them.
+  func joined(by request: SyncRequest) -> Bool
 }
 
 extension Sync: JoinableSync {}
@@ -91,9 +91,10 @@ actor SyncLoop {
     if isStopping { throw stopping }
     if let current {
       if asked.isFresh, !current.isFresh { throw SyncRequest.Conflict() }
-      current.sync.joined(by: asked)
-      if let id = current.id { return (id, true) }
-      return (try await begunID(), true)
+      if current.sync.joined(by: asked) {
+        if let id = current.id { return (id, true) }
+        return (try await begunID(), true)
+      }
     }
     let joined = waiting != nil
     waiting = SyncRequest(
@@ -131,8 +132,11 @@ actor SyncLoop {
   /// After this call the sync cannot be joined.
   /// - Parameter wait: Time until the next sync. It is not a date, because a changed clock would move that.
   func ended(_ report: SyncRecord, wait: Duration) {
+    let hasBegun = current?.id != nil
     current = nil
     due = clock.uptime() + wait
+    // Requests that came too late for a sync that has begun wait for the next one.
+    if hasBegun { return }
     let exit = report.exit.flatMap(Failure.Kind.init(exitCode:)) ?? .cannotWrite
     let failure = Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once")
     refused = askers.map { ($0, failure) }

@@ -21,6 +21,8 @@ package actor Sync {
   let clock: WallClock
   let logger: Logger
   private let request: Mutex<SyncRequest>
+  /// True if the session has ended for this sync. It is written while `request` is locked.
+  private let hasGivenUp = Mutex(false)
   let tally: Tally
   private var lists: [PulledList]
   /// The marks of resources with `since` when the sync began.
@@ -62,11 +64,14 @@ package actor Sync {
     machine = SyncMachine(upstream: baseURL, resources: plans.map(\.resource))
   }
 
-  /// Adds the permissions of a request that joins this sync (P12).
-  nonisolated package func joined(by other: SyncRequest) {
+  /// Adds the permissions of a request that joins this sync (P12). Returns false if it asks for another try of the
+  /// session, and this sync has given up already: the request is then for the next sync.
+  nonisolated package func joined(by other: SyncRequest) -> Bool {
     request.withLock { request in
+      if other.retrySession, hasGivenUp.withLock({ $0 }) { return false }
       request.allowRemoval = request.allowRemoval || other.allowRemoval
       request.retrySession = request.retrySession || other.retrySession
+      return true
     }
   }
 
@@ -97,10 +102,18 @@ package actor Sync {
   private func publishRetryingSession(_ session: PullSession) async throws -> SyncRecord {
     while true {
       do { return try await publish(session) } catch let failure as Failure
-        where failure.kind == .refused && request.withLock({ $0.retrySession })
+        where failure.kind == .refused && mayRetry()
       {
         logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(session.record.id)"])
       }
+    }
+  }
+
+  /// False if no request has asked for another try of the session: from now on none can (T6).
+  private func mayRetry() -> Bool {
+    request.withLock { request in
+      hasGivenUp.withLock { $0 = !request.retrySession }
+      return request.retrySession
     }
   }
 

@@ -29,7 +29,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
       return record
     }
 
-    func joined(by request: SyncRequest) {}
+    func joined(by request: SyncRequest) -> Bool { true }
   }
 
   @Test("A clock that is set back as a sync ends does not delay the next one")
@@ -88,6 +88,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
 
   /// A sync that runs until it is cancelled.
   private struct LongSync: JoinableSync {
+    var takesRetries = true
     let begun: @Sendable () async -> Void
     let ended: @Sendable (SyncRecord) async -> Void
 
@@ -99,7 +100,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
       return record
     }
 
-    func joined(by request: SyncRequest) {}
+    func joined(by request: SyncRequest) -> Bool { takesRetries || !request.retrySession }
   }
 
   @Test("L1.2: a fresh request never joins a running sync that is not fresh, and any request joins a fresh one")
@@ -179,6 +180,43 @@ private func cancelled(_ id: Int64) -> SyncRecord {
       let cancelled = try await loop.cancel()
       #expect(second.id == 7 && !second.joined && cancelled == 7)
       await ends.first { _ in true }
+      group.cancelAll()
+    }
+  }
+
+  @Test("T6.6: a retry that comes too late for the running sync is made by the next one")
+  func lateRetry() async throws {
+    let (begins, began) = AsyncStream<SyncRequest>.makeStream()
+    let clock = WallClock(
+      now: { Date(timeIntervalSince1970: 1_700_000_000) },
+      sleep: { _ in
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        throw CancellationError()
+      })
+    let number = Mutex<Int64>(6)
+    let (asks, asksRetry) = AsyncStream<Void>.makeStream()
+    let loop = SyncLoop(clock: clock, retrySession: { asksRetry.yield() }) { request, loop in
+      LongSync(
+        takesRetries: false,
+        begun: {
+          let id = number.withLock { number in
+            number += 1
+            return number
+          }
+          await loop.begun(id)
+          began.yield(request)
+        },
+        ended: { await loop.ended($0, wait: .seconds(1 << 40)) })
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await loop.run() }
+      #expect(await begins.first { _ in true }?.retrySession == false)
+      async let asked = loop.ask(SyncRequest(retrySession: true))
+      _ = await asks.first { _ in true }
+      let cancelled = try await loop.cancel()
+      #expect(await begins.first { _ in true }?.retrySession == true)
+      let id = try await asked.id
+      #expect(cancelled == 7 && id == 8)
       group.cancelAll()
     }
   }
