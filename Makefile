@@ -11,8 +11,8 @@ TSAN     := --sanitize=thread --scratch-path .build-tsan -Xlinker $(CURDIR)/.bui
 # different folders must be identical. Therefore messages contain no build path, and the compiler stores no digests of
 # its options, which it would use to decide whether to compile a file again.
 #
-# A start costs less memory and time with packed relocations, which gold does not have, and without metadata by mangled
-# name, each of which searches all conformances of the program.
+# Packed relocations make a start cheaper in memory and time. gold does not have them, so the linker is bfd. Metadata
+# by mangled name costs a search of all conformances of the program, and is left out.
 RELEASE  := -c release --static-swift-stdlib -debug-info-format none \
             -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
             -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors \

@@ -27,7 +27,7 @@ extension RetryDelays {
 }
 
 extension Configuration {
-  /// The token store itself if `auth.token_store` is a link: the lock lies beside it (P14.3), and a new token replaces
-  /// it, not the link.
+  /// The file to which `auth.token_store` leads if it is a link. Its lock is in the same folder (P14.3). A new token
+  /// replaces the file, not the link.
   var tokenStoreFile: String { resolved(auth.tokenStore) }
 }

@@ -135,7 +135,7 @@ actor SyncLoop {
     let hasBegun = current?.id != nil
     current = nil
     due = clock.uptime() + wait
-    // Requests that came too late for a sync that has begun wait for the next one.
+    // Requests that were too late for a sync that has begun wait for the next one.
     if hasBegun { return }
     let exit = report.exit.flatMap(Failure.Kind.init(exitCode:)) ?? .cannotWrite
     let failure = Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once")

@@ -65,7 +65,7 @@ package actor Sync {
   }
 
   /// Adds the permissions of a request that joins this sync (P12). Returns false if it asks for another try of the
-  /// session, and this sync has given up already: the request is then for the next sync.
+  /// session after this sync has given up. The request is then for the next sync.
   nonisolated package func joined(by other: SyncRequest) -> Bool {
     request.withLock { request in
       if other.retrySession, hasGivenUp.withLock({ $0 }) { return false }

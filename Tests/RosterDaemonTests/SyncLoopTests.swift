@@ -184,7 +184,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     }
   }
 
-  @Test("T6.6: a retry that comes too late for the running sync is made by the next one")
+  @Test("T6.6: a retry that is too late for the running sync is made by the next one")
   func lateRetry() async throws {
     let (begins, began) = AsyncStream<SyncRequest>.makeStream()
     let clock = WallClock(

@@ -306,7 +306,7 @@ extension Cache {
     try writeOwner(database, file: file)
   }
 
-  /// Frees the room of the temporary tables after a sync that failed for want of it. The pulled pages are kept.
+  /// Frees the room of the temporary tables after a sync for which the disk was full. The pulled pages are kept.
   func freeTemporaryRoom() throws {
     try performPull("free the room of temporary tables") { database, file in
       guard let owner = try file.owner(), try PulledTables.shrink(in: database) else { return }
