@@ -40,7 +40,9 @@ extension Grant {
     guard let json = JSONValue(answer: response.body) else { throw .malformed }
     guard let access = token(json, place: answer.access) else { throw incomplete(answer.access, response: response) }
     let refresh = token(json, place: answer.refresh)
-    if refresh == nil, refreshRequired || hasToken(json, place: answer.refresh) { throw incomplete(answer.refresh, response: response) }
+    if refresh == nil, refreshRequired || hasToken(json, place: answer.refresh) {
+      throw incomplete(answer.refresh, response: response)
+    }
     let issued = IssuedToken(
       access: access, obtainedAt: now,
       expiresAt: life(json, access: access, response: response, now: now).map { now + $0 })

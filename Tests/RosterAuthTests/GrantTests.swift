@@ -147,7 +147,8 @@ struct GrantAnswerTests {
     }
   }
 
-  @Test("T6.1: an answer without a refresh token, or with an empty one, keeps the old one", arguments: ["null", #""""#])
+  @Test(
+    "T6.1: an answer without a refresh token, or with an empty one, keeps the old one", arguments: ["null", #""""#])
   func keepsOld(refresh: String) throws {
     #expect(try read(.oauth2Refresh, body: #"{"access_token":"a","refresh_token":\#(refresh)}"#).refreshToken == nil)
   }

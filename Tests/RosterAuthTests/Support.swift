@@ -133,7 +133,8 @@ final class Bench: Sendable {
     let box = CredentialBox(credentials)
     self.box = box
     keeper = TokenKeeper(
-      settings: settings, endsWithSync: endsWithSync, credentials: { _ in box.value.withLock { $0 } }, send: { try await endpoint.send($0) },
+      settings: settings, endsWithSync: endsWithSync, credentials: { _ in box.value.withLock { $0 } },
+      send: { try await endpoint.send($0) },
       clock: clock.wallClock, report: { events.record($0) }, onStatus: { statuses.record($0) },
       logger: Logger(label: "test") { _ in LineHandler(lines: lines) }, random: { 0 })
   }

@@ -195,7 +195,8 @@ private func cancelled(_ id: Int64) -> SyncRecord {
       })
     let number = Mutex<Int64>(6)
     let (asks, asksRetry) = AsyncStream<Void>.makeStream()
-    let loop = SyncLoop(clock: clock, retrySession: { asksRetry.yield() }) { request, loop in
+    let note: @Sendable () async -> Void = { asksRetry.yield() }
+    let loop = SyncLoop(clock: clock, retrySession: note) { request, loop in
       LongSync(
         takesRetries: false,
         begun: {
