@@ -2,7 +2,7 @@ internal import RosterModel
 
 extension String {
   /// Number of terminal cells that the text takes.
-  var cells: Int { reduce(0) { $0 + Self.cells(of: $1) } }
+  var cells: Int { isPrintableASCII ? utf8.count : reduce(0) { $0 + Self.cells(of: $1) } }
 
   /// The text, cut to at most `width` cells; `…` marks the cut.
   func cut(to width: Int) -> String {
@@ -18,8 +18,17 @@ extension String {
   /// The text without characters that control a terminal. Line ends and tabs become spaces, and a run of them becomes
   /// one space.
   var oneLine: String {
-    replacing(/(\r\n|[\n\r\t\u{0B}\u{0C}\u{85}\u{2028}\u{2029}])+/, with: " ").printable
+    if isPrintableASCII { return self }
+    let parts = unicodeScalars.split(omittingEmptySubsequences: false, whereSeparator: Self.blanks.contains)
+    let ends = [0, parts.count - 1]
+    return parts.enumerated().filter { !$1.isEmpty || ends.contains($0) }.map { String($1) }.joined(separator: " ")
+      .printable
   }
+
+  /// Scalars that end a line or move to another column.
+  private static let blanks: Set<Unicode.Scalar> = [
+    "\n", "\r", "\t", "\u{0B}", "\u{0C}", "\u{85}", "\u{2028}", "\u{2029}",
+  ]
 
   private static func cells(of character: Character) -> Int {
     let scalars = character.unicodeScalars

@@ -48,6 +48,26 @@ let steeringScalars: Set<Unicode.Scalar> = [
     }
   }
 
+  @Test("L9.2: a text on one line has a space for each run of tabs and line ends, and no control")
+  func oneLine() {
+    let texts = [
+      ("", ""), ("a b", "a b"), ("a\tb", "a b"), ("\r\n\n a\u{2028}\u{85}\u{0B}b\n", "  a b "), ("\n", " "),
+      ("é\t日本", "é 日本"), ("a\u{1b}[31mb\u{7f}", "a\u{FFFD}[31mb\u{FFFD}"),
+    ]
+    for (text, line) in texts { #expect(text.oneLine == line, "\(text.debugDescription)") }
+  }
+
+  @Test("L9.2: an ASCII text costs far less than a search for line ends by a regular expression")
+  func cost() throws {
+    let texts = (0..<500).map { "Item number \($0) of a list" }
+    func fastest(_ work: (String) -> String) -> Duration? {
+      (0..<5).map { _ in ContinuousClock().measure { for text in texts { _ = work(text) } } }.min()
+    }
+    let usual = try #require(fastest { $0.replacing(/(\r\n|[\n\r\t])+/, with: " ") })
+    let own = try #require(fastest { $0.oneLine.cells == 0 ? "" : $0 })
+    #expect(own < usual / 3, "\(own) beside \(usual)")
+  }
+
   @Test("The width of a text is counted in the terminal's cells")
   func cells() {
     let texts = [("", 0), ("abc", 3), ("Sa\u{301}n", 3), ("日本", 4), ("🚀", 2), ("👩‍👩‍👧", 2), ("한글", 4), ("é\u{200d}", 1)]

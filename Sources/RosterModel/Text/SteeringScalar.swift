@@ -12,9 +12,13 @@ extension Unicode.Scalar {
 }
 
 extension String {
+  /// True if each byte is a printable character of ASCII, which takes one cell of a terminal. Most texts are so, and
+  /// this is decided far faster than the properties of Unicode.
+  package var isPrintableASCII: Bool { utf8.allSatisfy { 0x20 <= $0 && $0 < 0x7F } }
+
   /// The text with a replacement for each character that controls a terminal.
   package var printable: String {
-    guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
+    guard !isPrintableASCII, unicodeScalars.contains(where: \.steersTerminal) else { return self }
     return String(String.UnicodeScalarView(unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : $0 }))
   }
 }
