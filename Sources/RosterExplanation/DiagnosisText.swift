@@ -15,7 +15,7 @@ extension Diagnosis.Kind {
       .validators, .absent:
       recordText
     case .missed, .postponed, .ignoredSince, .listReset: sinceText
-    case .failedLists, .vanishedLists: listText
+    case .missedLists, .failedLists, .vanishedLists: listText
     case .noCredential, .credential, .outlived, .session, .incomplete, .tokenMalformed, .tokenStatus, .freshRefused,
       .loggedOut, .tokenUnreachable, .missingCredential:
       credentialText
@@ -227,7 +227,7 @@ extension Diagnosis.Kind {
     case .missed:
       (
         "The last whole pull found them. No incremental pull would have: their changes became visible too late for the overlap, or moved neither the time stamp nor a column of changed.",
-        "Set a longer overlap or a shorter whole_every in [resource.{resource}.since]. Without that table, name more columns in changed of [resource.{resource}.each], or set a shorter whole_every there."
+        "Set a longer overlap or a shorter whole_every in [resource.{resource}.since]."
       )
     case .postponed:
       (
@@ -249,6 +249,11 @@ extension Diagnosis.Kind {
 
   private var listText: (meaning: String, todo: String) {
     switch self {
+    case .missedLists:
+      (
+        "The last whole pull found that. The records of these lists changed, and no column of changed did.",
+        "Name more columns in changed of [resource.{resource}.each], or set a shorter whole_every there."
+      )
     case .failedLists:
       (
         "Their records are unchanged. All other lists were published, and the next sync requests the failed ones again.",

@@ -55,9 +55,8 @@ package struct Situation: Sendable {
 
   /// All diagnoses: a failed service first, then the reason of the state, and last a silent daemon.
   var troubles: [Diagnosis] {
-    [stopped, refused, main, silent, pinned, distrusted, failedLists, vanishedLists, absent, missed, alone].compactMap {
-      $0
-    }
+    let lists = [failedLists, vanishedLists, absent, missed, missedLists]
+    return ([stopped, refused, main, silent, pinned, distrusted] + lists + [alone]).compactMap { $0 }
   }
 
   /// The service of the daemon has failed.
@@ -126,10 +125,19 @@ package struct Situation: Sendable {
 
 extension Situation {
   private var missed: Diagnosis? {
-    let missed = cache.resources.filter { $0.missed ?? 0 > 0 }
+    missed(.missed, "incremental pulls have missed records", hasSince: true)
+  }
+
+  /// The same for children without `since`.
+  private var missedLists: Diagnosis? {
+    missed(.missedLists, "lists that were not requested have changed", hasSince: false)
+  }
+
+  private func missed(_ kind: Diagnosis.Kind, _ what: String, hasSince: Bool) -> Diagnosis? {
+    let missed = cache.resources.filter { $0.missed ?? 0 > 0 && $0.hasSince == hasSince }
     guard !missed.isEmpty else { return nil }
     let counts = missed.map { "\($0.missed ?? 0) of \($0.name)" }.joined(separator: ", ")
-    return Diagnosis(.missed, "incremental pulls have missed records: \(counts)", missed.map { .resource($0.name) })
+    return Diagnosis(kind, "\(what): \(counts)", missed.map { .resource($0.name) })
   }
 
   /// Failed lists of resources that the last sync's trouble does not name.

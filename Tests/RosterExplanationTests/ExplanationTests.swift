@@ -73,6 +73,23 @@ import Testing
     #expect(explanation.todo.contains("overlap or a shorter whole_every in [resource.pilot.since]"))
   }
 
+  @Test("I10.2: each resource with missed records gets advice about a table that it has")
+  func missedOfBoth() {
+    let resources = ["crew", "pilot"].map { name in
+      var resource = DaemonStatus.CachedResource(
+        name: name, table: name, records: 8, pages: 4, proof: "end", absent: 0)
+      (resource.missed, resource.hasSince) = (3, name == "pilot")
+      return resource
+    }
+    let cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 8, resources: resources)
+    let explanation = Explanation(Situation(.idle, cache: cache, path: "/cache/roster.db"))
+    expectNextStep(explanation)
+    #expect(explanation.what.contains("3 of pilot") && explanation.what.contains("3 of crew"))
+    #expect(explanation.todo.contains("[resource.pilot.since]") && explanation.todo.contains("[resource.crew.each]"))
+    #expect(!explanation.todo.contains("[resource.crew.since]"))
+    #expect(explanation.concerned == [.resource("pilot"), .resource("crew")])
+  }
+
   @Test("S9.1: failed and vanished lists are explained with the keys of the parents, also after successful syncs")
   func lists() {
     var resource = DaemonStatus.CachedResource(

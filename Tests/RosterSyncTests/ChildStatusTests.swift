@@ -40,6 +40,13 @@ struct ChildStatusTests {
     #expect(try Self.lists("detail", bench) == [9, 6, 0, 0, 9, 3])
   }
 
+  @Test("I10.2: the facts of a child say whether it has since")
+  func since() async throws {
+    let (bench, _) = try Self.bench(2)
+    _ = try await bench.sync(Forest.incremental)
+    #expect(try Self.resource("item", bench).hasSince && !Self.resource("part", bench).hasSince)
+  }
+
   @Test("S6.1: whole_at of a child is that of its oldest list; null if every sync pulls each list")
   func wholeAt() async throws {
     let (bench, forest) = try Self.bench(3)

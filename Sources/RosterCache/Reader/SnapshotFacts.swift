@@ -42,7 +42,8 @@ extension CacheFacts {
       """
       SELECT r.name, r."table", r.records, r.pages, r.proof, r.validators, r.distrusted_since, r.parent,
         (SELECT min(l.whole_at) FROM cache_lists l WHERE l.resource_id = c.id AND l.whole_at IS NOT NULL),
-        (SELECT sum(l.missed) FROM cache_lists l WHERE l.resource_id = c.id AND l.missed IS NOT NULL)
+        (SELECT sum(l.missed) FROM cache_lists l WHERE l.resource_id = c.id AND l.missed IS NOT NULL),
+        json_extract(r.definition, '$.since') IS NOT NULL
       FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
       """
     ) { row in
@@ -54,6 +55,7 @@ extension CacheFacts {
       resource.parent = row.optionalText(7)
       resource.wholeAt = row.optionalText(8)
       resource.missed = row.optionalInteger(9).map { Int($0) }
+      resource.hasSince = row.int(10) != 0
       if resource.parent != nil { resource.lists = try lists(of: resource.name, database) }
       return resource
     }

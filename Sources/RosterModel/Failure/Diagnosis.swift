@@ -14,7 +14,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     // Incremental pulls.
     case missed, postponed, ignoredSince, listReset
     // Lists of children.
-    case failedLists, vanishedLists
+    case missedLists, failedLists, vanishedLists
     // Credentials, tokens and sessions.
     case noCredential, credential, outlived, session, incomplete, tokenMalformed, tokenStatus, freshRefused, loggedOut
     case tokenUnreachable, missingCredential

@@ -129,6 +129,8 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     @OrNull package var missed: Int? = nil
     /// Numbers of its lists, one for each parent record; null without `each`.
     @OrNull package var lists: CachedLists? = nil
+    /// False if the definition has no `since`. The document does not have this.
+    package var hasSince = true
 
     /// The value of `validators` as long as no false 304 was found.
     package static let trusted = "trusted"
