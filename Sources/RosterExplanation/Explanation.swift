@@ -30,7 +30,7 @@ package struct Explanation: Codable, Sendable, Equatable {
       + troubles.filter { $0 != head && $0 != situation.refused }.map { $0.told(in: situation) }
     what = told.filter { !$0.isEmpty }.joined(separator: " ")
     readers = situation.readers
-    concerned = troubles.flatMap(\.concerned).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    concerned = troubles.flatMap(\.concerned).reduce(into: []) { $0.add($1) }
     let steps = troubles.map { $0.todo(in: situation) }
     // A command at the very end has no full stop, so that it can be copied.
     todo =
@@ -84,6 +84,24 @@ extension Diagnosis {
     let authority = (address.split(separator: "://", maxSplits: 1).last ?? "").prefix { $0 != "/" && $0 != "?" }
     let port = address.hasPrefix("https") ? 443 : 80
     return authority.last?.isNumber == true && authority.contains(":") ? String(authority) : "\(authority):\(port)"
+  }
+}
+
+extension [AffectedItem] {
+  /// Adds an item, or only its reason if the list already has the item without one.
+  fileprivate mutating func add(_ item: AffectedItem) {
+    let same = firstIndex { $0.isSame(as: item) && ($0.reason == nil || item.reason == nil || $0 == item) }
+    guard let same else { return append(item) }
+    self[same].reason = self[same].reason ?? item.reason
+  }
+}
+
+extension AffectedItem {
+  /// True if only the reasons differ.
+  fileprivate func isSame(as item: AffectedItem) -> Bool {
+    var other = item
+    other.reason = reason
+    return self == other
   }
 }
 

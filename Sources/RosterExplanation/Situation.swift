@@ -49,15 +49,18 @@ package struct Situation: Sendable {
     var situation = self
     situation.rejected = []
     situation.cache.failedLists = []
-    situation.cache.last?.trouble?.concerned = cache.last?.trouble?.concerned.compactMap(\.withoutKeys) ?? []
+    situation.cache.last?.trouble = cache.last?.trouble?.withoutKeys
     return situation
   }
 
   /// All diagnoses: a failed service first, then the reason of the state, and last a silent daemon.
   var troubles: [Diagnosis] {
     let lists = [failedLists, vanishedLists, absent, missed, missedLists]
-    return ([stopped, refused, main, silent, pinned, distrusted] + lists + [alone]).compactMap { $0 }
+    return ([stopped, refused] + causes + [silent, pinned, distrusted] + lists + [alone]).compactMap { $0 }
   }
+
+  /// The main diagnosis, and the further troubles of the same sync.
+  private var causes: [Diagnosis] { main.map { [$0] + ($0.others ?? []) } ?? [] }
 
   /// The service of the daemon has failed.
   var stopped: Diagnosis? { failed.map { Diagnosis(.failedService, $0.text) } }
@@ -72,8 +75,14 @@ package struct Situation: Sendable {
     if state == .unauthorized, let tokenError, cache.last?.trouble?.kind.isOfToken != true {
       return Diagnosis(.session, tokenError)
     }
-    guard var trouble = cache.last.flatMap({ $0.trouble ?? Diagnosis(row: $0) }) else { return waiting }
+    return cache.last.flatMap { $0.trouble ?? Diagnosis(row: $0) }.map(naming) ?? waiting
+  }
+
+  /// Adds the records that could not be stored.
+  private func naming(_ trouble: Diagnosis) -> Diagnosis {
+    var trouble = trouble
     if trouble.kind == .rejects { trouble.concerned += rejected }
+    trouble.others = trouble.others?.map(naming)
     return trouble
   }
 
@@ -108,7 +117,7 @@ package struct Situation: Sendable {
   /// Resources whose validators lied in an earlier sync.
   private var distrusted: Diagnosis? {
     let resources = cache.resources.filter { $0.validators != DaemonStatus.CachedResource.trusted }
-    guard !resources.isEmpty, main?.kind != .validators else { return nil }
+    guard !resources.isEmpty, !causes.contains(where: { $0.kind == .validators }) else { return nil }
     let since = resources.map { "\($0.name) since \($0.distrustedSince ?? "an earlier sync")" }
     return Diagnosis(
       .validators, "validators are distrusted: \(since.joined(separator: ", "))",
@@ -142,7 +151,7 @@ extension Situation {
 
   /// Failed lists of resources that the last sync's trouble does not name.
   private var failedLists: Diagnosis? {
-    let known = main?.kind == .failedLists ? main?.concerned ?? [] : []
+    let known = causes.filter { $0.kind == .failedLists }.flatMap(\.concerned)
     let failed = cache.resources.filter { $0.lists?.failed ?? 0 > 0 && !known.contains(.resource($0.name)) }
     guard !failed.isEmpty else { return nil }
     let counts = failed.map { Self.of($0, number: \.failed) }.joined(separator: ", ")
@@ -171,6 +180,16 @@ extension Situation {
       [.resource(resource.name)]
         + cache.failedLists.filter { $0.resource == resource.name && $0.hasVanished == hasVanished }.map(\.concern)
     }
+  }
+}
+
+extension Diagnosis {
+  /// The same without keys of records (S11.3).
+  fileprivate var withoutKeys: Diagnosis {
+    var trouble = self
+    trouble.concerned = concerned.compactMap(\.withoutKeys)
+    trouble.others = others?.map(\.withoutKeys)
+    return trouble
   }
 }
 

@@ -32,8 +32,13 @@ package struct SyncMachine: Sendable {
   package var shortcoming: String? {
     shortcomings.isEmpty ? nil : shortcomings.map(\.sentence).joined(separator: "; ")
   }
-  /// The first shortcoming, for `explain`.
-  package var trouble: Diagnosis? { shortcomings.first?.trouble }
+  /// The first shortcoming with the others, for `explain`.
+  package var trouble: Diagnosis? {
+    let troubles = shortcomings.map(\.trouble)
+    var first = troubles.first
+    if troubles.count > 1 { first?.others = Array(troubles.dropFirst()) }
+    return first
+  }
   /// True if the guard stopped this sync (P8): the pulled pages are kept, and shown as pending.
   package private(set) var isGuarded = false
   /// True if the pulled pages are one state of upstream and all decisions about it were made. It can then be compared

@@ -90,6 +90,30 @@ import Testing
     #expect(explanation.concerned == [.resource("pilot"), .resource("crew")])
   }
 
+  @Test("S9.1, S18.3: rejected records are explained beside another trouble of the same sync")
+  func rejectsBesideOthers() {
+    var situation = situation(failure(), outcome: .published)
+    situation.cache.last?.trouble = Diagnosis(.unasked, "not all could be asked for", [.resource("item")])
+    situation.cache.last?.trouble?.others = [Diagnosis(.rejects, "1 record could not be stored")]
+    situation.rejected = [.record("bad", of: "thing", page: 1, position: 7, reason: "title is not a string")]
+    let explanation = Explanation(situation)
+    expectNextStep(explanation)
+    #expect(explanation.what.contains("has gone well, but: not all could be asked for."))
+    #expect(
+      explanation.what.contains("1 record could not be stored.") && explanation.todo.contains("rosterctl rejects"))
+    #expect(explanation.concerned == [.resource("item")] + situation.rejected)
+    #expect(Explanation(situation.withoutKeys).concerned == [.resource("item")])
+  }
+
+  @Test("S9.1: a record with and without a reason is concerned once")
+  func concernedOnce() {
+    var situation = situation(failure(), outcome: .published)
+    let known = AffectedItem.record("9", of: "item", reason: "upstream lists it no more")
+    let other = AffectedItem.record("9", of: "item", reason: "upstream answered 500")
+    situation.cache.last?.trouble = Diagnosis(.unasked, "not all", [.record("9", of: "item"), known, known, other])
+    #expect(Explanation(situation).concerned == [known, other])
+  }
+
   @Test("S9.1: failed and vanished lists are explained with the keys of the parents, also after successful syncs")
   func lists() {
     var resource = DaemonStatus.CachedResource(

@@ -197,6 +197,15 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     try unanswered.publishes()
   }
 
+  @Test("S9.1, S18.3: the trouble of a sync names rejected records beside records that could not be asked for")
+  func severalTroubles() throws {
+    var machine = Self.comparing()
+    #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
+    #expect(machine.trouble?.kind == .rejects && machine.trouble?.others == nil)
+    try machine.asked("character", .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
+    #expect(machine.trouble?.kind == .unasked && machine.trouble?.others?.map(\.kind) == [.rejects])
+  }
+
   @Test("P9.10: a reject of unknown key prevents all removals of the resource; a reject of known key does not")
   func rejects() {
     var unknown = Self.comparing()

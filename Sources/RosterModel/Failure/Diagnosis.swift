@@ -35,6 +35,8 @@ package struct Diagnosis: Codable, Sendable, Equatable {
   package var rejected: [RejectedRecord]?
   /// End of the first of the consecutive syncs with trouble of this family, RFC 3339.
   package var since: String?
+  /// Further troubles of the same sync; nil without any.
+  package var others: [Diagnosis]?
 
   /// Maximum number of records of one kind that are named individually.
   package static let maxConcerned = 10
