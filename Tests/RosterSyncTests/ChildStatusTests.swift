@@ -40,6 +40,22 @@ struct ChildStatusTests {
     #expect(try Self.lists("detail", bench) == [9, 6, 0, 0, 9, 3])
   }
 
+  @Test("Section 5: pages are those of all lists of the cache, also after parents were removed and lists were kept")
+  func pages() async throws {
+    let (bench, forest) = try Self.bench(12)
+    _ = try await bench.sync(Forest.all)
+    forest.update { state in
+      state.documents[13] = state.documents.removeValue(forKey: 1)
+      state.documents[2] = nil
+    }
+    _ = try await bench.sync(Forest.all, after: 60)
+    _ = try await bench.sync(Forest.all, after: 120)
+    #expect(try Self.resource("item", bench).pages == 11 && Self.resource("detail", bench).pages == 11)
+    #expect(try Self.resource("part", bench).pages == 22 && Self.resource("doc", bench).pages == 4)
+    #expect(try bench.ask("SELECT pages FROM cache_info") == ["48"])
+    #expect(try CacheReader(path: bench.path).facts().pages == 48)
+  }
+
   @Test("I10.2: the facts of a child say whether it has since")
   func since() async throws {
     let (bench, _) = try Self.bench(2)

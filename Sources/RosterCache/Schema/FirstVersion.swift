@@ -51,7 +51,8 @@ enum FirstVersion {
   private static func takeOverRecords(_ database: Database) throws {
     try database.run(
       """
-      UPDATE resources SET records = (SELECT count(*) FROM characters), pages = (SELECT pages FROM cache_info),
+      UPDATE resources SET records = (SELECT count(*) FROM characters), pages =
+        coalesce((SELECT pages FROM syncs WHERE id = \(FixedTables.verified)), 0),
         proof = CASE WHEN (SELECT snapshot FROM cache_info) IS NOT NULL THEN 'count' END WHERE name = '\(resource)'
       """)
     try database.run(

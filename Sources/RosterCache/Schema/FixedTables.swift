@@ -142,7 +142,8 @@ enum FixedTables {
   static let info = """
     CREATE VIEW cache_info AS
       SELECT \(Schema.version) AS schema_version, i.upstream AS upstream, p.id AS snapshot, p.finished_at AS published_at,
-        v.finished_at AS verified_at, (SELECT coalesce(sum(r.records), 0) FROM resources r) AS records, coalesce(v.pages, 0) AS pages,
+        v.finished_at AS verified_at, (SELECT coalesce(sum(r.records), 0) FROM resources r) AS records,
+        (SELECT coalesce(sum(r.pages), 0) FROM resources r) AS pages,
         -- The first snapshot writes no changes: whoever read before it must be told to read anew.
         i.feed || CASE WHEN p.id IS NULL THEN '-empty' ELSE '' END AS feed
       FROM cache_identity i

@@ -46,11 +46,12 @@ extension ResourcePublication {
     for id in ids { try records.remove(id) }
     let lists = try database.rows(
       """
-      SELECT l.id, l.parent_id FROM temp.removed_parents r
+      SELECT l.id, l.parent_id, l.pages FROM temp.removed_parents r
       CROSS JOIN main.cache_lists l ON l.resource_id = ?2 AND l.parent_id = r.record_id WHERE r.resource = ?1
       """, Value(parent), .integer(list.resource)
-    ) { (id: $0.integer(0), parent: $0.integer(1)) }
+    ) { (id: $0.integer(0), parent: $0.integer(1), pages: $0.int(2)) }
     for list in lists {
+      pageChange -= list.pages
       for table in ["cache_pages", "cache_unlisted", "cache_overlaid"] {
         try database.run("DELETE FROM main.\(table) WHERE list_id = ?1", .integer(list.id))
       }

@@ -38,7 +38,7 @@ struct ResourcePublication {
   let records: RecordWriter
   private var rejected = 0
   /// The change of the number of pages of a child.
-  private var pageChange = 0
+  var pageChange = 0
   var counts = ListCounts()
 
   init(_ publication: SnapshotPublication, _ index: Int, _ decision: RemovalDecision) throws {
