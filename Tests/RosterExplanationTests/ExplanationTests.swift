@@ -98,7 +98,7 @@ import Testing
     situation.rejected = [.record("bad", of: "thing", page: 1, position: 7, reason: "title is not a string")]
     let explanation = Explanation(situation)
     expectNextStep(explanation)
-    #expect(explanation.what.contains("has gone well, but: not all could be asked for."))
+    #expect(explanation.what.contains("but: not all could be asked for."))
     #expect(
       explanation.what.contains("1 record could not be stored.") && explanation.todo.contains("rosterctl rejects"))
     #expect(explanation.concerned == [.resource("item")] + situation.rejected)
