@@ -45,14 +45,15 @@ extension Sync {
   /// Chooses the lists to request.
   private func planLists(_ resource: String, of pull: borrowing ComparedPull) async throws {
     let host = host
-    let postponed = try await pull.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver) {
+    let planned = try await pull.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver) {
       host.permits(requests: $0)
     }
-    guard postponed.count > 0 else { return }
+    tally.update { $0.resumed += planned.resumedPages }
+    guard planned.postponed > 0 else { return }
     logger.notice(
       "limit.budget has no room for whole pulls: only the records that changed are pulled",
-      metadata: ["resource": "\(resource)", "lists": "\(postponed.count)"])
-    if postponed.areLate { machine.postponed(resource) }
+      metadata: ["resource": "\(resource)", "lists": "\(planned.postponed)"])
+    if planned.areLate { machine.postponed(resource) }
   }
 
   /// Sets the number of lists in the status. Lists that an interrupted sync has pulled are done.

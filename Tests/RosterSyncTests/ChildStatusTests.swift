@@ -56,6 +56,21 @@ struct ChildStatusTests {
     #expect(try CacheReader(path: bench.path).facts().pages == 48)
   }
 
+  @Test("E8.1, S6.3: lists that an interrupted sync pulled count as resumed and kept, and not as requested")
+  func resumed() async throws {
+    let (bench, forest) = try Self.bench(9)
+    forest.update { $0.patience = 3 + 6 }
+    #expect(try await bench.sync(Forest.all).exit == 69)
+    let kept = Set(bench.shelf.asked().filter { $0.status == 200 && !$0.target.hasPrefix("/docs?") }.map(\.target))
+    forest.update { $0.patience = nil }
+    let record = try await bench.sync(Forest.all, after: 60)
+    let asked = bench.shelf.asked().filter { !$0.target.hasPrefix("/docs?") }
+    #expect(!kept.isEmpty && asked.count == 36 - kept.count && record.lists == asked.count)
+    #expect(record.resumed == kept.count + 3 - (record.requests - asked.count))
+    let items = asked.filter { $0.target.hasSuffix("/items") }.count
+    #expect(try Self.lists("item", bench) == [9, 9 - items, 0, 0, 9, items])
+  }
+
   @Test("I10.2: the facts of a child say whether it has since")
   func since() async throws {
     let (bench, _) = try Self.bench(2)

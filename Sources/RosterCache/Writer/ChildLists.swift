@@ -28,30 +28,32 @@ extension Cache {
   @discardableResult
   func planLists(
     of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool
-  ) throws -> PostponedLists {
+  ) throws -> PlannedLists {
     try performPull("choose the lists to request") { database, file in
       let index = try self.index(of: resource)
       return try database.transaction("BEGIN") {
         try database.run(
           """
-          UPDATE temp.lists SET (state, parent, error, start, mark_before, mark, token, is_weak)
-            = (0, NULL, NULL, NULL, NULL, NULL, NULL, 0)
+          UPDATE temp.lists SET (state, parent, error, start, mark_before, mark, token, is_weak, is_resumed)
+            = (0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)
           WHERE resource = ?1
           """, Value(index))
         try ListPlanning(
           descent(database, file: file), index, upstream: upstream, now: now, isFresh: pull.isFresh
         ).run()
-        let postponed = try chooseStarts(index, at: now, permits: permits, in: database)
-        try useKept(index, at: now, maxAge: maxAge, in: database, file: file)
-        return postponed
+        var planned = try chooseStarts(index, at: now, permits: permits, in: database)
+        planned.resumedPages = try useKept(index, at: now, maxAge: maxAge, in: database, file: file)
+        return planned
       }
     }
   }
 
+  /// Returns the number of pages of these lists.
   private func useKept(
     _ index: Int, at now: Date, maxAge: Duration, in database: Database, file: PageSpool
-  ) throws {
-    if pull.isFresh { return }
+  ) throws -> Int {
+    if pull.isFresh { return 0 }
+    var pages = 0
     let isDated = plans[index].resource.each?.changed.isEmpty == false
     let kept = try database.rows(
       """
@@ -68,7 +70,9 @@ extension Cache {
       guard let manifest = ListManifest(UnsafeRawBufferPointer(body)) else { continue }
       try manifest.restore(index, list: entry.list, in: database)
       pull.confirmed += manifest.same.count
+      pages += manifest.pages.count + manifest.same.count
     }
+    return pages
   }
 
   /// True if the list's question is still the one by which an interrupted sync pulled it.
@@ -141,7 +145,8 @@ extension Cache {
       for place in places {
         try database.run(
           """
-          UPDATE temp.lists SET state = \(ParentTables.State.wanted.rawValue), start = CASE WHEN ?2 THEN NULL ELSE start END
+          UPDATE temp.lists SET state = \(ParentTables.State.wanted.rawValue), is_resumed = 0,
+            start = CASE WHEN ?2 THEN NULL ELSE start END
           WHERE list = ?1
           """, .integer(place.number), Value(asksWhole ? 1 : 0))
       }

@@ -36,7 +36,7 @@ struct ListManifest {
       "INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, NULL, NULL, NULL, NULL)")
     for page in same { try keep.run([.integer(page.page), Value(index), .integer(list), .integer(page.number)]) }
     try database.run(
-      "UPDATE temp.lists SET state = 2, answered = ?2, count = ?3, mark = ?4, token = ?5 WHERE list = ?1",
+      "UPDATE temp.lists SET state = 2, is_resumed = 1, answered = ?2, count = ?3, mark = ?4, token = ?5 WHERE list = ?1",
       .integer(list), answered.map(Value.real) ?? .null, Value(count), Value(mark), Value(token))
   }
 

@@ -166,12 +166,12 @@ extension ResourcePublication {
   mutating func countLists() throws {
     let states = try database.rows(
       """
-      SELECT state, count(*), sum(start IS NULL) FROM temp.lists
+      SELECT state, count(*), sum(start IS NULL), sum(is_resumed) FROM temp.lists
       WHERE resource = ?1 AND state IN (2, 4, 5) GROUP BY state
       """, Value(index)
-    ) { (state: $0.int(0), count: $0.int(1), whole: $0.int(2)) }
-    for (state, count, whole) in states {
-      counts.requested += count
+    ) { (state: $0.int(0), count: $0.int(1), whole: $0.int(2), resumed: $0.int(3)) }
+    for (state, count, whole, resumed) in states {
+      counts.requested += count - resumed
       if state != 2 { counts.failed += count } else { counts.whole = whole }
     }
     // The first publication of a child may have no list at all.

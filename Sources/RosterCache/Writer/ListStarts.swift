@@ -2,12 +2,14 @@ internal import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
-/// Whole pulls of a child's lists that `limit.budget` has no room for (I1.2).
-package struct PostponedLists: Sendable, Equatable {
-  /// Number of lists.
-  package var count = 0
+/// The result of the choice of a child's lists.
+package struct PlannedLists: Sendable, Equatable {
+  /// Number of whole pulls that `limit.budget` has no room for (I1.2).
+  package var postponed = 0
   /// True if one of them is later than twice `since.whole_every`.
   package var areLate = false
+  /// Number of pages of the lists that an interrupted sync has pulled (E8.1).
+  package var resumedPages = 0
 }
 
 /// Whether a requested list of a child is pulled whole (I1, E3.4).
@@ -16,9 +18,9 @@ extension Cache {
   /// - Parameter permits: True if the budget has room for that number of requests.
   func chooseStarts(
     _ index: Int, at now: Date, permits: (Int) -> Bool, in database: Database
-  ) throws -> PostponedLists {
-    var postponed = PostponedLists()
-    guard let since = plans[index].resource.since else { return postponed }
+  ) throws -> PlannedLists {
+    var planned = PlannedLists()
+    guard let since = plans[index].resource.since else { return planned }
     var requests = 0
     for list in try requestedLists(index, in: database) {
       tick()
@@ -31,13 +33,13 @@ extension Cache {
       case .wholeOrLater(let from, let isLate):
         let isPermitted = permits(requests + max(list.pages, 1))
         start = isPermitted ? nil : from
-        if isPermitted { requests += max(list.pages, 1) } else { postponed.add(isLate: isLate) }
+        if isPermitted { requests += max(list.pages, 1) } else { planned.add(isLate: isLate) }
       }
       try database.run(
         "UPDATE temp.lists SET start = ?2, mark_before = ?3 WHERE list = ?1", .integer(list.number),
         Value(start?.stored), Value(list.history.mark))
     }
-    return postponed
+    return planned
   }
 
   private struct RequestedList {
@@ -82,9 +84,9 @@ extension Cache {
   }
 }
 
-extension PostponedLists {
+extension PlannedLists {
   fileprivate mutating func add(isLate: Bool) {
-    count += 1
+    postponed += 1
     areLate = areLate || isLate
   }
 }

@@ -30,14 +30,15 @@ enum ParentTables {
   ///   columns, the start and the time then (E8.1). answered: `Date` of its last answer, in seconds since 1970. start:
   ///   the mark or delta token of an incremental pull; NULL for a whole one. mark_before: the mark before the pull.
   ///   mark, token: those after the pull; NULL if the old ones stay. is_weak: the incremental pull drifted too often
-  ///   (I6.3). found: its comparison (`ResourceComparison.bytes`).
+  ///   (I6.3). is_resumed: an interrupted sync pulled it, and this one does not request it (E8.1). found: its
+  ///   comparison (`ResourceComparison.bytes`).
   /// - parents: records that this pull adds, or whose columns it changes. key: of the record in its list.
   /// - removed_parents: records that the publication removes.
   static let create = """
     CREATE TEMP TABLE lists(list INTEGER PRIMARY KEY, resource INTEGER NOT NULL, path TEXT NOT NULL, parent INTEGER,
       state INTEGER NOT NULL, facts TEXT, asked TEXT, kept INTEGER, kept_asked TEXT, kept_at REAL, answered REAL,
       count INTEGER, error TEXT, start TEXT, mark_before TEXT, mark TEXT, token TEXT,
-      is_weak INTEGER NOT NULL DEFAULT 0, found BLOB, UNIQUE (resource, path));
+      is_weak INTEGER NOT NULL DEFAULT 0, is_resumed INTEGER NOT NULL DEFAULT 0, found BLOB, UNIQUE (resource, path));
     CREATE INDEX temp.lists_by_state ON lists(resource, state, list);
     CREATE INDEX temp.lists_by_parent ON lists(resource, parent);
     CREATE TEMP TABLE parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL, list INTEGER NOT NULL,

@@ -266,11 +266,11 @@ package struct ComparedPull: ~Copyable, Sendable {
   /// - Parameters:
   ///   - maxAge: Largest age of such a list that is used although the definition has no `changed`.
   ///   - permits: True if the budget has room for that number of requests.
-  /// - Returns: The whole pulls for which it has none.
+  /// - Returns: The whole pulls for which it has none, and the pages of lists of the interrupted sync.
   @discardableResult
   package nonisolated(nonsending) func planLists(
     of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool
-  ) async throws -> PostponedLists {
+  ) async throws -> PlannedLists {
     try await session.cache.planLists(of: resource, at: now, maxAge: maxAge, permits: permits)
   }
 
