@@ -25,7 +25,7 @@ struct Explain: AsyncParsableCommand {
       try show(try answer.decoded(Explanation.self, of: Self.step))
     } catch let silence as Failure where silence.kind == .noDaemon {
       let explanation = try await explainAlone(silence)
-      if json { try Output.standard.write(asJSON: explanation) } else { try show(explanation) }
+      try Output.ifRead { if json { try Output.standard.write(asJSON: explanation) } else { try show(explanation) } }
       throw ExitCode(silence.kind.exitCode)
     }
   }

@@ -27,7 +27,9 @@ struct History: AsyncParsableCommand {
       let alone = try await CacheAlone(place, after: silence)
       let syncs = try alone.read { try $0.recent(limit: limit) }
       Output.error.tell(alone.note)
-      if json { try Output.standard.write(asJSON: SyncList(syncs: syncs)) } else { try show(syncs) }
+      try Output.ifRead {
+        if json { try Output.standard.write(asJSON: SyncList(syncs: syncs)) } else { try show(syncs) }
+      }
       throw ExitCode(silence.kind.exitCode)
     }
   }

@@ -44,6 +44,11 @@ struct Output {
     try write(json: Array(try value.jsonLine()))
   }
 
+  /// Writes the answer of a command whose exit code says more than that: a reader that is gone does not change it.
+  static func ifRead(_ write: () throws -> Void) throws {
+    do { try write() } catch is Unread {}
+  }
+
   /// Writes a note beside the answer. A failure is ignored, because it could not be reported either.
   func say(_ text: String) { try? write(text) }
 

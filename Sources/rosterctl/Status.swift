@@ -17,9 +17,8 @@ struct Status: AsyncParsableCommand {
     do { try await ask() } catch let silence as Failure where silence.kind == .noDaemon {
       let now = Date()
       let status = try await CacheAlone(place, after: silence).status(now: now)
-      if json {
-        try Output.standard.write(asJSON: status)
-      } else {
+      try Output.ifRead {
+        if json { return try Output.standard.write(asJSON: status) }
         try show { StatusText(status, now: now, width: $0, colour: $1, maxResources: $2) }
       }
       throw ExitCode(silence.kind.exitCode)
@@ -28,10 +27,12 @@ struct Status: AsyncParsableCommand {
 
   private func ask() async throws {
     let answer = try await place.clientOrSilence().send("GET", target: "/v1/status", within: Self.patience)
-    if json { try Output.standard.write(json: try answer.json(of: DaemonStatus.step)) }
+    if json { try Output.ifRead { try Output.standard.write(json: try answer.json(of: DaemonStatus.step)) } }
     if json, !check { return }
     let status = try answer.decoded(DaemonStatus.self, of: DaemonStatus.step)
-    if !json { try show { StatusText(status, now: Date(), width: $0, colour: $1, maxResources: $2) } }
+    if !json {
+      try Output.ifRead { try show { StatusText(status, now: Date(), width: $0, colour: $1, maxResources: $2) } }
+    }
     if !json, !check { try Output.standard.write(followerLines(of: status)) }
     if check, status.state.exit != 0 { throw ExitCode(status.state.exit) }
   }

@@ -75,6 +75,17 @@ import Testing
     }
   }
 
+  @Test(
+    "L4.1, L4.4: a closed pipe does not change the exit code of a command without a daemon",
+    arguments: ["status", "status --json", "status --check", "history", "history --json", "explain", "explain --json"])
+  func unreadAlone(command: String) async throws {
+    try await withSite(.pages(1)) { site in
+      _ = try await site.sync()
+      let outcome = try await bash("exec 3> >(:); wait $!; exec \"$0\" \(command) >&3", in: site)
+      #expect(outcome.exit == 3, "\(outcome.error)")
+    }
+  }
+
   @Test("L4.3: in a pipe each fact of status is one line; with COLUMNS lines are wrapped as on a terminal")
   func unbroken() async throws {
     try await withSite(.pages(1, rules: [.on(.page(1), .status(403))])) { site in
