@@ -10,7 +10,7 @@ struct WebGate {
   /// The reading routes of the status socket.
   static let paths: Set<String> = [
     "/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/syncs", "/v1/events", "/v1/changes", "/v1/explain",
-    "/metrics", "/openapi.json",
+    "/metrics", "/healthz", "/readyz", "/openapi.json",
   ]
 
   let port: UInt16
@@ -41,11 +41,14 @@ struct WebGate {
     guard let host = request["host"], hosts.contains(host.lowercased()) else {
       return .answer(.init(403, sentence: "this is at 127.0.0.1:\(port) only, not at another name"))
     }
+    let path = request.path.hasPrefix(folder) ? "/" + request.path.dropFirst(folder.count) : request.path
+    if let refusal = crossSiteRefusal(of: request, host: host, path: path) {
+      return .answer(.init(403, sentence: refusal))
+    }
     guard request.method == "GET" || request.method == "HEAD" else {
       return .answer(
         .init(405, sentence: "rosterctl web only reads: it takes GET and HEAD", fields: ["Allow: GET, HEAD"]))
     }
-    let path = request.path.hasPrefix(folder) ? "/" + request.path.dropFirst(folder.count) : request.path
     guard let admission = admission(of: request) else {
       let sentence = "the token is missing, wrong or used: open the address that rosterctl web prints now"
       return .answer(.init(403, sentence: sentence))
@@ -59,6 +62,21 @@ struct WebGate {
     }
     use(admission)
     return path == "/" ? .answer(.entrance(to: folder, cookie)) : .forward(question, cookie: cookie + "\r\n")
+  }
+
+  /// The reason why the request is refused as on the status socket (S10.3, S10.4); nil if no other site can have caused
+  /// it. Such a site on another port of 127.0.0.1 is the same site to a browser, which then sends the cookie.
+  private func crossSiteRefusal(of request: WebRequest, host: Substring, path: String) -> String? {
+    let own = "http://\(host.lowercased())"
+    if let origin = request.values(of: "origin").first(where: { $0.lowercased() != own }) {
+      return "the request comes from another web site (Origin: \(origin)); only this page may send it"
+    }
+    let opensPage =
+      path == "/" && request.method == "GET" && request["sec-fetch-mode"] == "navigate"
+      && request["sec-fetch-dest"] == "document"
+    let site = request.values(of: "sec-fetch-site").first { $0 != "same-origin" && $0 != "none" }
+    guard let site, !opensPage else { return nil }
+    return "the request comes from another web site (Sec-Fetch-Site: \(site)); only this page may send it"
   }
 
   private var hosts: [String] {

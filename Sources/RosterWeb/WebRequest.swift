@@ -37,9 +37,12 @@ struct WebRequest {
 
   /// The value of the only field with that name in lower case; nil if the field is missing or repeated.
   subscript(name: String) -> Substring? {
-    let found = fields.filter { $0.name == name }
-    return found.count == 1 ? found[0].value : nil
+    let found = values(of: name)
+    return found.count == 1 ? found[0] : nil
   }
+
+  /// The values of all fields with that name in lower case.
+  func values(of name: String) -> [Substring] { fields.filter { $0.name == name }.map(\.value) }
 
   /// Every value of a query's parameter.
   func parameters(_ name: String) -> [Substring] { query.compactMap { $0.value(of: name) } }

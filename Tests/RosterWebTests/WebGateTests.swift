@@ -48,7 +48,7 @@ import Testing
     let question = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     #expect(try entered.decide(entered.folder).question == question)
     #expect(try entered.decide("/").question == question)
-    #expect(WebGate.paths.contains("/openapi.json"))
+    #expect(WebGate.paths.isSuperset(of: ["/openapi.json", "/healthz", "/readyz"]))
     for path in WebGate.paths {
       #expect(status(try entered.decide(entered.folder + path.dropFirst())) == 200, "\(path)")
       #expect(status(try entered.decide(path, method: "HEAD", host: "LocalHost:9000")) == 200, "\(path)")
@@ -114,6 +114,31 @@ import Testing
     #expect(status(try entered.decide("/v1/sync", method: "POST", host: host)) == 403)
   }
 
+  @Test(
+    "S10.3, S10.4: rosterctl web refuses what another site sends, also with the cookie (403)",
+    arguments: [
+      ["Origin: http://evil"], ["Origin: http://127.0.0.1:9001"], ["Origin: http://localhost:9000"], ["Origin: null"],
+      ["Sec-Fetch-Site: cross-site"], ["Sec-Fetch-Site: same-site"],
+      ["Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site"],
+    ])
+  func otherSite(fields: [String]) throws {
+    var entered = try Entered()
+    for path in ["/v1/status", entered.folder + "v1/status", "/v1/sync", "/"] {
+      #expect(status(try entered.decide(path, fields: [entered.cookie] + fields)) == 403, "\(path)")
+    }
+    #expect(status(try entered.decide("/?token=\(entered.gate.token)", fields: fields)) == 403)
+  }
+
+  @Test("S10.3, S10.4: rosterctl web answers its own page, and opens the page by a link on another site")
+  func ownSite() throws {
+    var entered = try Entered()
+    let own = [entered.cookie, "Origin: http://127.0.0.1:9000", "Sec-Fetch-Site: same-origin"]
+    #expect(status(try entered.decide(entered.folder + "v1/status", fields: own)) == 200)
+    let link = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"]
+    #expect(status(try entered.decide("/v1/status?token=\(entered.gate.token)", fields: link)) == 403)
+    #expect(status(try entered.decide("/?token=\(entered.gate.token)", fields: link)) == 200)
+  }
+
   @Test("rosterctl web: on port 80 the Host needs no port")
   func usualPort() throws {
     var entered = try Entered(port: 80)
@@ -146,7 +171,7 @@ import Testing
           == .answer(
             WebAnswer(405, sentence: "rosterctl web only reads: it takes GET and HEAD", fields: ["Allow: GET, HEAD"])))
     }
-    for path in ["/v1/sync", "/v1/cancel", "/healthz", "/v1/%73tatus", "//", "/../", "/favicon.ico"] {
+    for path in ["/v1/sync", "/v1/cancel", "/healthx", "/v1/%73tatus", "//", "/../", "/favicon.ico"] {
       #expect(try entered.decide(path) == .answer(WebAnswer(404, sentence: "nothing is at \(path)")))
     }
   }
