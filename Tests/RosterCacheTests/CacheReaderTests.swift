@@ -55,7 +55,10 @@ struct CacheReaderTests {
   }
 
   @Test(
-    "A search finds words and their beginnings in every searched column, regardless of case, diacritics, punctuation")
+    """
+    A search finds words and their beginnings in every searched column, regardless of case, diacritics, punctuation; \
+    a text without a word finds nothing
+    """)
   func search() async throws {
     let cache = try await folder.define()
     func record(_ id: Int64, name: String, type: String = "", origin: String = "Earth (C-137)", place: String)
@@ -74,7 +77,8 @@ struct CacheReaderTests {
     ])
     for (words, ids) in [
       ("rick", [1]), ("SANCH ric", [1]), ("C-137", [1, 3, 4]), ("137 c", [1, 3, 4]), ("anchez", []), ("dorian", [4]),
-      ("rick morty", []), ("\"or\" near(", [3]), ("*", [1, 2, 3, 4]), ("", [1, 2, 3, 4]), ("AND", []),
+      ("rick morty", []), ("\"or\" near(", [3]), ("*", []), ("_", []), ("😀", []), ("", [1, 2, 3, 4]),
+      (" ", [1, 2, 3, 4]), ("AND", []),
       ("human", [1, 2, 3, 4]),
     ] as [(String, [Int64])] {
       #expect(try found(words) == ids, "\(words)")

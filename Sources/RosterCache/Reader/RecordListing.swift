@@ -80,8 +80,8 @@ extension CacheReader {
   }
 
   /// The records of a resource by record id. `search` chooses those in which each word occurs, as a word or its
-  /// beginning; a text without a word chooses all. Throws `Failure`: 1 for an unknown resource, 64 for a search in one
-  /// whose definition has no `search`.
+  /// beginning. A blank text chooses all, and another one without a word chooses none. Throws `Failure`: 1 for an
+  /// unknown resource, 64 for a search in one whose definition has no `search`.
   /// - Parameters:
   ///   - parents: keys of the ancestors, whose children are listed (L2.1); empty for all. Not with another choice.
   ///   - isAbsent: chooses those that the last whole pull missed (L3.1); not with `search`.
@@ -125,11 +125,12 @@ private enum RecordChoice {
   case children(Int64)
   /// Records that match a query of the index.
   case matching(String)
+  case none
 
   /// The value of parameter ?1.
   func value(of resource: String) -> Value {
     switch self {
-    case .all: .null
+    case .all, .none: .null
     case .absent: .text(resource)
     case .children(let id): .integer(id)
     case .matching(let query): .text(query)
@@ -138,14 +139,15 @@ private enum RecordChoice {
 }
 
 extension ResourceTables {
-  /// nil if the text contains no word.
+  /// nil if the text is blank.
   fileprivate func choice(_ words: String) throws -> RecordChoice? {
     guard index != nil else {
       throw Failure(
         .usage, step: "search", subject: resource.name, cause: "its definition names no columns to search",
         hint: "list it without words, or give it `search` in the configuration")
     }
-    return SearchWords.query(words).map { .matching($0) }
+    if let query = SearchWords.query(words) { return .matching(query) }
+    return words.allSatisfy(\.isWhitespace) ? nil : RecordChoice.none
   }
 
   /// The ids of the records; `RecordChoice.value` is ?1.
@@ -158,6 +160,7 @@ extension ResourceTables {
       CROSS JOIN cache_unlisted u ON u.list_id = l.id WHERE c.name = ?1 AND u.absent > 0
       """
     case .children: "SELECT \(id) AS id FROM \(table) WHERE \(parentColumn ?? "NULL") = ?1"
+    case .none: "SELECT 0 AS id WHERE ?1 IS NOT NULL"
     case .matching: index.map { "SELECT rowid AS id FROM \($0) WHERE \($0) MATCH ?1" } ?? ""
     }
   }
