@@ -88,7 +88,7 @@ package actor Cache {
   /// The facts of the snapshot that readers see.
   package func facts() throws -> CacheFacts {
     var facts = try perform("read the cache") { try CacheFacts($0, isWALPinned: isWALPinned) }
-    facts.movedAside = opened.movedAside
+    facts.movedAside = DamagedCopies.latest(path)
     return facts
   }
 

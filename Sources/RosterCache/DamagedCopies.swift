@@ -11,13 +11,19 @@ enum DamagedCopies {
   /// Removes the oldest beyond `most`.
   /// - Parameter parts: endings that their names may have.
   static func prune(_ path: String, parts: [String]) {
-    let folder = parentFolder(of: path)
-    let prefix = (path.split(separator: "/").last.map(String.init) ?? path) + ".damaged-"
-    let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasPrefix(prefix) }
-    let times = Set(names.compactMap { time(String($0.dropFirst(prefix.count)), parts: parts) }).sorted()
-    for time in times.dropLast(most) {
-      for part in parts { unlink("\(folder)/\(prefix)\(time)\(part)") }
+    for time in times(path, parts: parts).dropLast(most) {
+      for part in parts { unlink("\(path).damaged-\(time)\(part)") }
     }
+  }
+
+  /// The path of the latest copy; nil without a copy.
+  static func latest(_ path: String) -> String? { times(path, parts: [""]).last.map { "\(path).damaged-\($0)" } }
+
+  private static func times(_ path: String, parts: [String]) -> [String] {
+    let prefix = (path.split(separator: "/").last.map(String.init) ?? path) + ".damaged-"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: parentFolder(of: path))) ?? []
+    let rests = names.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    return Set(rests.compactMap { time($0, parts: parts) }).sorted()
   }
 
   /// Returns nil for a name that rosterd does not give.

@@ -33,6 +33,16 @@ struct CacheFileTests {
     #expect(report.outcome == .published)
     await cache.close()
     try folder.expectSound()
+    try await expectReported(aside)
+  }
+
+  /// S17.3: the moved cache is reported after another start, until the file is removed.
+  private func expectReported(_ aside: String) async throws {
+    let again = try await folder.define()
+    #expect(try await again.facts().movedAside == aside)
+    #expect(unlink(aside) == 0)
+    #expect(try await again.facts().movedAside == nil)
+    await again.close()
   }
 
   @Test("C7.1: a file of another program is left alone, mode included")

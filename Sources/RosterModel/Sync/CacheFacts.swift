@@ -45,12 +45,12 @@ package struct CacheFacts: Sendable, Equatable {
   package var last: SyncRecord?
   /// True if a reader's transaction prevents SQLite from writing the log back into the database.
   package var isWALPinned: Bool
-  /// The path to which this process has moved a damaged cache; nil if it has moved none.
+  /// The path to which a damaged cache was moved, the latest one; nil if there is no such file.
   package var movedAside: String?
 
   /// A clause for an operator; nil if no cache was damaged.
   package var damage: String? {
-    movedAside.map { "the cache was damaged and was moved to \($0); all is pulled from scratch" }
+    movedAside.map { "the cache was damaged and was moved to \($0); all is pulled from scratch; remove that file to end this note" }
   }
 
   /// The defaults describe an empty cache.
