@@ -38,11 +38,27 @@ struct Fields {
     let shape = InferredType(of: records)
     isIdentified = shape.hasID
     add(shape, at: JSONPointer(), prefix: nil)
+    if !records.allSatisfy(\.hasKey) { addSelfLink(of: records) }
+  }
+
+  /// Adds the record's own address as the last column, for a list whose records have no id.
+  private mutating func addSelfLink(of records: [JSONValue]) {
+    let place = Vocabulary.selfLinks.first { at in records.allSatisfy { $0[at]?.text?.isEmpty == false } }
+    guard let place else { return }
+    let name = place.segments.map(\.identifier).joined(separator: "_")
+    columns.append(Resource.Column(names.take(name), at: place, .text))
+  }
+
+  /// Removes the column of the record's own address, which is there for the key alone.
+  private mutating func dropSelfLink(besides key: Int?) {
+    guard let last = columns.indices.last, last != key, Vocabulary.selfLinks.contains(columns[last].at) else { return }
+    columns.removeLast()
   }
 
   /// Gives the key's column the type of a key, and removes columns beyond `maxColumns`. Returns the key's new index.
   /// - Parameter key: nil for a detail.
   mutating func setKey(_ key: Int?) -> Int? {
+    dropSelfLink(besides: key)
     guard let key else {
       kept += columns.dropFirst(Self.maxColumns).map { "\($0.at)" }
       columns = Array(columns.prefix(Self.maxColumns))
@@ -94,7 +110,7 @@ struct Fields {
     if shape.present * 10 <= records { rare.append((at, shape.present)) }
     let isWrapper =
       Vocabulary.wrappers.contains(member.name) || member.name == "properties" && shape.wrapsPlainFields
-      || member.name == Vocabulary.metadata && shape.hasID && !isIdentified
+      || Vocabulary.metadata.contains(member.name) && shape.hasID && !isIdentified
     if at.segments.count == 1, isWrapper {
       return add(shape, at: at, prefix: name)
     }
@@ -166,6 +182,11 @@ struct Fields {
     let shown = names.prefix(maxNames).map(\.shortened).joined(separator: ", ")
     return names.count > maxNames ? "\(shown) and \(names.count - maxNames) more" : shown
   }
+}
+
+extension JSONValue {
+  /// True if a field that can only be an id has a valid key.
+  fileprivate var hasKey: Bool { members.contains { Vocabulary.ids.contains($0.name.word) && $0.value.key != nil } }
 }
 
 extension String {

@@ -49,19 +49,27 @@ private struct Candidate {
   }
 
   /// The rank of a column whose name says nothing of a key.
-  static let unnamed = 8
+  static let unnamed = 9
+  /// The rank of a column whose name says that it is an id.
+  static let id = 1
+  /// A clause about numbers that P9.4 excludes.
+  static let low = "is 0 or negative, which is not a key"
 
   /// How well the column's name fits a key; 0 is the best.
   static func rank(_ column: Resource.Column, of records: [JSONValue], resource: String) -> Int {
+    if Vocabulary.selfLinks.contains(column.at) { return 5 }
     guard let word = column.ownField?.word else { return unnamed + 1 }
     if word == "id" { return 0 }
-    if [resource.word + "id", "uuid", "guid", "uid"].contains(word) { return 1 }
+    if word == resource.word + "id" || Vocabulary.ids.contains(word) { return id }
     if word == "key" { return 2 }
-    if ["code", "slug", "sku", "number", "iid", "isbn", "symbol", "handle"].contains(word) { return 3 }
-    if word == "name", InferredType(of: records.compactMap { $0[column.at] }).isSlug { return 4 }
+    if ["code", "slug", "sku", "number", "iid", "isbn", "doi", "symbol", "handle"].contains(word) { return 3 }
+    if word == "name", InferredType(of: records.compactMap { $0[column.at] }).isSlug {
+      // A reference to another record is a name and an address: PokeAPI's names are unique.
+      return records.allSatisfy { $0.members.count <= 2 } ? 4 : 6
+    }
     if Vocabulary.addresses.contains(word) { return 5 }
-    if word.hasSuffix("id") { return 6 }
-    return ["name", "title", "login", "username"].contains(word) ? 7 : unnamed
+    if word.hasSuffix("id") { return 7 }
+    return ["name", "title", "login", "username"].contains(word) ? 8 : unnamed
   }
 
   func note(of records: Int) -> Note {
@@ -82,7 +90,7 @@ private struct Candidate {
 
 extension JSONValue {
   /// The value as a key (P9), nil if it cannot be one. A text and a number are never the same key.
-  fileprivate var key: String? {
+  var key: String? {
     switch self {
     case .text(let text): text.isEmpty ? nil : "\"\(text)"
     case .number(let digits): Int64(digits).flatMap { $0 >= 1 ? digits : nil }

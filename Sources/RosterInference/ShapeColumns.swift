@@ -14,7 +14,7 @@ extension Resource.Column {
   /// The name of a field of the record itself, or of an object that wraps its fields; nil for fields of other objects.
   var ownField: String? {
     var segments = at.segments[...]
-    let wrappers = Vocabulary.wrappers.union([Vocabulary.metadata])
+    let wrappers = Vocabulary.wrappers.union(Vocabulary.metadata)
     if segments.count > 1, wrappers.contains(segments.first ?? "") { segments.removeFirst() }
     // A text of WordPress is an object: `{"rendered": TEXT}`.
     if segments.count > 1, segments.last == "rendered" { segments.removeLast() }

@@ -1,3 +1,5 @@
+import RosterModel
+
 /// Names that APIs use, in the form of `String.word`. They come from the documentation of the examined APIs and of
 /// common frameworks (Django, Laravel, Spring, OData, HAL, JSON:API, Kaminari, Algolia).
 enum Vocabulary {
@@ -22,10 +24,10 @@ enum Vocabulary {
 
   /// Objects that only wrap a record's fields, in their original spelling.
   static let wrappers: Set<String> = ["attributes", "fields", "node", "_source"]
-  /// An object that wraps a record's fields if it has the record's id, as in Kubernetes.
-  static let metadata = "metadata"
+  /// Objects that wrap a record's fields if they have the record's id, as in Kubernetes and Contentful.
+  static let metadata: Set<String> = ["metadata", "sys"]
   /// Fields that can only be the id of a record.
-  static let ids: Set<String> = ["id", "uid", "uuid", "guid"]
+  static let ids: Set<String> = ["id", "uid", "uuid", "guid", "gid", "sid", "pk"]
   /// Objects that contain addresses of other resources.
   static let hypermedia: Set<String> = ["links", "embedded", "relationships"]
   /// Objects whose member names are data.
@@ -39,6 +41,10 @@ enum Vocabulary {
   ]
   /// A record's own address.
   static let addresses: Set<String> = ["url", "href", "self", "uri"]
+  /// The places of a record's own address among its links, in HAL and JSON:API.
+  static let selfLinks = [["_links", "self", "href"], ["_links", "self"], ["links", "self"]].map {
+    JSONPointer(segments: $0)
+  }
   /// Texts that people search.
   static let searched: Set<String> = [
     "name", "title", "summary", "subject", "description", "body", "content", "text", "headline", "label", "fullname",

@@ -65,6 +65,25 @@ import Testing
     #expect(types(found)["metadata_namespace"] == .text && types(found)["metadata_labels"] == .json)
   }
 
+  @Test(
+    "A field that can only be an id, or the record's own address, is preferred to a name",
+    arguments: [
+      (#""gid":"5@","name":"t@""#, "/gid"), (#""pk":1@,"name":"n@","x":1"#, "/pk"),
+      (#""uid":"u@","name":"n@""#, "/uid"),
+      (#""sid":"S@","name":"n@""#, "/sid"), (#""name":"n@","url":"https://a.example/@","x":1"#, "/url"),
+      (#""name":"n@","url":"https://a.example/@""#, "/name"),
+      (#""sys":{"id":"e@","type":"Entry"},"fields":{"title":"t@"}"#, "/sys/id"),
+      (#""name":"n@","total":5.5,"_links":{"self":{"href":"/o/@"}}"#, "/_links/self/href"),
+      (#""id":@,"total":5.5,"_links":{"self":{"href":"/o/@"}}"#, "/_links/self/href"),
+      (#""code":"c@","links":{"self":"/o/@"}"#, "/code"),
+    ])
+  func idBeforeName(record: String, key: String) throws {
+    let found = try finding((0...1).map { "{\(record.replacing("@", with: "\($0)"))}" })
+    #expect(found.resource.key.description == key)
+    #expect(
+      found.resource.columns.contains { $0.at.segments.first?.hasSuffix("links") == true } == key.contains("_links"))
+  }
+
   @Test("Metadata beside an id of the record, or without one, stay one column")
   func metadata() throws {
     let beside = try finding([#"{"metadata":{"id":5,"a":1},"id":1}"#, #"{"metadata":{"id":6,"a":1},"id":2}"#])
