@@ -19,7 +19,15 @@ struct KeyChoice {
     }
     guard let best else { return nil }
     column = best.column
-    notes = [best.note(of: records.count)]
+    let passed = ranks.indices.filter { ranks[$0] <= Candidate.id && $0 != best.column }
+    notes = [best.note(of: records.count)] + passed.compactMap { Self.note(passing: columns[$0].at, of: records) }
+  }
+
+  /// A note about an id that is not the key because of its values; nil if it has no number below 1.
+  private static func note(passing at: JSONPointer, of records: [JSONValue]) -> Note? {
+    let low = records.count(where: { $0[at]?.isBelowKeys == true })
+    return low == 0
+      ? nil : .remark(.key, text: "\(at) is not the key: in \(low) of \(records.count) it \(Candidate.low)")
   }
 }
 
@@ -29,6 +37,8 @@ private struct Candidate {
   /// Number of records with a valid key in that column.
   private let storable: Int
   private let isUnique: Bool
+  /// Number of records with a number below 1 in that column.
+  private let below: Int
 
   /// nil if no record has a valid key in that column, or a number there has a fraction.
   init?(_ column: Int, definition: Resource.Column, of records: [JSONValue]) {
@@ -40,6 +50,7 @@ private struct Candidate {
     self.column = column
     storable = keys.count
     isUnique = Set(keys).count == keys.count
+    below = values.count(where: \.isBelowKeys)
   }
 
   func isKey(of records: [JSONValue]) -> Bool { isUnique && storable == records.count }
@@ -78,17 +89,24 @@ private struct Candidate {
         .key, text: "a unique field: several records have the same value here, and a sync keeps only the last of them")
     }
     if storable < records {
-      return .unseen(
-        .key,
-        text:
-          "a field that every record has: \(records - storable) of \(records) lack this one, and a sync rejects them")
+      return .unseen(.key, text: "a field that every record has: \(flaw(of: records)), and a sync rejects them")
     }
     if records == 1 { return .unseen(.key, text: "whether this field is unique: the answer has only one record") }
     return .unseen(.key, text: "whether this field is unique beyond these \(records) records")
   }
+
+  /// Says why some records have no key in that column.
+  private func flaw(of records: Int) -> String {
+    let lacking = records - storable - below
+    let lack = lacking > 0 ? ["\(lacking) of \(records) lack this one"] : []
+    return (lack + (below > 0 ? ["in \(below) of \(records) this one \(Self.low)"] : [])).joined(separator: ", ")
+  }
 }
 
 extension JSONValue {
+  /// True for a number that is too low for a key (P9.4).
+  fileprivate var isBelowKeys: Bool { integer.map { $0 < 1 } ?? false }
+
   /// The value as a key (P9), nil if it cannot be one. A text and a number are never the same key.
   var key: String? {
     switch self {

@@ -84,6 +84,16 @@ import Testing
       found.resource.columns.contains { $0.at.segments.first?.hasSuffix("links") == true } == key.contains("_links"))
   }
 
+  @Test("P9.4: infer says that the value 0 of an id is not a key")
+  func zero() throws {
+    let only = try finding([#"{"id":0,"a":1.5}"#, #"{"id":1,"a":1.5}"#])
+    #expect(only.resource.key.description == "/id")
+    #expect(only.unseen(.key).contains { $0.contains("in 1 of 2 this one is 0 or negative, which is not a key") })
+    let other = try finding([#"{"id":0,"name":"x"}"#, #"{"id":1,"name":"y"}"#])
+    #expect(other.resource.key.description == "/name")
+    #expect(other.notes.contains { $0.place == .key && $0.text.hasPrefix("/id is not the key: in 1 of 2 it is 0") })
+  }
+
   @Test("Metadata beside an id of the record, or without one, stay one column")
   func metadata() throws {
     let beside = try finding([#"{"metadata":{"id":5,"a":1},"id":1}"#, #"{"metadata":{"id":6,"a":1},"id":2}"#])
