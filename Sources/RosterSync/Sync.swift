@@ -270,11 +270,26 @@ package actor Sync {
         let emptied = EmptiedResource(name: found.resource, skipped: found.skipped)
         logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
       }
+      reportRepeats(found)
       // Not nil here: after a drift the machine decides .again or .fail.
       guard let compared else { return .again(Array(lists.indices)) }
       return .consistent(compared)
     case .fail(let failure): throw await withReason(failure, in: session)
     case .again(let reasons): return .again(try await discard(reasons, in: session))
+    }
+  }
+
+  /// Reports duplicate keys in chains that were pulled whole. They may be a sign of a wrong key (P7.11).
+  func reportRepeats(_ found: [ResourceComparison]) {
+    for found in found where !found.isIncremental && found.repeats > 0 {
+      let resource = plans.first { $0.resource.name == found.resource }?.resource
+      guard let resource, !resource.pages.style.isPositional, !resource.isIncrementalChild else { continue }
+      let records = found.repeats == 1 ? "1 record has" : "\(found.repeats) records have"
+      logger.notice(
+        """
+        \(records) the key of another one, and the last one of each key counts: \
+        if they are different records, correct key of [resource.\(found.resource)]
+        """, metadata: ["resource": "\(found.resource)"])
     }
   }
 

@@ -98,6 +98,7 @@ extension Sync {
         continue
       }
       try decide(found)
+      reportRepeats(found)
       return failures
     }
   }

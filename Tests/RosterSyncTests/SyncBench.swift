@@ -23,6 +23,7 @@ struct SyncBench {
   var tick: @Sendable () -> Void = {}
   var onPhase: @Sendable (DaemonStatus.Current.Phase) -> Void = { _ in }
   private let clock: WallClock
+  private let log = Log()
   private let events = Events()
 
   var path: String { workspace.path("roster.db") }
@@ -35,6 +36,9 @@ struct SyncBench {
 
   /// The events that syncs reported since the last look.
   func reported() -> [Event] { events.take() }
+
+  /// The messages of the log since the last look, each with its level.
+  func logged() -> [String] { log.take() }
 
   /// Progress of the last sync.
   var progress: [DaemonStatus.PulledResource] { events.tally.now.resources }
@@ -81,7 +85,7 @@ struct SyncBench {
         maxRemoval: maxRemoval, mostRequests: mostRequests, events: events, onPhase: onPhase, ledger: ledger,
         clock: clock),
       clock: clock,
-      logger: Self.quiet)
+      logger: Logger(label: "test") { [log] _ in log.handler })
     let record = await sync.run()
     await cache.close()
     return record
@@ -115,6 +119,32 @@ struct SyncBench {
 
   func history(_ resource: String, key: Int) throws -> [ChangeKind] {
     try CacheReader(path: path).show(resource, key: ["\(key)"]).changes.map(\.kind)
+  }
+
+  private final class Log: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var handler: Handler { Handler(log: self) }
+
+    func take() -> [String] {
+      lines.withLock { lines in
+        defer { lines = [] }
+        return lines
+      }
+    }
+
+    struct Handler: LogHandler {
+      let log: Log
+      var metadata: Logger.Metadata = [:]
+      var logLevel = Logger.Level.notice
+
+      subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+      }
+
+      func log(event: LogEvent) { log.lines.withLock { $0.append("\(event.level) \(event.message)") } }
+    }
   }
 
   private final class Events: Sendable {

@@ -54,6 +54,22 @@ struct SyncTests {
     #expect(counts(third) == [0, 1, 0, 30] && third.notModified == 14)
   }
 
+  @Test("P7.11: a whole pull of a chain says how many records have the key of another one")
+  func duplicateKeys() async throws {
+    let bench = try SyncBench(["/chain": records([1, 2, 1, 3, 2, 1])])
+    var chain = listed("chain")
+    chain.pages = .init(.cursor(param: .query("page"), at: .body(JSONPointer(segments: ["next"]))))
+    #expect(try await bench.sync([chain]).outcome == .published)
+    let line = """
+      notice 3 records have the key of another one, and the last one of each key counts: \
+      if they are different records, correct key of [resource.chain]
+      """
+    #expect(bench.logged().filter { $0.contains("the key of another") } == [line])
+    bench.shelf.update { $0.lists["/chain"] = records([1, 2, 3]) }
+    #expect(try await bench.sync([chain]).outcome == .unchanged)
+    #expect(bench.logged().filter { $0.contains("the key of another") }.isEmpty)
+  }
+
   @Test("P13.5: a stop interrupts the comparison, and the next sync transfers nothing again")
   func stopWhileComparing() async throws {
     var bench = try SyncBench(["/twice": records(1...200)])
