@@ -57,7 +57,7 @@ struct PageChoice {
   }
 
   private mutating func cursor() -> Bool {
-    guard let cursor = evidence.cursor else { return false }
+    guard let cursor = evidence.cursor, !isCursorUnused(cursor) else { return false }
     // The size may have the value of the cursor: limit=10&offset=10.
     let size = evidence.asked.size?.name ?? PageParameters(evidence.leads).size?.name
     let leads = evidence.leads.filter { $0.name != size }
@@ -70,6 +70,12 @@ struct PageChoice {
     leaveOutCursor()
     if cursor.value == .null { notes.append(.remark(.at, text: "null in this answer, which was the last page")) }
     return true
+  }
+
+  /// True if there is no cursor although more records follow: OpenAlex has one only if the request asked for it.
+  private func isCursorUnused(_ cursor: AnswerFacts.Fact) -> Bool {
+    cursor.value.text?.isEmpty != false && evidence.asked.cursor == nil
+      && Double(evidence.count?.value ?? 0) > evidence.reached
   }
 
   /// A cursor in the given address would begin every pull at a later page.

@@ -144,6 +144,13 @@ struct PageEvidence {
     return facts.possibleTotals(above: least).map { (.body($0.at), $0.value) } + inHeaders
   }
 
+  /// Number of records up to the end of this page, as a Double because the product may exceed Int.
+  var reached: Double {
+    if let asked = asked.offset { return Double(asked.value) + Double(records) }
+    let page = max(1, asked.page?.value ?? page?.value ?? 1)
+    return Double(page - 1) * Double(asked.size?.value ?? records) + Double(records)
+  }
+
   private static func cursor(_ facts: AnswerFacts) -> AnswerFacts.Fact? {
     func isCursor(_ fact: AnswerFacts.Fact) -> Bool {
       guard let text = fact.value.text else { return false }

@@ -225,6 +225,14 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
       name: "a size alone", facts: #""a":1"#, query: "_limit=2",
       pages: .init(.one, size: .init(2, param: .query("_limit"))), unseen: [.style]),
     .init(
+      name: "OpenAlex by page, whose cursor is null", facts: #""meta":{"count":9,"page":1,"next_cursor":null}"#,
+      query: "page=1&per-page=2",
+      pages: .init(.number(), size: .init(2, param: .query("per-page")), count: body("/meta/count")), unseen: []),
+    .init(
+      name: "a cursor that is null on the last page, with a total", facts: #""total":2,"next_cursor":null"#,
+      pages: .init(.cursor(param: .query("cursor"), at: body("/next_cursor")), count: body("/total")),
+      unseen: [.param, .size]),
+    .init(
       name: "nothing", facts: #""a":1"#, pages: .init(.one), unseen: [.style]),
   ]
 
@@ -241,6 +249,14 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     let unseen = finding.notes.filter { $0.isUnseen && !always.contains($0.place) }.map(\.place)
     #expect(unseen == tried.unseen)
     #expect(finding.resource.query.isEmpty)
+  }
+
+  @Test("A page and a size whose product exceeds Int stop nothing")
+  func hugePage() throws {
+    let sample = Sample(
+      name: "", url: "https://a.example/x?page=\(Int.max)&limit=\(Int.max)",
+      body: #"{"data":[{"id":1}],"total":5,"next_cursor":null}"#)
+    #expect(try sample.finding().resource.records == pointer("/data"))
   }
 
   @Test("A start value of a cursor stays in the query if the style follows addresses")
