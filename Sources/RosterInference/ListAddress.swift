@@ -138,10 +138,15 @@ package struct ListAddress: Sendable, Equatable {
     return Self.origin(of: other) != Self.origin(of: own)
   }
 
-  /// False for a relative address that is not relative to this one: Eve's are relative to the API's root.
+  /// False for a relative address that is not relative to this one: Eve's and Confluence's are relative to the API's
+  /// root.
   func isFollowed(by address: String) -> Bool {
-    guard !address.contains("://"), !["/", "?"].contains(where: { address.hasPrefix($0) }), let own = URL(written: url)
+    guard !address.contains("://"), !["//", "?"].contains(where: { address.hasPrefix($0) }), let own = URL(written: url)
     else { return true }
+    if address.hasPrefix("/") {
+      let path = String(address.prefix { $0 != "?" && $0 != "#" })
+      return path == "/" || own.path == path || !own.path.hasSuffix(path)
+    }
     return URL(written: address, relativeTo: own)?.absoluteURL.path == own.path
   }
 

@@ -28,7 +28,7 @@ struct PageChoice {
   // MARK: Styles
 
   private mutating func announced() -> Bool {
-    guard let last = evidence.last else { return false }
+    guard let last = evidence.last, !evidence.isCursorOfNext else { return false }
     pages = Resource.Pages(.number(param: numberParam(), first: firstNumber, last: last.at))
     notes.append(.remark(.last, text: "\(last.value) in this answer"))
     return true
@@ -191,6 +191,9 @@ struct PageChoice {
       pages = Resource.Pages(.offset(param: .query(offset)))
       notes.append(
         .unseen(.style, text: "the parameter that leads to the next page; \(offset) is a guess from \(size)"))
+    } else if let offset = Vocabulary.offsetsByTotal[count.at.description] {
+      pages = Resource.Pages(.offset(param: .query(offset)))
+      notes.append(.unseen(.style, text: "the parameter that leads to the next page; \(offset) is Elasticsearch's"))
     } else if count.at.isContentRange {
       pages = Resource.Pages(.offset(param: .query("offset")))
       notes.append(.unseen(.style, text: "the parameter that leads to the next page; offset is PostgREST's"))

@@ -11,6 +11,8 @@ struct PageParameters {
   private(set) var offset: Counted?
   private(set) var size: Counted?
   private(set) var cursor: Request.Parameter?
+  /// The whole numbers of all parameters.
+  let numbers: Set<Int>
 
   /// The cursor, if its value means the list's beginning.
   var start: Request.Parameter? {
@@ -19,15 +21,24 @@ struct PageParameters {
 
   init(_ parameters: [Request.Parameter]) {
     func counted(_ names: Set<String>) -> Counted? {
-      for parameter in parameters where names.contains(parameter.name.word) {
-        if let value = Int(parameter.value), value >= 0 { return Counted(name: parameter.name, value: value) }
-      }
-      return nil
+      Self.counted(names, in: parameters, word: \.word) ?? Self.counted(names, in: parameters, word: \.wordInBrackets)
     }
+    // With `max`, Keycloak's `first` is the offset; elsewhere it is a size.
+    let isFirstOffset = counted(["first"]) != nil && counted(["max"]) != nil
     page = counted(Vocabulary.pageParams)
-    offset = counted(Vocabulary.offsetParams)
-    size = counted(Vocabulary.sizeParams).flatMap { $0.value > 0 ? $0 : nil }
+    offset = counted(isFirstOffset ? ["first"] : Vocabulary.offsetParams)
+    size = counted(isFirstOffset ? ["max"] : Vocabulary.sizeParams).flatMap { $0.value > 0 ? $0 : nil }
+    numbers = Set(parameters.compactMap { Int($0.value) })
     cursor = parameters.first { Vocabulary.cursorParams.contains($0.name.word) }
+  }
+
+  private static func counted(
+    _ names: Set<String>, in parameters: [Request.Parameter], word: KeyPath<String, String>
+  ) -> Counted? {
+    for parameter in parameters where names.contains(parameter.name[keyPath: word]) {
+      if let value = Int(parameter.value), value >= 0 { return Counted(name: parameter.name, value: value) }
+    }
+    return nil
   }
 
   var names: Set<String> {
@@ -61,6 +72,8 @@ struct PageEvidence {
   /// True for MediaWiki's last page, which has no such object.
   let isBatchComplete: Bool
   let cursor: AnswerFacts.Fact?
+  /// True if the cursor is a parameter in an object with those of the next page, as in Intercom's answers.
+  let isCursorOfNext: Bool
   let more: AnswerFacts.Fact?
   let isLast: AnswerFacts.Fact?
   let last: (at: Resource.AnswerPlace, value: Int)?
@@ -95,7 +108,9 @@ struct PageEvidence {
         || Vocabulary.linkingPrefixes.contains { name.hasPrefix($0) }
     }
     leads = (link ?? address?.text).map(ListAddress.parameters(of:)) ?? []
-    cursor = Self.cursor(facts)
+    let parameter = Self.nextParameter(facts)
+    cursor = parameter ?? Self.cursor(facts)
+    isCursorOfNext = parameter != nil
     more = facts.first(Vocabulary.more) { $0.value.isBoolean }
     isLast = facts.first(Vocabulary.isLast) { $0.value.isBoolean }
     page = facts.integer(Vocabulary.page, atLeast: 0)
@@ -142,6 +157,13 @@ struct PageEvidence {
       return (.header(header.name), value)
     }
     return facts.possibleTotals(above: least).map { (.body($0.at), $0.value) } + inHeaders
+  }
+
+  /// A cursor under the name of its parameter, in an object such as `next`.
+  private static func nextParameter(_ facts: AnswerFacts) -> AnswerFacts.Fact? {
+    facts.first(Vocabulary.cursorParams) { fact in
+      fact.at.segments.dropLast().last?.word == "next" && fact.value.text?.isEmpty == false
+    }
   }
 
   /// Number of records up to the end of this page, as a Double because the product may exceed Int.
@@ -197,6 +219,14 @@ extension AnswerFacts.Fact {
 }
 
 extension String {
+  /// The word in the last brackets of a name such as `pagination[page]`; empty without brackets, or if the brackets
+  /// belong to a condition.
+  fileprivate var wordInBrackets: String {
+    guard hasSuffix("]"), let open = lastIndex(of: "[") else { return "" }
+    let outer = self[..<open].lowercased()
+    return Vocabulary.conditionWords.contains { outer.contains($0) } ? "" : String(self[open...]).word
+  }
+
   /// True for an absolute address, and for a relative one that shows it by its first character or by its query.
   fileprivate var isAddress: Bool {
     if ["http://", "https://", "/", "?"].contains(where: { hasPrefix($0) }) { return true }

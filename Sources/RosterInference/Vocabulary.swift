@@ -117,8 +117,10 @@ enum Vocabulary {
   static let offsetParams: Set<String> = ["offset", "skip", "start", "startat", "startindex", "from", "pageoffset"]
   static let sizeParams: Set<String> = [
     "limit", "perpage", "pagesize", "size", "maxresults", "count", "take", "top", "rows", "pagelimit", "first",
-    "resultsperpage", "itemsperpage", "hitsperpage",
+    "resultsperpage", "itemsperpage", "hitsperpage", "max", "maxitems", "maxrecords",
   ]
+  /// Words of a parameter before its brackets that mean a condition, as in `filter[start]`.
+  static let conditionWords = ["filter", "where", "range", "date", "time", "created", "updated", "field"]
   static let cursorParams: Set<String> = [
     "cursor", "after", "startingafter", "startcursor", "pagetoken", "nextpagetoken", "continuation",
     "continuationtoken", "nexttoken", "pageafter", "pagecursor", "nextcursor", "marker", "scrollid", "bookmark",
@@ -130,6 +132,8 @@ enum Vocabulary {
   static let offsetsBySize = [
     "limit": "offset", "_limit": "_start", "page[limit]": "page[offset]", "$top": "$skip", "take": "skip",
   ]
+  /// Offset parameters by the place of the total in the answers of APIs that use them (Elasticsearch).
+  static let offsetsByTotal = ["/hits/total/value": "from", "/hits/total": "from"]
   /// Page number parameters by the size parameter that APIs use with them.
   static let numbersBySize = ["page[size]": "page[number]", "_per_page": "_page", "_limit": "_page"]
 

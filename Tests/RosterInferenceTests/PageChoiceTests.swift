@@ -233,6 +233,33 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
       pages: .init(.cursor(param: .query("cursor"), at: body("/next_cursor")), count: body("/total")),
       unseen: [.param, .size]),
     .init(
+      name: "Strapi", facts: #""meta":{"pagination":{"page":1,"pageSize":2,"pageCount":3,"total":5}}"#,
+      query: "pagination%5Bpage%5D=1&pagination%5BpageSize%5D=2",
+      pages: .init(
+        .number(param: .query("pagination[page]"), last: body("/meta/pagination/pageCount")),
+        size: .init(2, param: .query("pagination[pageSize]")), count: body("/meta/pagination/total")), unseen: []),
+    .init(
+      name: "Magento", facts: #""search_criteria":{"page_size":2,"current_page":1},"total_count":5"#,
+      query: "searchCriteria%5BpageSize%5D=2&searchCriteria%5BcurrentPage%5D=1",
+      pages: .init(
+        .number(param: .query("searchCriteria[currentPage]")),
+        size: .init(2, param: .query("searchCriteria[pageSize]")), count: body("/total_count")), unseen: []),
+    .init(
+      name: "Elasticsearch by size alone", facts: #""hits":{"total":{"value":9,"relation":"eq"}}"#, query: "size=2",
+      pages: .init(
+        .offset(param: .query("from")), size: .init(2, param: .query("size")), count: body("/hits/total/value")),
+      unseen: [.style]),
+    .init(
+      name: "Intercom, whose next page is an object",
+      facts: #""total_count":9,"pages":{"page":1,"per_page":2,"total_pages":5,"next":{"page":2,"starting_after":"W"}}"#,
+      query: "per_page=2",
+      pages: .init(
+        .cursor(param: .query("starting_after"), at: body("/pages/next/starting_after")),
+        size: .init(2, param: .query("per_page")), count: body("/total_count")), unseen: [.param]),
+    .init(
+      name: "Keycloak", facts: #""a":1"#, query: "first=0&max=2",
+      pages: .init(.offset(param: .query("first")), size: .init(2, param: .query("max"))), unseen: [.count]),
+    .init(
       name: "nothing", facts: #""a":1"#, pages: .init(.one), unseen: [.style]),
   ]
 
@@ -251,12 +278,27 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     #expect(finding.resource.query.isEmpty)
   }
 
+  @Test("Confluence's address is relative to the API's root, so that its offset is taken instead")
+  func relativeToRoot() throws {
+    let sample = Sample(
+      name: "", url: "https://a.example/wiki/rest/api/content",
+      body: #"{"results":[{"id":"1"},{"id":"2"}],"_links":{"next":"/rest/api/content?limit=2&start=2"}}"#)
+    #expect(try sample.finding().resource.pages.style == .offset(param: .query("start")))
+  }
+
   @Test("A page and a size whose product exceeds Int stop nothing")
   func hugePage() throws {
     let sample = Sample(
       name: "", url: "https://a.example/x?page=\(Int.max)&limit=\(Int.max)",
       body: #"{"data":[{"id":1}],"total":5,"next_cursor":null}"#)
     #expect(try sample.finding().resource.records == pointer("/data"))
+  }
+
+  @Test("A parameter in the brackets of a condition is no page")
+  func condition() throws {
+    let sample = Sample(name: "", url: "https://a.example/x?filter%5Bstart%5D=5", body: #"[{"id":1}]"#)
+    let found = try sample.finding().resource
+    #expect(found.pages.style == .one && found.query == [.init("filter[start]", .integer(5))])
   }
 
   @Test("A start value of a cursor stays in the query if the style follows addresses")
