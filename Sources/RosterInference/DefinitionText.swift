@@ -61,7 +61,12 @@ private struct DefinitionText {
     lines.append(line)
   }
 
-  mutating func table(_ name: String) { lines += ["", "[\(name)]"] }
+  /// - Parameter notes: precede the table's name.
+  mutating func table(_ name: String, notes: [Note] = []) {
+    lines.append("")
+    line(nil, notes: notes)
+    lines.append("[\(name)]")
+  }
 
   /// - Parameter line: nil if there are only comments.
   mutating func line(_ line: String?, notes: [Note] = []) {
@@ -161,7 +166,7 @@ private struct DefinitionText {
 
   mutating func pages(_ finding: InferredDefinition) {
     let pages = finding.resource.pages
-    table("resource.\(finding.resource.name).pages")
+    table("resource.\(finding.resource.name).pages", notes: finding.notes(.pages))
     line("style = \(pages.style.name.tomlString)", notes: finding.notes(.style))
     for (place, key, value) in pages.style.keys(besides: finding.resource.key) {
       line("\(key) = \(value)", notes: finding.notes(place))

@@ -26,6 +26,8 @@ package struct Note: Sendable, Equatable {
   /// The lines of a definition that a note can be about.
   package enum Place: Sendable, Equatable {
     case baseURL, links, headers, auth
+    /// The table of the page style.
+    case pages
     case path, query, method, records, key, table, condition, search, byKey, since, each
     case style, param, first, start, size, at, more, last, count, beyond
     /// All columns.

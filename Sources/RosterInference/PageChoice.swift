@@ -207,10 +207,12 @@ struct PageChoice {
   private mutating func alone() {
     pages = Resource.Pages(.one)
     let records = evidence.records
-    let isFull =
-      [10, 20, 25, 30, 50, 100, 200, 250, 500, 1000].contains(records) || records == evidence.asked.size?.value
-    let doubt = isFull ? ", although \(records) records may be a full page" : ""
-    notes.append(.unseen(.style, text: "a sign of further pages\(doubt); if there are any, set `style` and its keys"))
+    let isRound = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1000].contains(records)
+    let isFull = isRound || records > 1 && evidence.asked.numbers.contains(records)
+    notes.append(
+      isFull
+        ? .fullPage(records)
+        : .unseen(.style, text: "a sign of further pages; if there are any, set `style` and its keys"))
     guard let size = evidence.asked.size else { return }
     taken = [size.name]
     pages.size = Resource.Size(size.value, param: .query(size.name))
@@ -293,5 +295,15 @@ struct PageChoice {
     case .cursor, .next, .link, .after, .one, .record:
       .unseen(.count, text: "the number of all records; the end of the list proves that a pull is complete")
     }
+  }
+}
+
+extension Note {
+  /// Precedes the table of the pages, because a sync would say nothing of the missing records.
+  fileprivate static func fullPage(_ records: Int) -> Note {
+    .unseen(
+      .pages,
+      text: "whether more records exist: \(records) may be a full page, and `style = \"one\"` requests no other; "
+        + "if so, set `style` and its keys, such as `style = \"number\"` and `param = \"page\"` (PAGES.md)")
   }
 }

@@ -223,7 +223,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
       unseen: [.param, .style]),
     .init(
       name: "a size alone", facts: #""a":1"#, query: "_limit=2",
-      pages: .init(.one, size: .init(2, param: .query("_limit"))), unseen: [.style]),
+      pages: .init(.one, size: .init(2, param: .query("_limit"))), unseen: [.pages]),
     .init(
       name: "OpenAlex by page, whose cursor is null", facts: #""meta":{"count":9,"page":1,"next_cursor":null}"#,
       query: "page=1&per-page=2",
@@ -299,6 +299,16 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     let sample = Sample(name: "", url: "https://a.example/x?filter%5Bstart%5D=5", body: #"[{"id":1}]"#)
     let found = try sample.finding().resource
     #expect(found.pages.style == .one && found.query == [.init("filter[start]", .integer(5))])
+  }
+
+  @Test(
+    "If the records may be a full page without a sign of others, a comment before the table of the pages says so",
+    arguments: [(10, "", true), (7, "", false), (7, "?n=7", true), (7, "?n=8", false), (1, "?project=1", false)])
+  func fullPage(records: Int, query: String, isFull: Bool) throws {
+    let body = (1...records).map { "{\"id\":\($0)}" }.joined(separator: ",")
+    let toml = try Sample(name: "", url: "https://a.example/x\(query)", body: "[\(body)]").finding().toml
+    #expect(toml.contains("# not seen: whether more records exist: \(records) may be a full page") == isFull)
+    #expect(toml.contains("(PAGES.md)\n[resource.") == isFull)
   }
 
   @Test("A start value of a cursor stays in the query if the style follows addresses")
