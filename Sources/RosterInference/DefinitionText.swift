@@ -99,6 +99,7 @@ private struct DefinitionText {
       comment("Inferred by rosterd from \(found) \(finding.source.map { "of \($0)" } ?? "on standard input").")
     }
     comment("Read and correct it: \"not seen\" marks what one answer cannot show. Then: rosterd check --config FILE")
+    line(nil, notes: findings.notes(.address))
   }
 
   /// The place of a child in a configuration.

@@ -25,6 +25,8 @@ package struct InferredDefinition: Sendable, Equatable {
 package struct Note: Sendable, Equatable {
   /// The lines of a definition that a note can be about.
   package enum Place: Sendable, Equatable {
+    /// The whole address of the request.
+    case address
     case baseURL, links, headers, auth
     /// The table of the page style.
     case pages

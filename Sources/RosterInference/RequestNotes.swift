@@ -61,12 +61,24 @@ struct RequestNotes {
       let name = given.baseURL == asked.address.baseURL ? given.path : given.shown
       notes.append(.remark(.path, text: "\(name) redirects here"))
     }
+    notes += Self.warnings(asked.address, query: query)
     headers = asked.headers.filter(Secrets.isHarmless).sorted { $0.name < $1.name }
     credentials(asked.headers.filter { !Secrets.isHarmless($0) }, parameters: query.secrets)
     if style.followsAddresses, let next = evidence.link ?? evidence.next?.text, asked.address.isElsewhere(next) {
       isRebased = true
       notes.append(
         .remark(.links, text: "the next page's address is on another origin; its path is requested from base_url"))
+    }
+  }
+
+  /// Warnings about credentials in parts of the address that the definition contains.
+  private static func warnings(_ address: ListAddress, query: Query) -> [Note] {
+    let labelled = query.stays.filter { parameter in
+      if case .text(let text) = parameter.value { Secrets.isInValue(text) } else { false }
+    }
+    let path = Secrets.isInPath(of: address.shown) ? ["the path"] : []
+    return (path + labelled.map { "the parameter \($0.name.tomlString)" }).map { part in
+      .remark(.address, text: "warning: \(part) looks like it contains a credential, which this text shows")
     }
   }
 

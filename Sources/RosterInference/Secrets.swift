@@ -22,6 +22,34 @@ enum Secrets {
     value.userMasked != value || value.secretsMasked != value
   }
 
+  /// True if the path of an address looks like it contains a credential: `/bot1:SECRET/`, `;jsessionid=SECRET`, or a
+  /// long mix of letters and digits.
+  static func isInPath(of address: String) -> Bool {
+    // The scheme and the host come first.
+    address.split(separator: "/").dropFirst(2).contains { segment in
+      let isBot = segment.hasPrefix("bot") && segment.dropFirst(3).first?.isASCIIDigit == true && segment.contains(":")
+      return isBot || segment.split(separator: ";").dropFirst().contains(where: isLabelled)
+        || segment.split(whereSeparator: { !$0.isLetter && !$0.isASCIIDigit }).contains(where: isLongMix)
+    }
+  }
+
+  /// True for a search such as `token:SECRET`.
+  static func isInValue(_ value: String) -> Bool {
+    value.split(whereSeparator: { " ,;&()".contains($0) }).contains(where: isLabelled)
+  }
+
+  /// True for the name of a credential with a value.
+  private static func isLabelled(_ text: Substring) -> Bool {
+    let parts = text.split(maxSplits: 1, whereSeparator: { $0 == "=" || $0 == ":" })
+    guard parts.count == 2 else { return false }
+    let word = String(parts[0]).word
+    return secretWords.contains { word.contains($0) }
+  }
+
+  private static func isLongMix(_ text: Substring) -> Bool {
+    text.count >= 16 && text.contains(where: \.isASCIIDigit) && text.contains(where: \.isLetter)
+  }
+
   private static let secretNames: Set = [
     "sig", "pwd", "psw", "jwt", "sid", "appid", "pass", "code", "ticket", "otp", "pin", "hash", "hmac",
   ]

@@ -40,6 +40,28 @@ import Testing
     #expect(text.contains(#"query = { since = "2024-01-01T00:00:00Z", state = "open" }"#))
   }
 
+  @Test(
+    "T9.1: a comment at the top says that the path, or a search, looks like it contains a credential",
+    arguments: [
+      ("/bot123456:s3cret/getUpdates", "the path"), ("/x/things;jsessionid=s3cret", "the path"),
+      ("/services/T0/Zq8s3cr3tXy77abc/things", "the path"), ("/things?q=token:s3cret", "the parameter \"q\""),
+    ])
+  func addressWarning(address: String, part: String) throws {
+    let text = try toml("https://a.example\(address)")
+    let top = text.split(separator: "\n\n").first ?? ""
+    #expect(top.contains("# warning: \(part) looks like it contains a credential"))
+  }
+
+  @Test(
+    "Paths and searches without a credential have no warning",
+    arguments: [
+      "/api/v2/things", "/things:search", "/tokens:list", "/orgs/59833787-2cf9-4fdf-8782-e53db20768a7/things",
+      "/things?since=2024-01-01T00:00:00Z&q=topic:x",
+    ])
+  func noAddressWarning(address: String) throws {
+    #expect(try !toml("https://abcdefgh12345678.a.example:8443\(address)").contains("warning"))
+  }
+
   @Test("Harmless headers are part of the definition, and a second secret has a comment too")
   func harmless() throws {
     let text = try toml(
