@@ -376,7 +376,7 @@ package actor Sync {
   }
 
   /// Adds the first records that could not be stored, if the sync fails because of them (P9).
-  private func withReason(_ failure: Failure, in session: PullSession) async -> Failure {
+  func withReason(_ failure: Failure, in session: PullSession) async -> Failure {
     guard let resource = machine.unstorable else { return failure }
     rejected = (try? await session.rejected(resource, limit: Diagnosis.maxConcerned)) ?? []
     guard let first = rejected.first else { return failure }

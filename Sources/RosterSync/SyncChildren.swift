@@ -97,7 +97,7 @@ extension Sync {
         try machine.reset()
         continue
       }
-      try decide(found)
+      try await decide(found, in: pull.session)
       reportRepeats(found)
       return failures
     }
@@ -171,10 +171,10 @@ extension Sync {
     }
   }
 
-  private func decide(_ found: [ResourceComparison]) throws {
+  private func decide(_ found: [ResourceComparison], in session: PullSession) async throws {
     let after = machine.compared(
       found, counts: [:], maxRemoval: host.settings.maxRemoval, allowRemoval: mayRemove)
-    if case .fail(let failure) = after { throw failure }
+    if case .fail(let failure) = after { throw await withReason(failure, in: session) }
   }
 
   /// Too many failed lists fail the sync (E7.6, E7.7). For E7.6 a vanished list is not a failed one.

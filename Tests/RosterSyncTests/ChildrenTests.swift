@@ -487,6 +487,17 @@ struct ChildrenTests {
     #expect(try reader.show("item", key: ["1"]).record?.contains(#""doc_id":1"#) == true)
   }
 
+  @Test("P9.11: the first pull of a child without a storable record reports its first rejected records")
+  func unstorable() async throws {
+    let (bench, _) = try Self.bench(Self.documents(3))
+    var item = Forest.item()
+    item.columns[1] = .init("rev", at: JSONPointer(segments: ["rev"]), .text)
+    let record = try await bench.sync([Forest.document(), item])
+    #expect(record.exit == 65 && record.trouble?.kind == .unstorable)
+    #expect(record.trouble?.rejected?.count == 6)
+    #expect(record.error?.contains("the first reason, of record 1: rev is ") == true, "\(record.error ?? "")")
+  }
+
   @Test("The records of the file are a parent like any other")
   func inline() async throws {
     let (bench, forest) = try Self.bench(Self.documents(3))
