@@ -47,6 +47,7 @@ enum OpenAPISchemas {
         "kind": {"enum": ["page", "record", "resource", "address", "file", "header", "setting"]},
         "name": {"type": "string", "description": "An address, a record's key, a name, a path."},
         "resource": {"type": "string", "description": "Of a page or a record."},
+        "parent": {"type": "string", "description": "The parent of a rejected record of a child: its resource and keys."},
         "page": {"$ref": "#/components/schemas/ID"},
         "position": {"description": "Of a rejected record, in its page.", "$ref": "#/components/schemas/Count"},
         "reason": {"type": "string"},

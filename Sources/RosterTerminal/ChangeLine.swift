@@ -13,13 +13,13 @@ package struct ChangeLine: Sendable {
   ///   - id: Id of the change.
   ///   - at: Time of the change, RFC 3339.
   ///   - record: Id of the record, shown if its key is not known.
+  ///   - parent: The parent of a child with its keys, such as `item 2`; nil without a parent.
   ///   - telling: Columns that identify a record for people, the key first; empty if the resource is unknown.
   ///   - before: The record before the change as a JSON object; nil if it was added.
   ///   - after: The record after the change as a JSON object; nil if it was removed.
   package init(
-    id: Int64, at: String, kind: ChangeKind, resource: String, record: Int64, telling: [Resource.Column],
-    before: String?,
-    after: String?
+    id: Int64, at: String, kind: ChangeKind, resource: String, record: Int64, parent: String? = nil,
+    telling: [Resource.Column], before: String?, after: String?
   ) {
     self.id = id
     self.at = HumanFormat.second(at)
@@ -27,7 +27,7 @@ package struct ChangeLine: Sendable {
     let values = JSONMembers.texts(after ?? before ?? "")
     let key = telling.first.flatMap { values[$0.name] } ?? String(record)
     title = telling.title(values)
-    who = "\(resource) \(key)"
+    who = "\(resource) \(key)" + (parent.map { " of \($0)" } ?? "")
     what = before.flatMap { before in after.map { Self.differences(before, after: $0) } } ?? ""
   }
 

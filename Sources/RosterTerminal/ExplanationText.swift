@@ -70,7 +70,9 @@ extension AffectedItem {
     let why = reason.map { ": \($0)" } ?? ""
     switch kind {
     case .page: return "page \(page ?? 1)\(of): \(name)\(why)"
-    case .record: return (resource ?? "record") + (name.isEmpty ? "" : " \(name)") + place + why
+    case .record:
+      let owner = parent.map { " of \($0)" } ?? ""
+      return (resource ?? "record") + (name.isEmpty ? "" : " \(name)") + owner + place + why
     case .resource: return "resource \(name)\(why)"
     case .header: return "header \(name)\(why)"
     case .setting: return "\(name) of the configuration\(why)"

@@ -66,10 +66,11 @@ struct Changes: AsyncParsableCommand {
     let terminal = Output.standard.terminal
     let names = Set(changes.map(\.resource))
     let telling = Dictionary(uniqueKeysWithValues: names.map { ($0, follower.telling($0)) })
+    let parents = follower.parents(of: changes)
     let lines = changes.map { change in
       ChangeLine(
         id: change.id, at: change.at, kind: change.kind, resource: change.resource, record: change.record,
-        telling: telling[change.resource] ?? [], before: change.before, after: change.after
+        parent: parents[change.id], telling: telling[change.resource] ?? [], before: change.before, after: change.after
       ).text(width: terminal.limit, colour: terminal.colour) + "\n"
     }
     try Output.standard.write(lines.joined())

@@ -204,7 +204,7 @@ struct CacheReaderTests {
     #expect(found.hasSnapshot && found.records.map(\.position) == [1] && found.records.map(\.page) == [1])
     #expect(
       found.json.hasPrefix(
-        #"{"rejects":[{"sync_id":1,"resource":"character","page":1,"position":1,"reason":""#))
+        #"{"rejects":[{"sync_id":1,"resource":"character","parent_id":0,"page":1,"position":1,"reason":""#))
     #expect(found.json.hasSuffix(#"","document":{"id":2,"name":5,"n":1.10}}]}"#))
     await cache.close()
   }

@@ -78,7 +78,7 @@ struct QueryPlan: Sendable {
     ("outcome <> 'running' ORDER BY id DESC LIMIT 1", "ends at the last sync but one"),
     ("?1 ORDER BY id DESC LIMIT 1\n", "pruning ends at the oldest rows, in the order of ids"),
     ("LIMIT ?2 OFFSET ?3", "ends at the page"),
-    ("FROM rejects ORDER BY resource, page, position", "lists all rejected records"),
+    ("FROM rejects\nORDER BY resource, parent_id, page, position", "lists all rejected records"),
     ("FROM cache_unlisted u JOIN cache_lists", "counts all absent records"),
     ("temp.lists SET state = 0, parent = NULL WHERE state", "a pull begins: all lists of the file"),
     ("FROM main.\"things\" r\n", "one row, in memory"),

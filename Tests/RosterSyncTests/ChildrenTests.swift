@@ -487,6 +487,25 @@ struct ChildrenTests {
     #expect(try reader.show("item", key: ["1"]).record?.contains(#""doc_id":1"#) == true)
   }
 
+  @Test("The changes of children name their parents, also after these were removed")
+  func parentsOfChanges() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(9))
+    _ = try await bench.sync(Forest.all)
+    forest.update {
+      $0.documents[2]?.revision = 2
+      $0.documents[2]?.items[7] = .init(parts: ["x": 1])
+      $0.documents[3] = nil
+    }
+    _ = try await bench.sync(Forest.all, after: 60)
+    var follower = FeedFollower(path: bench.path, from: FeedPosition(), resource: nil)
+    let changes = try follower.next()
+    let parents = follower.parents(of: changes)
+    let lines = changes.map { "\($0.kind) \($0.resource) \(parents[$0.id] ?? "")" }
+    #expect(lines.contains("added item doc 2") && lines.contains("added part item 2 7"), "\(lines)")
+    #expect(lines.contains("removed item doc 3") && lines.contains("removed part item 3 1"), "\(lines)")
+    #expect(lines.contains("removed detail doc 3") && lines.contains("removed doc "), "\(lines)")
+  }
+
   @Test("P9.11: the first pull of a child without a storable record reports its first rejected records")
   func unstorable() async throws {
     let (bench, _) = try Self.bench(Self.documents(3))
@@ -496,6 +515,23 @@ struct ChildrenTests {
     #expect(record.exit == 65 && record.trouble?.kind == .unstorable)
     #expect(record.trouble?.rejected?.count == 6)
     #expect(record.error?.contains("the first reason, of record 1: rev is ") == true, "\(record.error ?? "")")
+  }
+
+  @Test("A rejected record of a child has its parent in rejects, for explain, and in a sync that stores nothing")
+  func parentsOfRejects() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(3))
+    var item = Forest.item()
+    item.columns[1] = .init("rev", at: JSONPointer(segments: ["rev"]), .text)
+    let failed = try await bench.sync([Forest.document(), item])
+    #expect(failed.trouble?.kind == .unstorable && failed.trouble?.rejected?.first?.parent == "doc 1")
+    #expect(failed.trouble?.concerned.contains { $0.parent == "doc 2" } == true)
+    forest.update { $0.bodies["/docs/2/items"] = #"{"count":2,"list":[{"id":1,"rev":1},{"id":2,"rev":"x"}]}"# }
+    #expect(try await bench.sync([Forest.document(), Forest.item()], after: 60).rejected == 1)
+    let reader = try CacheReader(path: bench.path)
+    let rejects = try reader.rejects()
+    #expect(rejects.records.map(\.parent) == ["doc 2"])
+    #expect(rejects.json.contains(#""resource":"item","parent_id":2,"page":1,"position":1,"#))
+    #expect(try reader.rejected().map(\.parent) == ["doc 2"])
   }
 
   @Test("The records of the file are a parent like any other")

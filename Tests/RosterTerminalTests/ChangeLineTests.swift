@@ -32,6 +32,14 @@ import Testing
         == "17  2026-11-21 05:19:03  changed  character 1  l: in another order")
   }
 
+  @Test("The line of a child names its parent")
+  func child() {
+    let line = ChangeLine(
+      id: 17, at: "2026-11-21T05:19:03.614Z", kind: .added, resource: "note", record: 1, parent: "item 2",
+      telling: telling, before: nil, after: rick)
+    #expect(line.text(width: nil) == "17  2026-11-21 05:19:03  added    note 1 of item 2 Rick Sanchez")
+  }
+
   @Test("A change's line fits the terminal, colour aside, and does not control it")
   func width() {
     for width in 20...120 { #expect(line(.changed, before: rick, after: dead, width: width).cells <= width) }

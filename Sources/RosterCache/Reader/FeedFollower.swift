@@ -42,6 +42,11 @@ package struct FeedFollower {
   /// Columns that help people to recognise a record, the key first; empty if the resource is not pulled any more.
   package func telling(_ resource: String) -> [Resource.Column] { (try? reader?.telling(resource)) ?? [] }
 
+  /// The parents of changed children, such as `item 2`, by the ids of the changes.
+  package func parents(of changes: [CacheReader.Change]) -> [Int64: String] {
+    (try? reader?.read { try reader?.parents(of: changes) }) ?? [:]
+  }
+
   /// True if a snapshot was published.
   package func hasSnapshot() throws -> Bool { try reader?.hasSnapshot() ?? false }
 

@@ -87,6 +87,54 @@ extension CacheReader {
     guard let found, let above = try keys(of: found.parent, path.dropLast()) else { return nil }
     return above + found.own
   }
+
+  // MARK: Names of parents for people
+
+  /// The parents of changed children, such as `item 2`, by the ids of the changes.
+  /// - Parameter changes: in the order of their ids.
+  func parents(of changes: [Change]) throws -> [Int64: String] {
+    guard let first = changes.first?.id, let last = changes.last?.id else { return [:] }
+    var parents: [Int64: String] = [:]
+    for resource in Set(changes.map(\.resource)) {
+      // A resource that is not pulled any more has no tables.
+      guard let tables = try? tables(resource), tables.parent != nil else { continue }
+      let document = "coalesce(after, before)"
+      let children = try database.rows(
+        """
+        SELECT id, \(tables.parent(inDocument: document)) FROM changes
+        WHERE id BETWEEN ?1 AND ?2 AND resource = ?3 AND json_valid(\(document))
+        """, .integer(first), .integer(last), .text(resource)
+      ) { (change: $0.integer(0), parent: $0.integer(1)) }
+      let names = try parentNames(of: tables, ids: Set(children.map(\.parent)))
+      for child in children { parents[child.change] = names[child.parent] }
+    }
+    return parents
+  }
+
+  /// The parents of a child with these record ids, such as `item 2`, with the keys of all ancestors.
+  func parentNames(of tables: ResourceTables, ids: Set<Int64>) throws -> [Int64: String] {
+    guard let parent = tables.parent else { return [:] }
+    let path = try ancestors(of: parent)
+    return try ids.reduce(into: [:]) { names, id in
+      names[id] = try lastKeys(of: id, path[...]).map { ([parent] + $0).joined(separator: " ") }
+    }
+  }
+
+  /// As `keys`, but those of a removed record are from the last document that `changes` has of it.
+  private func lastKeys(of id: Int64, _ path: ArraySlice<ResourceTables>) throws -> [String]? {
+    if let keys = try keys(of: id, path) { return keys }
+    guard let tables = path.last else { return [] }
+    let own =
+      tables.resource.isDetail ? [] : tables.keyNames.map { "json_extract(before, \(literal("$.\(quoted($0))")))" }
+    let found = try database.first(
+      """
+      SELECT \(([tables.parent(inDocument: "before")] + own).joined(separator: ", ")) FROM changes
+      WHERE resource = ?1 AND record_id = ?2 AND kind = 'removed' AND json_valid(before) ORDER BY id DESC LIMIT 1
+      """, .text(tables.resource.name), .integer(id)
+    ) { row in (parent: row.integer(0), own: own.indices.map { row.text(Int32($0 + 1)) }) }
+    guard let found, let above = try lastKeys(of: found.parent, path.dropLast()) else { return nil }
+    return above + found.own
+  }
 }
 
 extension ResourceTables {

@@ -5,7 +5,7 @@ extension CacheReader {
   /// The records that could not be stored. They belong to the last sync that was published or found nothing new, and to
   /// a later failed sync that published nothing because of them.
   package struct Rejects: Sendable, Equatable {
-    /// The snapshot's records by resource, page and position; then the first records of the failed sync.
+    /// The snapshot's records by resource, parent, page and position; then the first records of the failed sync.
     package var records: [RejectedRecord]
     /// The last sync, if it failed; nil otherwise.
     package var failed: SyncRecord?
@@ -31,7 +31,7 @@ extension CacheReader {
       let last = try database.first(
         "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
       let failed = last.flatMap { $0.outcome == .failed ? $0 : nil }
-      let records = try published() + (TroubleFile(beside: path).trouble(of: failed)?.rejected ?? [])
+      let records = try publishedRejects() + (TroubleFile(beside: path).trouble(of: failed)?.rejected ?? [])
       let documents = try records.map { record in
         try database.first("SELECT CASE WHEN json_valid(?1) THEN json(?1) END", .text(record.document)) {
           $0.optionalText(0)
@@ -41,14 +41,30 @@ extension CacheReader {
     }
   }
 
-  private func published() throws -> [RejectedRecord] {
-    try database.rows(
-      "SELECT sync_id, resource, page, position, reason, document FROM rejects ORDER BY resource, page, position"
-    ) {
-      RejectedRecord(
-        sync: $0.integer(0), resource: $0.text(1), page: $0.int(2), position: $0.int(3), reason: $0.text(4),
-        document: $0.text(5))
+  /// The first records of the table, within a transaction.
+  /// - Parameter limit: nil for all.
+  func publishedRejects(limit: Int? = nil) throws -> [RejectedRecord] {
+    var records = try database.rows(
+      """
+      SELECT sync_id, resource, parent_id, page, position, reason, document FROM rejects
+      ORDER BY resource, parent_id, page, position LIMIT ?1
+      """, Value(limit ?? -1)
+    ) { row in
+      var record = RejectedRecord(
+        sync: row.integer(0), resource: row.text(1), page: row.int(3), position: row.int(4), reason: row.text(5),
+        document: row.text(6))
+      if row.integer(2) != 0 { record.parentID = row.integer(2) }
+      return record
     }
+    let ids = Dictionary(grouping: records, by: \.resource).mapValues { Set($0.compactMap(\.parentID)) }
+    let names = try ids.filter { !$0.value.isEmpty }.map { resource, ids in
+      (resource, try parentNames(of: try tables(resource), ids: ids))
+    }
+    let parents = Dictionary(uniqueKeysWithValues: names)
+    for index in records.indices {
+      records[index].parent = records[index].parentID.flatMap { parents[records[index].resource]?[$0] }
+    }
+    return records
   }
 }
 
@@ -57,6 +73,7 @@ extension RejectedRecord {
     json.object { json in
       json.member("sync_id", sync)
       json.member("resource", resource)
+      json.member("parent_id", parentID ?? 0)
       json.member("page", page)
       json.member("position", position)
       json.member("reason", reason)

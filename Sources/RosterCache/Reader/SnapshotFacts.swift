@@ -144,17 +144,11 @@ extension CacheReader {
     let keys = try database.rows("SELECT name, definition FROM resources") {
       (name: $0.text(0), key: try ResourceTables(name: $0.text(0), definition: $0.text(1)).resource.keyPlaces)
     }
-    return try database.rows(
-      "SELECT resource, page, position, reason, document FROM rejects ORDER BY resource, page, position LIMIT ?1",
-      Value(Diagnosis.maxConcerned)
-    ) { row in
-      let (resource, document) = (row.text(0), row.text(4))
-      let record = try? JSONValue(json: document.utf8)
-      let key = keys.first { $0.name == resource }.flatMap { record?.keyText(at: $0.key) }
-      return RejectedRecord(
-        sync: 0, resource: resource, page: row.int(1), position: row.int(2), key: key, reason: row.text(3),
-        document: document
-      ).concern
+    return try publishedRejects(limit: Diagnosis.maxConcerned).map { reject in
+      var reject = reject
+      let record = try? JSONValue(json: reject.document.utf8)
+      reject.key = keys.first { $0.name == reject.resource }.flatMap { record?.keyText(at: $0.key) }
+      return reject.concern
     }
   }
 }

@@ -10,9 +10,25 @@ extension Cache {
       try descent.forEachList(of: index, only, while: { found.count < limit }) { scope, compared in
         guard var pulled = try PulledRecords(.pages, of: plans[index], scope, compared, database, file, interruption)
         else { return }
+        let known = found.count
         try collect(&pulled, resource: resource, limit: limit, found: &found)
+        try name(&found[known...], parentOf: scope, of: plans[index].resource, in: database)
       }
       return found
+    }
+  }
+
+  /// Adds the parent of a list to its records.
+  private func name(
+    _ records: inout ArraySlice<RejectedRecord>, parentOf scope: ListScope, of resource: Resource, in database: Database
+  ) throws {
+    guard let each = resource.each, !records.isEmpty else { return }
+    let keys = try database.first(
+      "SELECT \(Family.keys(inPath: "l.path")) FROM temp.lists l WHERE l.list = ?1", .integer(scope.number)
+    ) { $0.text(0) }
+    for index in records.indices {
+      records[index].parentID = scope.parent
+      records[index].parent = keys.map { "\(each.parent) \($0)" }
     }
   }
 

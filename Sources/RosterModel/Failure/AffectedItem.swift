@@ -12,6 +12,8 @@ package struct AffectedItem: Codable, Sendable, Equatable {
   package var name: String
   /// Name of the resource of a page or record; nil for other kinds.
   package var resource: String?
+  /// The parent of a rejected record of a child, such as `item 2`; nil otherwise.
+  package var parent: String?
   /// Number of the page, or of the page that lists the record, counted from 1 in the order of arrival.
   package var page: Int?
   /// Position of a rejected record in its page, counted from 0.

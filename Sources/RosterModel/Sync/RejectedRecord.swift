@@ -4,6 +4,10 @@ package struct RejectedRecord: Codable, Sendable, Equatable {
   package var sync: Int64
   /// The resource's name.
   package var resource: String
+  /// Record id of its parent; nil without a parent.
+  package var parentID: Int64?
+  /// The parent for people, such as `item 2`; nil without a parent.
+  package var parent: String?
   /// Number of its page, from 1; 0 for a record that was requested by its key, negative for an incremental pull.
   package var page: Int
   /// Position in the page, counted from 0.
@@ -30,7 +34,10 @@ package struct RejectedRecord: Codable, Sendable, Equatable {
 
   /// The record as an item of an explanation.
   package var concern: AffectedItem {
-    .record(key, of: resource, page: page > 0 ? page : nil, position: page > 0 ? position : nil, reason: reason)
+    var record = AffectedItem.record(
+      key, of: resource, page: page > 0 ? page : nil, position: page > 0 ? position : nil, reason: reason)
+    record.parent = parent
+    return record
   }
 
   /// The position counted from 1, as a phrase: `record 3`, `record 3 on page 2`.
