@@ -50,7 +50,9 @@ package struct CacheFacts: Sendable, Equatable {
 
   /// A clause for an operator; nil if no cache was damaged.
   package var damage: String? {
-    movedAside.map { "the cache was damaged and was moved to \($0); all is pulled from scratch; remove that file to end this note" }
+    movedAside.map {
+      "the cache was damaged and was moved to \($0); all is pulled from scratch; remove that file to end this note"
+    }
   }
 
   /// The defaults describe an empty cache.
