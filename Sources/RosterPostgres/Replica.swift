@@ -89,12 +89,7 @@ package final class Replica {
   package func drop() throws {
     try failing("remove the tables") {
       try connection.transaction {
-        let names = try connection.run(
-          """
-          SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-          WHERE n.nspname = $1 AND c.relkind = 'r' AND obj_description(c.oid, 'pg_class') LIKE '%' || $2
-          """, with: [schema, ReplicaSQL.mark]
-        ).compactMap { $0.first ?? nil }
+        let names = try ownTables() + (hasPosition() ? [ReplicaSQL.positionTable] : [])
         if !names.isEmpty { try connection.run("DROP TABLE \(names.map(sql.name).joined(separator: ", "))") }
         let rest = try connection.run(
           "SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1", with: [schema])
@@ -103,10 +98,49 @@ package final class Replica {
     }
   }
 
+  /// Tables that hold rows of a cache. The position lists them, and the comments of those of an earlier version say it.
+  func ownTables() throws -> [String] {
+    let listed = "OR c.oid IN (SELECT unnest(tables) FROM \(sql.name(ReplicaSQL.positionTable)))"
+    return try connection.run(
+      """
+      SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> $3 AND c.relname NOT LIKE 'rosterd\\_new\\_%'
+        AND (obj_description(c.oid, 'pg_class') LIKE '%' || $2 \(listsTables() ? listed : ""))
+      """, with: [schema, ReplicaSQL.mark, ReplicaSQL.positionTable]
+    ).compactMap { $0.first ?? nil }
+  }
+
+  /// False for the position of an earlier version.
+  func listsTables() throws -> Bool { try positionColumns(["tables"]) == 1 }
+
+  /// True if the table with that name is the position of a copy.
+  private func hasPosition() throws -> Bool {
+    let columns = ["feed", "change", "snapshot", "layout"]
+    if try positionColumns(columns) == columns.count { return true }
+    let comment = try read(
+      "SELECT obj_description(to_regclass($1), 'pg_class')", with: [sql.name(ReplicaSQL.positionTable)])
+    return comment?.hasSuffix(ReplicaSQL.mark) ?? false
+  }
+
+  /// How many of the columns the position has.
+  private func positionColumns(_ names: [String]) throws -> Int {
+    let count = try read(
+      """
+      SELECT count(*) FROM pg_attribute
+      WHERE attrelid = to_regclass($1) AND NOT attisdropped AND attname IN (\(names.map(literal).joined(separator: ", ")))
+      """, with: [sql.name(ReplicaSQL.positionTable)])
+    return count.flatMap { Int($0) } ?? 0
+  }
+
+  /// The first value of the first row.
+  private func read(_ query: String, with parameters: [String?] = []) throws -> String? {
+    try connection.run(query, with: parameters).first?.first ?? nil
+  }
+
   // MARK: Schema
 
   private func refuseForeignSchema() throws {
-    if try exists(ReplicaSQL.positionTable) { return }
+    if try hasPosition() { return }
     let found = try connection.run(
       """
       SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

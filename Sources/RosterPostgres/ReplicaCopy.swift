@@ -36,6 +36,7 @@ extension Replica {
   ) throws -> Staged {
     let known = try state()
     if known == nil { try makeSchema() }
+    try extendPosition()
     var staged = Staged(batch: batch, scope: scope, isNew: isRemade || known?.fits(batch) != true, replaced: 0)
     if staged.isNew {
       staged.replaced = try fill(batch, rows: rows)
@@ -59,8 +60,15 @@ extension Replica {
     try connection.run(sql.createPosition)
   }
 
+  /// A table of an earlier version has no list of tables.
+  private func extendPosition() throws {
+    guard try !listsTables() else { return }
+    try connection.run("ALTER TABLE \(sql.name(ReplicaSQL.positionTable)) ADD COLUMN tables regclass[]")
+  }
+
   private func move(to batch: Batch, replaced: Int) throws {
     let position = batch.position
+    let tables = batch.tables.map { "\(literal(sql.name($0.name)))::regclass" }.joined(separator: ", ")
     let values: [String] = [
       position.feed, "\(position.change)", "\(position.snapshot)", "\(position.sync)", batch.cache, batch.layout,
       "\(replaced)",
@@ -68,11 +76,11 @@ extension Replica {
     try connection.run(
       """
       INSERT INTO \(sql.name(ReplicaSQL.positionTable))
-        (feed, change, snapshot, sync, cache, layout, replaced, applied_at)
-      VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5, $6, $7::bigint, clock_timestamp())
+        (feed, change, snapshot, sync, cache, layout, replaced, applied_at, tables)
+      VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5, $6, $7::bigint, clock_timestamp(), ARRAY[\(tables)])
       ON CONFLICT (one) DO UPDATE SET feed = excluded.feed, change = excluded.change, snapshot = excluded.snapshot,
         sync = excluded.sync, cache = excluded.cache, layout = excluded.layout, replaced = excluded.replaced,
-        applied_at = excluded.applied_at
+        applied_at = excluded.applied_at, tables = excluded.tables
       """, with: values)
   }
 

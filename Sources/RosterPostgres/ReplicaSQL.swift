@@ -77,7 +77,7 @@ package struct ReplicaSQL: Sendable {
     }
   }
 
-  /// Last words of each comment, by which a table is known as one of rosterd's.
+  /// Last words of each comment, by which a table that `position.tables` lacks is known as one of rosterd's.
   package static let mark = "Written by rosterd-postgres"
 
   // MARK: Merging staged rows
@@ -129,7 +129,7 @@ package struct ReplicaSQL: Sendable {
     CREATE TABLE IF NOT EXISTS \(name(Self.positionTable)) (
       one boolean PRIMARY KEY DEFAULT true CHECK (one), feed text NOT NULL, change bigint NOT NULL,
       snapshot bigint NOT NULL, sync bigint NOT NULL, cache text NOT NULL, layout text NOT NULL,
-      replaced bigint NOT NULL, applied_at timestamptz NOT NULL);
+      replaced bigint NOT NULL, applied_at timestamptz NOT NULL, tables regclass[]);
     COMMENT ON TABLE \(name(Self.positionTable)) IS
       \(literal("Place in the feed of rosterd's cache up to which this schema has its rows. \(Self.mark)"))
     """

@@ -11,7 +11,7 @@ struct TableSwap {
 
   /// Tries again while another session holds a lock: readers wait at most two seconds for one try.
   func swap(_ tables: [(made: String, table: ReplicaTable, constraints: [(name: String, definition: String)])]) throws {
-    let old = try former()
+    let old = try replica.ownTables()
     let indexes = try old.flatMap { try self.indexes(of: $0) }
     let grants = try old.flatMap { try self.grants(on: $0) }
     let views = try self.views(on: old)
@@ -47,17 +47,6 @@ struct TableSwap {
   }
 
   private static let attempts = 30
-
-  /// Tables that rosterd-postgres made before, and that are to go.
-  private func former() throws -> [String] {
-    try connection.run(
-      """
-      SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = $1 AND c.relkind = 'r' AND obj_description(c.oid, 'pg_class') LIKE '%' || $2
-        AND c.relname <> $3 AND c.relname NOT LIKE 'rosterd\\_new\\_%'
-      """, with: [replica.schema, ReplicaSQL.mark, ReplicaSQL.positionTable]
-    ).compactMap { $0.first ?? nil }
-  }
 
   /// Something of a user's to make again, and the table that it is on.
   private typealias Remade = (table: String, statement: String)
