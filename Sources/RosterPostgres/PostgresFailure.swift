@@ -23,6 +23,9 @@ package struct PostgresFailure: Error, Sendable, Equatable {
   /// True if another session holds a lock that the statement needs.
   package var isLocked: Bool { state == "55P03" }
 
+  /// True if other objects depend on the one to drop.
+  var isDependedOn: Bool { state == "2BP01" }
+
   /// The error as people read it.
   /// - Parameter step: An infinitive.
   package func failure(_ step: String) -> Failure {

@@ -85,16 +85,25 @@ package final class Replica {
     }
   }
 
-  /// Removes everything that rosterd-postgres made, and the schema if nothing else is in it.
-  package func drop() throws {
+  /// Removes everything that rosterd-postgres made. The schema stays if something else is in it.
+  /// - Returns: True if there is such a schema afterwards.
+  package func drop() throws -> Bool {
     try failing("remove the tables") {
       try connection.transaction {
-        let names = try ownTables() + (hasPosition() ? [ReplicaSQL.positionTable] : [])
+        let position = ReplicaSQL.positionTable
+        let hasMadeSchema = try listsTables() && read("SELECT made_schema FROM \(sql.name(position))") == "t"
+        let names = try ownTables() + (hasPosition() ? [position] : [])
         if !names.isEmpty { try connection.run("DROP TABLE \(names.map(sql.name).joined(separator: ", "))") }
-        let rest = try connection.run(
-          "SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1", with: [schema])
-        if rest.isEmpty { try connection.run("DROP SCHEMA IF EXISTS \(sql.schema)") }
+        if hasMadeSchema { try dropSchema() }
+        return try read("SELECT count(*) FROM pg_namespace WHERE nspname = $1", with: [schema]) == "1"
       }
+    }
+  }
+
+  private func dropSchema() throws {
+    try connection.run("SAVEPOINT schema")
+    do { try connection.run("DROP SCHEMA \(sql.schema)") } catch let error as PostgresFailure where error.isDependedOn {
+      try connection.run("ROLLBACK TO schema")
     }
   }
 
@@ -111,7 +120,7 @@ package final class Replica {
   }
 
   /// False for the position of an earlier version.
-  func listsTables() throws -> Bool { try positionColumns(["tables"]) == 1 }
+  func listsTables() throws -> Bool { try positionColumns(["tables", "made_schema"]) == 2 }
 
   /// True if the table with that name is the position of a copy.
   private func hasPosition() throws -> Bool {

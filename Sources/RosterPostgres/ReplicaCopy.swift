@@ -57,13 +57,17 @@ extension Replica {
   private func makeSchema() throws {
     let isThere = try connection.run("SELECT FROM pg_namespace WHERE nspname = $1", with: [schema]).count == 1
     if !isThere { try connection.run("CREATE SCHEMA \(sql.schema)") }
-    try connection.run(sql.createPosition)
+    try connection.run(sql.createPosition(madeSchema: !isThere))
   }
 
-  /// A table of an earlier version has no list of tables.
+  /// A table of an earlier version has no list of tables, and does not say where the schema comes from.
   private func extendPosition() throws {
     guard try !listsTables() else { return }
-    try connection.run("ALTER TABLE \(sql.name(ReplicaSQL.positionTable)) ADD COLUMN tables regclass[]")
+    try connection.run(
+      """
+      ALTER TABLE \(sql.name(ReplicaSQL.positionTable))
+        ADD COLUMN tables regclass[], ADD COLUMN made_schema boolean NOT NULL DEFAULT false
+      """)
   }
 
   private func move(to batch: Batch, replaced: Int) throws {

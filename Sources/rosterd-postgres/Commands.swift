@@ -72,8 +72,8 @@ struct DropCommand: ParsableCommand {
 
   func run() throws {
     let connection = try PostgresConnection(try options.target(), stop: StopSignal().descriptor)
-    try Replica(connection, schema: options.schema).drop()
-    try answer("removed rosterd's tables from the schema \(options.schema)\n")
+    let stays = try Replica(connection, schema: options.schema).drop()
+    try answer("removed rosterd's tables from the schema \(options.schema)\(stays ? "; the schema stays" : "")\n")
   }
 }
 
