@@ -1,0 +1,145 @@
+import RosterModel
+
+/// Objects of users that PostgreSQL drops with a table or a view. They are indexes, grants, row security, triggers,
+/// rules and security labels, and for a view also comments and defaults.
+struct UserObjects {
+  /// Something to make again.
+  struct Object {
+    /// Kind and name, for messages.
+    var title: String
+    var statement: String
+  }
+
+  private let connection: PostgresConnection
+
+  init(_ connection: PostgresConnection) { self.connection = connection }
+
+  /// - Parameter name: Quoted name of the table, with its schema.
+  func on(table name: String) throws -> [Object] {
+    try indexes(of: name) + grants(on: name) + rowSecurity(of: name) + reactions(of: name)
+      + labels(on: name, kind: "TABLE")
+  }
+
+  /// - Parameters:
+  ///   - kind: `VIEW` or `MATERIALIZED VIEW`.
+  ///   - name: Quoted name of the view, with its schema.
+  func on(_ kind: String, name: String) throws -> [Object] {
+    try indexes(of: name) + grants(on: name) + comments(on: name, kind: kind) + defaults(of: name) + reactions(of: name)
+      + labels(on: name, kind: kind)
+  }
+
+  /// A grant by ALTER DEFAULT PRIVILEGES may be one that a user has revoked from the former table or view.
+  func revokeDefaults(on name: String) throws {
+    let grants = try connection.run(
+      """
+      SELECT DISTINCT format('REVOKE ALL ON %s FROM %s', $1::text, \(Self.role("a.grantee")))
+      FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = to_regclass($1) AND a.grantee <> c.relowner
+      """, with: [name])
+    for grant in grants.compactMap({ $0.first ?? nil }) { try connection.run(grant) }
+  }
+
+  func remake(_ object: Object) throws { try connection.run(object.statement) }
+
+  // MARK: Statements
+
+  /// Indexes that no constraint owns.
+  private func indexes(of name: String) throws -> [Object] {
+    try objects(
+      """
+      SELECT 'the index ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) FROM pg_index i
+      WHERE i.indrelid = to_regclass($1) AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)
+      """, name)
+  }
+
+  /// Grants on the relation and on its columns.
+  private func grants(on name: String) throws -> [Object] {
+    let option = "CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END"
+    return try objects(
+      """
+      SELECT 'the grant on ' || to_regclass($1), format('GRANT %s ON %s TO %s%s', a.privilege_type, $1::text, \(Self.role("a.grantee")), \(option))
+      FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = to_regclass($1) AND a.grantee <> c.relowner
+      UNION ALL
+      SELECT 'the grant on ' || to_regclass($1), format('GRANT %s (%I) ON %s TO %s%s', a.privilege_type, t.attname, $1::text,
+        \(Self.role("a.grantee")), \(option))
+      FROM pg_attribute t, aclexplode(t.attacl) a WHERE t.attrelid = to_regclass($1) AND t.attnum > 0
+      """, name)
+  }
+
+  private func rowSecurity(of name: String) throws -> [Object] {
+    try objects(
+      """
+      SELECT format('the policy %s on %s', p.polname, to_regclass($1)),
+        format('CREATE POLICY %I ON %s AS %s FOR %s TO %s%s%s', p.polname, $1::text, CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+        CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE'
+          ELSE 'ALL' END,
+        (SELECT string_agg(\(Self.role("r")), ', ') FROM unnest(p.polroles) r),
+        ' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')',
+        ' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')')
+      FROM pg_policy p WHERE p.polrelid = to_regclass($1)
+      UNION ALL
+      SELECT 'the row security of ' || to_regclass($1),
+        format('ALTER TABLE %s %s ROW LEVEL SECURITY', $1::text, s.words)
+      FROM pg_class c, LATERAL (VALUES ('ENABLE', c.relrowsecurity), ('FORCE', c.relforcerowsecurity)) s(words, is_on)
+      WHERE c.oid = to_regclass($1) AND s.is_on
+      """, name)
+  }
+
+  /// Triggers and rules, and whether they are enabled.
+  private func reactions(of name: String) throws -> [Object] {
+    try objects(
+      """
+      WITH reactions(kind, name, definition, enabled) AS (
+        SELECT 'TRIGGER', tgname, pg_get_triggerdef(oid), tgenabled FROM pg_trigger
+        WHERE tgrelid = to_regclass($1) AND NOT tgisinternal
+        UNION ALL
+        SELECT 'RULE', rulename, pg_get_ruledef(oid), ev_enabled FROM pg_rewrite
+        WHERE ev_class = to_regclass($1) AND rulename <> '_RETURN')
+      SELECT format('the %s %s on %s', lower(r.kind), r.name, to_regclass($1)), s.statement
+      FROM reactions r, LATERAL (VALUES (1, r.definition), (2, format('ALTER TABLE %s %s %s %I', $1::text,
+        CASE r.enabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, r.kind,
+        r.name))) s(step, statement) WHERE s.step = 1 OR r.enabled <> 'O' ORDER BY s.step
+      """, name)
+  }
+
+  private func comments(on name: String, kind: String) throws -> [Object] {
+    try objects(
+      """
+      SELECT 'the comment on ' || to_regclass($1), CASE WHEN d.objsubid = 0
+        THEN format('COMMENT ON \(kind) %s IS %L', $1::text, d.description)
+        ELSE format('COMMENT ON COLUMN %s.%I IS %L', $1::text, t.attname, d.description) END
+      FROM pg_description d LEFT JOIN pg_attribute t ON t.attrelid = d.objoid AND t.attnum = d.objsubid
+      WHERE d.objoid = to_regclass($1) AND d.classoid = 'pg_class'::regclass
+      """, name)
+  }
+
+  /// Security labels, by which an extension may hide values.
+  private func labels(on name: String, kind: String) throws -> [Object] {
+    try objects(
+      """
+      SELECT 'the security label on ' || to_regclass($1), format('SECURITY LABEL FOR %I ON %s IS %L', l.provider,
+        CASE WHEN l.objsubid = 0 THEN '\(kind) ' || $1::text ELSE format('COLUMN %s.%I', $1::text, t.attname) END,
+        l.label)
+      FROM pg_seclabel l LEFT JOIN pg_attribute t ON t.attrelid = l.objoid AND t.attnum = l.objsubid
+      WHERE l.objoid = to_regclass($1) AND l.classoid = 'pg_class'::regclass
+      """, name)
+  }
+
+  private func defaults(of name: String) throws -> [Object] {
+    try objects(
+      """
+      SELECT 'the default on ' || to_regclass($1), format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT %s', $1::text,
+        t.attname, pg_get_expr(d.adbin, d.adrelid))
+      FROM pg_attrdef d JOIN pg_attribute t ON t.attrelid = d.adrelid AND t.attnum = d.adnum
+      WHERE d.adrelid = to_regclass($1)
+      """, name)
+  }
+
+  private func objects(_ query: String, _ name: String) throws -> [Object] {
+    try connection.run(query, with: [name]).map { Object(title: $0[0] ?? "", statement: $0[1] ?? "") }
+  }
+
+  /// SQL of a quoted role. The number 0 means all roles.
+  private static func role(_ number: String) -> String {
+    "CASE WHEN \(number) = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(\(number))) END"
+  }
+}
