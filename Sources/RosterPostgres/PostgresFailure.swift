@@ -27,9 +27,12 @@ package struct PostgresFailure: Error, Sendable, Equatable {
   var isDependedOn: Bool { state == "2BP01" }
 
   /// The error as people read it.
-  /// - Parameter step: An infinitive.
-  package func failure(_ step: String) -> Failure {
-    Failure(kind, step: step, subject: server, cause: message, hint: hint)
+  /// - Parameters:
+  ///   - step: An infinitive.
+  ///   - advice: What to do if the statement itself is wrong; nil for the usual advice.
+  package func failure(_ step: String, advice: String? = nil) -> Failure {
+    let isOfStatement = kind != .unreachable && state.prefix(2) != "53"
+    return Failure(kind, step: step, subject: server, cause: message, hint: isOfStatement ? advice ?? hint : hint)
   }
 
   private var kind: Failure.Kind {

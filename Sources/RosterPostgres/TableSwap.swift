@@ -17,7 +17,7 @@ struct TableSwap {
     let old = try replica.ownTables()
     let replaced = tables.filter { old.contains(postgresName($0.table.name)) }
     let objects = UserObjects(connection)
-    let kept = try replaced.flatMap { try objects.on(table: sql.name($0.table.name)) }
+    let kept = try replaced.flatMap { try objects.on($0.table, name: sql.name($0.table.name)) }
     let views = try self.views(on: old)
     try connection.run("SET LOCAL lock_timeout = '2s'; SAVEPOINT swap")
     for attempt in 1... {

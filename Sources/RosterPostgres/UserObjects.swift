@@ -14,9 +14,12 @@ struct UserObjects {
 
   init(_ connection: PostgresConnection) { self.connection = connection }
 
-  /// - Parameter name: Quoted name of the table, with its schema.
-  func on(table name: String) throws -> [Object] {
-    try indexes(of: name) + grants(on: name) + rowSecurity(of: name) + reactions(of: name)
+  /// - Parameters:
+  ///   - table: The table that takes the place of the one with the objects.
+  ///   - name: Quoted name of the table, with its schema.
+  func on(_ table: ReplicaTable, name: String) throws -> [Object] {
+    let columns = Set(table.columns.map { postgresName($0.name) })
+    return try indexes(of: name) + grants(on: name, columns: columns) + rowSecurity(of: name) + reactions(of: name)
       + labels(on: name, kind: "TABLE")
   }
 
@@ -38,7 +41,14 @@ struct UserObjects {
     for grant in grants.compactMap({ $0.first ?? nil }) { try connection.run(grant) }
   }
 
-  func remake(_ object: Object) throws { try connection.run(object.statement) }
+  /// - Throws: `Failure` that names the object, for example if it uses a column that no longer exists.
+  func remake(_ object: Object) throws {
+    do { try connection.run(object.statement) } catch let error as PostgresFailure {
+      throw error.failure(
+        "make \(object.title) again",
+        advice: "drop it or change it, and run the copy again; until then the old tables stay")
+    }
+  }
 
   // MARK: Statements
 
@@ -52,17 +62,20 @@ struct UserObjects {
   }
 
   /// Grants on the relation and on its columns.
-  private func grants(on name: String) throws -> [Object] {
+  /// - Parameter columns: Columns that there still are; nil for all. The grants on others end with them.
+  private func grants(on name: String, columns: Set<String>? = nil) throws -> [Object] {
     let option = "CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END"
-    return try objects(
+    return try connection.run(
       """
-      SELECT 'the grant on ' || to_regclass($1), format('GRANT %s ON %s TO %s%s', a.privilege_type, $1::text, \(Self.role("a.grantee")), \(option))
+      SELECT NULL, format('GRANT %s ON %s TO %s%s', a.privilege_type, $1::text, \(Self.role("a.grantee")), \(option))
       FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = to_regclass($1) AND a.grantee <> c.relowner
       UNION ALL
-      SELECT 'the grant on ' || to_regclass($1), format('GRANT %s (%I) ON %s TO %s%s', a.privilege_type, t.attname, $1::text,
+      SELECT t.attname, format('GRANT %s (%I) ON %s TO %s%s', a.privilege_type, t.attname, $1::text,
         \(Self.role("a.grantee")), \(option))
       FROM pg_attribute t, aclexplode(t.attacl) a WHERE t.attrelid = to_regclass($1) AND t.attnum > 0
-      """, name)
+      """, with: [name]
+    ).filter { row in row[0].map { columns?.contains($0) ?? true } ?? true }
+      .map { Object(title: "the grant on \(name)", statement: $0[1] ?? "") }
   }
 
   private func rowSecurity(of name: String) throws -> [Object] {
