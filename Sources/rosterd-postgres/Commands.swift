@@ -5,6 +5,7 @@ import RosterCache
 import RosterFiles
 import RosterModel
 import RosterPostgres
+import RosterSystemd
 
 /// Follows until it is stopped.
 struct FollowCommand: ParsableCommand {
@@ -13,9 +14,10 @@ struct FollowCommand: ParsableCommand {
   @OptionGroup var options: Options
 
   func run() throws {
+    let log = rosterLog(LogSettings(level: .info))
     let follower = Follower(
       cache: try options.cachePath(), target: try options.target(), schema: options.schema,
-      reports: Reports(textfile: options.textfile, schema: options.schema))
+      reports: Reports(textfile: options.textfile, schema: options.schema) { log.warning("\($0)") }, log: log)
     try follower.run()
   }
 }
@@ -34,7 +36,7 @@ struct CatchUpCommand: ParsableCommand {
       let replica = try Replica(connection, schema: options.schema)
       let report = try CatchUp(cache: cache, replica: replica).run(CacheReader(path: cache), isFresh: fresh)
       let state = try replica.state()
-      Reports(textfile: options.textfile, schema: options.schema).succeeded(state)
+      Reports(textfile: options.textfile, schema: options.schema, warn: RosterdPostgres.tell).succeeded(state)
       try answer("\(report.done ?? "already up to date") (snapshot \(report.position.snapshot))\n")
     } catch is Stopped {
       throw Failure(

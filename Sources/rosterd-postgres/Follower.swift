@@ -12,8 +12,7 @@ struct Follower {
   let target: PostgresTarget
   let schema: String
   let reports: Reports
-
-  private let log = rosterLog(LogSettings(level: .info))
+  let log: Logger
 
   /// Returns after SIGTERM or SIGINT.
   /// - Throws: `Failure` that no other try can repair: 78, and 75 if the schema stays taken.

@@ -33,6 +33,7 @@ struct Lag: Equatable {
 struct Reports {
   let textfile: String?
   let schema: String
+  let warn: (String) -> Void
 
   func succeeded(_ state: Replica.State?, cache: String = "", server: String = "") {
     guard let state else { return }
@@ -76,6 +77,8 @@ struct Reports {
 
         """
     }
-    try? WholeFile(textfile, mode: 0o644).replace(with: Array(text.utf8))
+    do throws(FileError) { try WholeFile(textfile, mode: 0o644).replace(with: Array(text.utf8)) } catch {
+      warn("cannot write the metrics (\(textfile)): \(error)")
+    }
   }
 }
