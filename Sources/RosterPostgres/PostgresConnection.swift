@@ -22,7 +22,10 @@ package final class PostgresConnection {
       throw Failure(.defect, step: "connect", subject: target.shown, cause: "out of memory")
     }
     (self.handle, self.stop, server) = (handle, stop, target.shown)
+    // SQLSTATE tells a role that is refused from a server that is out of reach.
+    PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
     try connect()
+    PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
     // Notices about a table that does not exist are of no interest.
     PQsetNoticeReceiver(handle, { _, _ in }, nil)
     PQsetnonblocking(handle, 1)

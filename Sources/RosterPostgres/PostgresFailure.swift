@@ -9,6 +9,8 @@ package struct PostgresFailure: Error, Sendable, Equatable {
   package let message: String
   /// The server without user and password.
   let server: String
+  /// True if the server is known to be a standby.
+  var isStandby = false
 
   init(_ result: OpaquePointer, server: String) {
     func field(_ code: Character) -> String? {
@@ -22,6 +24,9 @@ package struct PostgresFailure: Error, Sendable, Equatable {
 
   /// True if another session holds a lock that the statement needs.
   package var isLocked: Bool { state == "55P03" }
+
+  /// True if the transaction may only read.
+  var isReadOnly: Bool { state == "25006" }
 
   /// True if other objects depend on the one to drop.
   var isDependedOn: Bool { state == "2BP01" }
@@ -50,7 +55,9 @@ package struct PostgresFailure: Error, Sendable, Equatable {
       "let the role create schemas (GRANT CREATE ON DATABASE …), or create the schema with this role as its owner"
     case "55P03":
       "another session holds a lock: SELECT pid, query FROM pg_stat_activity WHERE state <> 'idle' shows it"
-    case "25006": "the server is a standby: name the primary, or all servers with target_session_attrs=read-write"
+    case "25006" where isStandby:
+      "the server is a standby: name the primary, or all servers with target_session_attrs=read-write"
+    case "25006": "default_transaction_read_only is on for the server, the database or the role: set it to off"
     case "53100": "make room on the server's disk; nothing is lost, and the next try goes on from the same place"
     case "42P01", "42703", "42P10", "42804", "23502", "23505", "23503", "22P02":
       "the tables were altered or are not as rosterd made them: rosterd-postgres sync --fresh copies everything again"
@@ -60,12 +67,27 @@ package struct PostgresFailure: Error, Sendable, Equatable {
     }
   }
 
+  /// - Parameter message: libpq's words with SQLSTATE, as PQERRORS_VERBOSE makes them.
   static func connecting(_ message: String, needsPassword: Bool, to server: String) -> Failure {
-    Failure(
-      needsPassword ? .refused : .unreachable, step: "connect to PostgreSQL", subject: server, cause: oneLine(message),
-      hint: needsPassword
-        ? "see that the role and its password are right: a passfile (PGPASSFILE), or the credential passfile or url"
-        : "see that the server runs and accepts connections from this machine (pg_hba.conf)")
+    let lines = message.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("LOCATION:") }
+    let text = lines.joined(separator: "\n")
+    let states = text.matches(of: #/:  ([0-9A-Z]{5}): /#).map { String($0.1) }
+    let isPasswordMissing = states.isEmpty && needsPassword
+    let refusal = isPasswordMissing ? "28P01" : states.first { $0.hasPrefix("28") || $0 == "42501" }
+    return Failure(
+      refusal == nil ? .unreachable : .refused, step: "connect to PostgreSQL", subject: server,
+      cause: oneLine(text.replacing(#/:  [0-9A-Z]{5}: /#, with: ":  ")), hint: connectingHint(refusal))
+  }
+
+  /// - Parameter refusal: SQLSTATE; nil if the server did not refuse the role.
+  private static func connectingHint(_ refusal: String?) -> String {
+    switch refusal {
+    case "28P01":
+      "see that the role and its password are right: a passfile (PGPASSFILE), or the credential passfile or url"
+    case "42501": "let the role connect to the database: GRANT CONNECT ON DATABASE … TO …"
+    case .some: "see that there is a role of this name, that it may log in, and that pg_hba.conf lets the role connect"
+    case nil: "see that the server runs and accepts connections from this machine (pg_hba.conf)"
+    }
   }
 
   static func lost(_ message: String, server: String) -> Failure {

@@ -188,6 +188,9 @@ package final class Replica {
 
   /// Makes what the server reports a `Failure`.
   func failing<Result>(_ step: String, body: () throws -> Result) throws -> Result {
-    do { return try body() } catch let error as PostgresFailure { throw error.failure(step) }
+    do { return try body() } catch var error as PostgresFailure {
+      if error.isReadOnly { error.isStandby = (try? read("SELECT pg_is_in_recovery()")) == "t" }
+      throw error.failure(step)
+    }
   }
 }
