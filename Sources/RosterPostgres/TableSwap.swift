@@ -12,14 +12,14 @@ struct TableSwap {
 
   init(_ replica: Replica) { self.replica = replica }
 
-  /// Tries again while another session holds a lock: readers wait at most two seconds for one try.
+  /// Tries again while another session holds a lock: readers wait at most a second for one try.
   func swap(_ tables: [Filled]) throws {
     let old = try replica.ownTables()
     let replaced = tables.filter { old.contains(postgresName($0.table.name)) }
     let objects = UserObjects(connection)
     let kept = try replaced.flatMap { try objects.on($0.table, name: sql.name($0.table.name)) }
     let views = try self.views(on: old)
-    try connection.run("SET LOCAL lock_timeout = '2s'; SAVEPOINT swap")
+    try connection.run("SET LOCAL lock_timeout = '1s'; SAVEPOINT swap")
     for attempt in 1... {
       do {
         try exchange(tables, old: old, views: views)
@@ -47,7 +47,8 @@ struct TableSwap {
     }
   }
 
-  private static let attempts = 30
+  /// A lock of another session ends a copy after 5 s (D7.3).
+  private static let attempts = 5
 
   // MARK: Views
 
