@@ -25,6 +25,9 @@ package struct PostgresFailure: Error, Sendable, Equatable {
   /// True if another session holds a lock that the statement needs.
   package var isLocked: Bool { state == "55P03" }
 
+  /// True if a value is beyond a limit of the server, such as the one for a row of an index.
+  var isTooLarge: Bool { state == "54000" }
+
   /// True if the transaction may only read.
   var isReadOnly: Bool { state == "25006" }
 

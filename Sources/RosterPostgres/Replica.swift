@@ -46,6 +46,8 @@ package final class Replica {
   let connection: PostgresConnection
   let sql: ReplicaSQL
   let schema: String
+  /// The longest key of the rows that were sent last, by table.
+  var longestKeys: [String: CopyText.LongKey] = [:]
 
   /// Checks server and schema, and takes the schema for this process until the connection ends.
   /// - Throws: `Failure` (75) if another process writes to the schema. `Failure` (78) if the server is older than

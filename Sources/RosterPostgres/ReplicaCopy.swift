@@ -112,9 +112,27 @@ extension Replica {
     let tables = all.batch.tables.enumerated().filter { isConcerned($0.element, scope: all.scope) }
     for (index, table) in tables.reversed() { try remove(table, index: index, all: all) }
     for (index, table) in tables where !hasOnlyNewRows(table, scope: all.scope) {
-      try connection.run(sql.upsert(table, staged: staged(index)))
+      try indexing(table) { try connection.run(sql.upsert(table, staged: staged(index))) }
     }
   }
+
+  /// PostgreSQL has a limit on the bytes of a key after compression, and names no record.
+  private func indexing(_ table: ReplicaTable, _ body: () throws -> Void) throws {
+    do { try body() } catch let error as PostgresFailure where error.isTooLarge {
+      guard let key = longestKeys[table.name], key.bytes > Self.usualKey else { throw error }
+      let record = key.record.map { "record \($0)" } ?? "a record"
+      throw Failure(
+        .cannotWrite, step: "copy the snapshot", subject: connection.server,
+        cause: """
+          the key of \(record) in the table \(table.name) has \(key.bytes) bytes \
+          (column \(key.columns.joined(separator: ", ")))
+          """,
+        hint: "PostgreSQL takes about 2,700: give the resource another key, or leave the record out with `where`")
+    }
+  }
+
+  /// Bytes that each key may have.
+  private static let usualKey = 2_600
 
   private func isConcerned(_ table: ReplicaTable, scope: Scope) -> Bool {
     guard case .changed(let resources) = scope else { return true }
@@ -188,8 +206,10 @@ extension Replica {
     let owners = Dictionary(batch.tables.enumerated().map { ($1.name, made($0)) }, uniquingKeysWith: { $1 })
     for (index, table) in batch.tables.enumerated() {
       for (number, constraint) in constraints(of: table, owners).enumerated() {
-        try connection.run(
-          "ALTER TABLE \(sql.name(made(index))) ADD CONSTRAINT \(made(index))_\(number) \(constraint.definition)")
+        let name = "\(made(index))_\(number)"
+        try indexing(table) {
+          try connection.run("ALTER TABLE \(sql.name(made(index))) ADD CONSTRAINT \(name) \(constraint.definition)")
+        }
       }
       for comment in sql.comments(table, on: made(index)) { try connection.run(comment) }
       try connection.run("ANALYZE \(sql.name(made(index)))")
@@ -221,6 +241,7 @@ extension Replica {
       }
       try Self.flush(&text, put: put)
     }
+    longestKeys[table.name] = text.longestKey
     return text.replaced
   }
 

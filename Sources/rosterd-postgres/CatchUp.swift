@@ -106,9 +106,9 @@ private struct SnapshotCopy {
   }
 
   private func refuseReservedNames(_ tables: [ReplicaTable]) throws {
-    guard tables.contains(where: { $0.name == ReplicaSQL.positionTable }) else { return }
+    guard let fault = ReplicaNames.fault(in: tables) else { return }
     throw Failure(
-      .configuration, step: "copy the cache", subject: cache, cause: "a resource has the table position",
-      hint: "give it another `table`: rosterd-postgres keeps its place in the feed there")
+      .configuration, step: "copy the cache", subject: cache, cause: fault,
+      hint: "give the table or the column another name in the definition")
   }
 }
