@@ -67,13 +67,24 @@ struct Follower {
       reports.succeeded(try replica.state(), cache: cache, server: connection.server)
       tries.succeeded(at: report.position)
       let status = "snapshot \(report.position.snapshot) is in \(schema) of \(target.shown)"
-      try wait(reader, since: seen, identity: identity, watch: watch, connection: connection) {
+      let arrived = Arrived(seen: seen, identity: identity, position: report.position)
+      try wait(reader, since: arrived, watch: watch, connection: connection, replica: replica) {
         show(status, notify: notify)
       }
     } while Inode(cache) == identity
   }
 
-  /// A standby that was promoted may lack the last transactions of the former primary (D2.4).
+  /// The cache and the server after the last copy.
+  private struct Arrived {
+    /// Number of the cache's contents.
+    var seen: Int64
+    /// The file of the cache.
+    var identity: Inode?
+    var position: ReplicaPosition
+  }
+
+  /// A standby that was promoted may lack the last transactions of the former primary, and so may a restored backup
+  /// (D2.4).
   private func noticeStepBack(from last: ReplicaPosition, _ replica: Replica) throws {
     let now = try replica.state()?.position
     if let now, now.feed != last.feed || now.snapshot >= last.snapshot { return }
@@ -84,20 +95,30 @@ struct Follower {
       """)
   }
 
-  /// Returns when the cache has other contents, or another file has its name.
+  /// Returns when the cache has other contents, another file has its name, or the server has another position.
   /// - Throws: `Failure` if the server is gone: the next one may have an older snapshot.
   private func wait(
-    _ reader: CacheReader, since seen: Int64, identity: Inode?, watch: CacheWatch,
-    connection: PostgresConnection, show: () -> Void
+    _ reader: CacheReader, since arrived: Arrived, watch: CacheWatch, connection: PostgresConnection, replica: Replica,
+    show: () -> Void
   ) throws {
+    var looked = ContinuousClock.now
     while true {
       show()
       guard watch.wait(milliseconds: 1_000, other: connection.descriptor) else { throw Stopped() }
       try connection.check()
-      if Inode(cache) != identity { return }
-      if try reader.writes() != seen { return }
+      if Inode(cache) != arrived.identity { return }
+      if try reader.writes() != arrived.seen { return }
+      guard ContinuousClock.now - looked >= Self.lookEvery else { continue }
+      looked = .now
+      if try replica.state()?.position != arrived.position {
+        try noticeStepBack(from: arrived.position, replica)
+        return
+      }
     }
   }
+
+  /// A restored backup shows by the position alone.
+  private static let lookEvery = Duration.seconds(10)
 
   private func report(_ failure: Failure) {
     log.error("\(failure)")
