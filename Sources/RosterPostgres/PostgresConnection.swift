@@ -1,4 +1,5 @@
 internal import CPostgres
+import Dispatch
 import Glibc
 package import RosterModel
 
@@ -7,6 +8,7 @@ package import RosterModel
 package final class PostgresConnection {
   private let handle: OpaquePointer
   private let stop: Int32
+  private var isCancelled = false
   /// The server without user and password, for messages.
   package let server: String
   /// Called every few seconds while the connection waits or sends: the program is alive, however long the server takes.
@@ -183,7 +185,8 @@ package final class PostgresConnection {
     guard poll(&waits, count, milliseconds) >= 0 || errno == EINTR else { throw lost() }
     onProgress()
     if waits[1].revents != 0 {
-      cancel()
+      if !isCancelled { cancel() }
+      isCancelled = true
       throw Stopped()
     }
     if forWriting, waits[0].revents & Int16(POLLIN) != 0, PQstatus(handle) == CONNECTION_OK,
@@ -193,12 +196,18 @@ package final class PostgresConnection {
     }
   }
 
-  /// The server rolls back what runs.
+  /// The server rolls back what runs. PQcancel waits for the server without a limit, so that another thread calls it.
   private func cancel() {
     guard let cancel = PQgetCancel(handle) else { return }
-    var text = [CChar](repeating: 0, count: 256)
-    PQcancel(cancel, &text, Int32(text.count))
-    PQfreeCancel(cancel)
+    let address = UInt(bitPattern: cancel)
+    let done = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async {
+      var text = [CChar](repeating: 0, count: 256)
+      PQcancel(OpaquePointer(bitPattern: address), &text, Int32(text.count))
+      PQfreeCancel(OpaquePointer(bitPattern: address))
+      done.signal()
+    }
+    _ = done.wait(timeout: .now() + .seconds(2))
   }
 
   private var message: String { PQerrorMessage(handle).map { String(cString: $0) } ?? "" }
