@@ -160,10 +160,12 @@ struct Pull: Sendable {
   ) -> Bool {
     let now = clock.now()
     guard known.state != .guarded, let receivedAt = known.receivedAt, receivedAt <= now,
-      receivedAt > pauses.earliest(age: Self.takeOver, at: now),
-      known.validator.isEmpty || pauses.hasPause(after: receivedAt)
+      receivedAt > pauses.earliest(age: Self.takeOver, at: now)
     else { return false }
-    if known.state == .published, list.audited.contains(known.place) { return false }
+    if !known.validator.isEmpty {
+      let isAudited = known.state == .published && list.audited.contains(known.place)
+      guard pauses.hasPause(after: receivedAt), !isAudited else { return false }
+    }
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return false }
     if list.plans[0].resource.inline != nil { return false }
