@@ -10,14 +10,9 @@ TSAN     := --sanitize=thread --scratch-path .build-tsan -Xlinker $(CURDIR)/.bui
 # C is compiled for size, because BoringSSL's arithmetic is assembler and the rest is not critical. Two builds in
 # different folders must be identical. Therefore messages contain no build path, and the compiler stores no digests of
 # its options, which it would use to decide whether to compile a file again.
-#
-# Packed relocations make a start cheaper in memory and time. gold does not have them, so the linker is bfd. Metadata
-# by mangled name costs a search of all conformances of the program, and is left out.
 RELEASE  := -c release --static-swift-stdlib -debug-info-format none \
-            -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
-            -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors \
-            -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' -Xswiftc -use-ld=bfd -Xlinker -z -Xlinker pack-relative-relocs \
-            -Xlinker -s -Xlinker --no-export-dynamic -Xlinker -O2
+            -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
+            -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
 
 # The build that `make test-oauth` and the like test: debug, which `make test` makes, or release, which needs half the
 # time.

@@ -125,7 +125,7 @@ struct PageChoice {
     if let offset = next.offset, offset.value == (evidence.asked.offset?.value ?? 0) + evidence.records {
       return .offset(param: .query(offset.name))
     }
-    if let page = next.page, page.value == (evidence.asked.page?.value ?? firstNumber) + 1 {
+    if let page = next.page, page.value == (evidence.asked.page?.value ?? firstNumber) &+ 1 {
       return .number(param: .query(page.name), first: firstNumber)
     }
     return nil
