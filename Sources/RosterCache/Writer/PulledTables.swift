@@ -43,7 +43,9 @@ enum PulledTables {
   /// would take room on the disk until rosterd ends. Returns false if nothing was done. Call it outside of a
   /// transaction.
   static func shrink(in database: Database) throws -> Bool {
-    guard try database.count("PRAGMA temp.page_count") > maxPages else { return false }
+    // SQLite may have to write other pages before it can read the size, which a full disk prevents.
+    let pages = try? database.count("PRAGMA temp.page_count")
+    guard pages ?? .max > maxPages else { return false }
     // A change of this setting closes the file (sqlite.org/pragma.html#pragma_temp_store). 0 and 1 both mean a file.
     let isDefault = try database.count("PRAGMA temp_store") == 0
     try database.execute("PRAGMA temp_store = \(isDefault ? 1 : 0); PRAGMA temp.cache_size = -\(cacheSize)")
