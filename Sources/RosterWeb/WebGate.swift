@@ -10,7 +10,7 @@ struct WebGate {
   /// The reading routes of the status socket.
   static let paths: Set<String> = [
     "/", "/page.css", "/page.js", "/page.svg", "/v1/status", "/v1/syncs", "/v1/events", "/v1/changes", "/v1/explain",
-    "/metrics", "/healthz", "/readyz", "/openapi.json",
+    "/metrics", "/openapi.json",
   ]
 
   let port: UInt16

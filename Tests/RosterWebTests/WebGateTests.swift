@@ -48,7 +48,7 @@ import Testing
     let question = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     #expect(try entered.decide(entered.folder).question == question)
     #expect(try entered.decide("/").question == question)
-    #expect(WebGate.paths.isSuperset(of: ["/openapi.json", "/healthz", "/readyz"]))
+    #expect(WebGate.paths.contains("/openapi.json"))
     for path in WebGate.paths {
       #expect(status(try entered.decide(entered.folder + path.dropFirst())) == 200, "\(path)")
       #expect(status(try entered.decide(path, method: "HEAD", host: "LocalHost:9000")) == 200, "\(path)")
