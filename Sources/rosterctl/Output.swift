@@ -44,7 +44,7 @@ struct Output {
     try write(json: Array(try value.jsonLine()))
   }
 
-  /// Writes the answer of a command whose exit code says more than that: a reader that is gone does not change it.
+  /// Writes an answer, and ignores that its reader is gone. The exit code is that of the command.
   static func ifRead(_ write: () throws -> Void) throws {
     do { try write() } catch is Unread {}
   }
