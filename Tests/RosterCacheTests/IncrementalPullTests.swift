@@ -180,6 +180,25 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
+  @Test("P9.1: rejects of an unchanged page follow it in a whole pull, also to the number of an incremental reject")
+  func movedRejects() async throws {
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    let rejected = #"{"id":7,"name":7,"at":3}"#
+    _ = try await Self.whole(resource, pages: [[Self.thing(1, mark: 1)], [rejected]], mark: "4", in: cache)
+    let pull = try await Self.pull(resource, pages: [[Self.thing(1, mark: 5)], [], [rejected]], in: cache)
+    _ = try await Self.publish(pull, mark: nil, in: cache)
+    #expect(try folder.ask("SELECT page FROM rejects ORDER BY page") == ["-3", "2"])
+    let record = try await cache.begin(at: noon).record
+    let known = try await cache.known(resource.name, addresses: [address(2)])
+    try await cache.confirm(resource.name, pages: [ConfirmedPage(number: 3, page: try #require(known[address(2)]))])
+    _ = try await cache.compare()
+    _ = try await cache.publish(
+      record, decisions: ["thing": RemovalDecision(.keepsAll)], at: noon, history: ninetyDays)
+    #expect(try folder.ask("SELECT page FROM rejects ORDER BY page") == ["3"])
+    await cache.close()
+  }
+
   @Test("I5.1, L3.2: what an incremental pull would change is pending, and absence is not")
   func pending() async throws {
     let resource = Self.resource()

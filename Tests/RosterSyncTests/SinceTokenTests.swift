@@ -233,6 +233,23 @@ struct SinceTokenTests {
     #expect(bench.shelf.asked().map(\.target).first == "/events?since=15")
   }
 
+  @Test("P9.1, I9.1: a record that is rejected in two answers in a row has the reject of the latest one")
+  func rejectedTwice() async throws {
+    let bench = try Self.bench(Self.all)
+    _ = try await bench.sync([Self.feed()])
+    let feed = ["/events?since=9": Self.page([Self.event(1, time: 11)]), "/items/1": #"{"id":1,"name":7}"#]
+    Self.set(feed, in: bench)
+    #expect(try await bench.sync([Self.feed()], after: 1).rejected == 1)
+    let event = Self.page([Self.event(1, time: 12)])
+    Self.set(
+      ["/events?since=10": event, "/events?since=11": event, "/items/1": #"{"id":1,"name":8}"#], in: bench)
+    let record = try await bench.sync([Self.feed()], after: 2)
+    #expect(record.error?.contains("rejects") == true && record.exit == 0, "\(record.error ?? "")")
+    #expect(try bench.ask("SELECT page || ' ' || document FROM rejects") == [#"0 {"id":1,"name":8}"#])
+    #expect(try await bench.sync([Self.feed()], after: 3).outcome == .unchanged)
+    #expect(try bench.ask("SELECT count(*) FROM rejects") == ["1"])
+  }
+
   @Test("I1.1, P8.8: a whole pull that could not ask for all missing records is due again")
   func unasked() async throws {
     var resource = Self.feed()

@@ -86,10 +86,10 @@ struct ResourcePublication {
   /// Returns true if readers see a difference besides the records.
   private mutating func writeList() throws -> Bool {
     let haveRejectsMoved = try writePages()
-    try writeAnswers()
+    let hasAnswers = try writeAnswers()
     if plan.resource.each == nil { try records.finish() }
     try removeMissing()
-    let areRejectsNew = try writeRejects()
+    let areRejectsNew = try writeRejects(includingAnswers: hasAnswers)
     if found.isIncremental {
       try forgetAbsence()
     } else {
@@ -231,10 +231,13 @@ struct ResourcePublication {
 
   // MARK: Missing records
 
-  /// Writes the records of answers. Their rejects have page 0 and successive positions.
-  private mutating func writeAnswers() throws {
-    guard var pulled = try pulled(.answers) else { return }
+  /// Writes the records of answers. Their rejects have page 0 and successive positions. Returns true if there were
+  /// answers.
+  private mutating func writeAnswers() throws -> Bool {
+    guard var pulled = try pulled(.answers) else { return false }
+    var hasAnswers = false
     while try pulled.nextPage() != nil {
+      hasAnswers = true
       while let step = try pulled.next() {
         switch step {
         case .record:
@@ -246,6 +249,7 @@ struct ResourcePublication {
         }
       }
     }
+    return hasAnswers
   }
 
   private mutating func removeMissing() throws {
@@ -319,14 +323,15 @@ struct ResourcePublication {
 
   // MARK: Rejects and totals
 
-  /// Keeps the rows of equal rejects. Returns true if a row was written.
-  private func writeRejects() throws -> Bool {
+  /// Keeps the rows of equal rejects. An incremental pull also keeps those of the last whole pull, and those of answers
+  /// if it has no answers. Returns true if a row was written.
+  private func writeRejects(includingAnswers: Bool) throws -> Bool {
     let same =
       "s.resource = ?1 AND s.list = ?2 AND s.page = m.page AND s.position = m.position AND s.reason = m.reason "
       + "AND s.document = m.document"
     let isReplaced =
       found.isIncremental
-      ? "page < 0 AND -page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
+      ? "page \(includingAnswers ? "<=" : "<") 0 AND -page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
       : "page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
     let gone = try database.run(
       """
@@ -443,7 +448,11 @@ private struct PageRows {
     "resource = (SELECT name FROM main.cache_resources WHERE id = ?1) AND parent_id = ?3"
 
   private func move(_ pages: [(page: Int64, from: Int, to: Int)]) throws -> Bool {
-    var touched = 0
+    if pages.isEmpty { return false }
+    // Negative numbers are those of incremental pulls so far, whose rejects a whole pull replaces.
+    var touched = try database.run(
+      "DELETE FROM main.rejects WHERE \(Self.ofList) AND page < 0", .integer(list.resource), .null,
+      .integer(scope.parent))
     for (page, from, to) in pages {
       try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
       // The numbers are negative at first, so that the rejects of two pages are not mixed.
