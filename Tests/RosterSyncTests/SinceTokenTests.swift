@@ -21,7 +21,7 @@ struct SinceTokenTests {
   }
 
   /// Whole pulls list the records; incremental ones list events with the keys of records.
-  private static func feed() -> Resource {
+  private static func feed(form: Since.Form = .number, overlap: Since.Overlap = .number(1)) -> Resource {
     var resource = Resource(
       name: "item", path: "/items", records: at("results"), table: "items",
       conditions: [.init(at("gone"), .absent)], byKey: "/items/{key}", removal: .ask,
@@ -30,7 +30,7 @@ struct SinceTokenTests {
     listing.path = "/events"
     listing.key = at("object")
     resource.since = Since(
-      at: at("time"), param: .query("since"), form: .number, overlap: .number(1), asks: true, listing: listing)
+      at: at("time"), param: .query("since"), form: form, overlap: overlap, asks: true, listing: listing)
     return resource
   }
 
@@ -231,6 +231,29 @@ struct SinceTokenTests {
     #expect(try bench.ask("SELECT id || name FROM items ORDER BY id") == ["1new", "2", "5"])
     #expect(try await bench.sync([Self.feed()], after: 2).outcome == .unchanged)
     #expect(bench.shelf.asked().map(\.target).first == "/events?since=15")
+  }
+
+  @Test("I9.3, I3.2: a key is asked for again while its record may change within the same time stamp")
+  func coarseTimes() async throws {
+    let feed = Self.feed(form: .unix, overlap: .time(.seconds(10)))
+    let bench = try Self.bench(Self.all)
+    let start = Int(bench.shelf.now.timeIntervalSince1970)
+    let all = ["/items": Self.page((1...4).map { #"{"id":\#($0),"time":\#(start - 60),"name":""}"# })]
+    Self.set(all, in: bench)
+    _ = try await bench.sync([feed])
+    func events(_ name: String) -> [String: String] {
+      var answers = ["/items/1": Self.item(1, name: name)]
+      for since in [start - 70, start - 9] { answers["/events?since=\(since)"] = Self.page([Self.event(1, time: start + 1)]) }
+      return answers
+    }
+    for (name, seconds) in [("first", 1.2), ("second", 1.8), ("third", 2), ("last", 12)] {
+      Self.set(events(name), in: bench)
+      #expect(try await bench.sync([feed], after: seconds).changed == 1)
+      #expect(try bench.ask("SELECT name FROM items WHERE id = 1") == [name])
+    }
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync([feed], after: 60).outcome == .unchanged)
+    #expect(bench.shelf.asked().map(\.target) == ["/events?since=\(start - 9)"])
   }
 
   @Test("P9.1, I9.1: a record that is rejected in two answers in a row has the reject of the latest one")

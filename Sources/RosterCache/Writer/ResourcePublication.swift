@@ -214,9 +214,15 @@ struct ResourcePublication {
           try reject(pulled.decoder.reject, page: page, position: pulled.decoder.reject.position)
         }
       }
-      // The next pull must ask for its keys again if one of them could not be asked for (I9.2).
-      if !found.isAsked || decision.removal == .missing { try pages.write(facts, pulled.number) }
+      // The next pull must ask for its keys again if one of them could not be asked for (I9.2), or if its record may
+      // change again within the same time stamp (I9.3).
+      if !found.isAsked || (decision.removal == .missing && isSettled(facts)) { try pages.write(facts, pulled.number) }
     }
+  }
+
+  private func isSettled(_ page: PageMetadata) -> Bool {
+    guard let since = plan.resource.since, let facts = page.since else { return true }
+    return since.isSettled(highest: facts.highest.flatMap { since.mark($0) }, answered: facts.answered)
   }
 
   private func pulled(_ part: PulledRecords.Part) throws -> PulledRecords? {

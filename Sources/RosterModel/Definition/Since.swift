@@ -140,11 +140,24 @@ extension Since {
     }
     var next = highest
     if form != .number, let answered {
-      let bound = highest.hasZone || zone != nil ? answered : answered - Self.farthestZone
+      let bound = bound(of: highest, answered: answered)
       if highest.value > bound { next = Mark(bound, like: highest.text, form: form, zone: zone) }
     }
     if !isWhole, let mark, next.value <= mark.value { return .stays }
     return next == mark ? .stays : .moves(next)
+  }
+
+  /// True if no record of a page can have changed after the page's answer without another value at `at` (I9.3).
+  /// - Parameter highest: The highest value at `at` on the page.
+  package func isSettled(highest: Mark?, answered: Date) -> Bool {
+    guard at != nil, case .time(let time) = overlap, let highest else { return true }
+    let bound = bound(of: highest, answered: Int64(answered.timeIntervalSince1970.rounded(.down)) * Timestamp.second)
+    return highest.value <= bound - Int64(time.seconds) * Timestamp.second
+  }
+
+  /// The highest value that a record can have at the time of an answer (I2.5).
+  private func bound(of mark: Mark, answered: Int64) -> Int64 {
+    mark.hasZone || zone != nil ? answered : answered - Self.farthestZone
   }
 
   /// The farthest that a zone is from UTC (I2.5).
