@@ -121,7 +121,7 @@ extension RecordDecoder {
 
   /// Makes a body of one record from the answer of `by_key` for one key (R3.2, R3.3). It is a map of that name and
   /// value, or a list of that key.
-  /// - Returns: nil if the key was not found: the answer is null, or an empty list at `by_key_records`.
+  /// - Returns: nil if the key was not found: the answer is null, or an empty list where a list is an answer (R3.1).
   package mutating func body(of key: String, answer: [UInt8]) throws(Malformed) -> [UInt8]? {
     let value = try answer.withUnsafeBufferPointer { bytes throws(Malformed) -> Range<Int> in
       defer { forget() }
@@ -130,7 +130,8 @@ extension RecordDecoder {
       return try scanner.value().range
     }
     let found = answer[value]
-    if found.elementsEqual("null".utf8) || (shape == .map && isEmptyList(found)) { return nil }
+    let isListAnswer = shape == .map || plan.resource.answersWithList
+    if found.elementsEqual("null".utf8) || (isListAnswer && isEmptyList(found)) { return nil }
     var json = JSONWriter()
     if shape == .map {
       json.object { json in

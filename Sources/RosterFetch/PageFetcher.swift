@@ -389,13 +389,7 @@ extension RecordDecoder {
 
 extension Resource {
   /// True if an answer for one key may be a list of that record, and an empty list means that the key was not found.
-  fileprivate var listsOneRecord: Bool { shape != .objects || !byKeyRecords.isWhole || filtersByKey }
-
-  /// True if `by_key` has the key in its query, and not in the path of a record.
-  private var filtersByKey: Bool {
-    guard let byKey, let query = byKey.firstIndex(of: "?") else { return false }
-    return byKey[query...].contains("{key")
-  }
+  fileprivate var listsOneRecord: Bool { shape != .objects || answersWithList }
 }
 
 extension PageScan {

@@ -222,6 +222,19 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
         == #"["é"]"#)
   }
 
+  @Test("R3.1, R3.3: an empty list where a list answers for one value means that the value was not found")
+  func emptyAnswers() throws {
+    func isFound(_ answer: String, records: JSONPointer = JSONPointer(), byKey: String) throws -> Bool {
+      var numbers = shaped(.values, columns: [integer("id", place: "/value")], key: "/value")
+      (numbers.byKey, numbers.byKeyRecords) = (byKey, records)
+      var decoder = RecordDecoder(try RecordPlan(numbers))
+      return try decoder.body(of: "12", answer: Array(answer.utf8)) != nil
+    }
+    #expect(try !isFound("[]", byKey: "/things?ids={keys}") && isFound("[12]", byKey: "/things?ids={keys}"))
+    #expect(try !isFound(#"{"data":[ ]}"#, records: at("/data"), byKey: "/things/{key}"))
+    #expect(try isFound("[]", byKey: "/things/{key}"))
+  }
+
   @Test("R1: random records of each shape are read as their objects")
   func random() throws {
     var random = SeededDice(seed: 24)
