@@ -472,6 +472,22 @@ struct ChildrenTests {
     #expect(now.record?.contains(#""rev":7"#) == true && then.record?.contains(#""rev":1"#) == true)
   }
 
+  @Test("L2.2: a child of a removed parent is shown at an earlier time, and its removal is known")
+  func shownBelowRemoved() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(9))
+    _ = try await bench.sync(Forest.all)
+    forest.update { $0.documents[3] = nil }
+    #expect(try await bench.sync(Forest.all, after: 60).error == nil)
+    let reader = try CacheReader(path: bench.path)
+    for (resource, key, parents) in [("item", "1", ["3"]), ("part", "a", ["3", "1"]), ("detail", "3", [])] {
+      let then = try reader.show(resource, key: [key], of: parents, at: bench.shelf.now + 30)
+      #expect(then.record != nil, "\(resource)")
+      let now = try reader.show(resource, key: [key], of: parents)
+      #expect(now.record == nil && now.removal != nil, "\(resource)")
+    }
+    #expect(throws: Failure.self) { try reader.show("item", key: ["1"], of: ["77"]) }
+  }
+
   @Test("L2.2: the message lists the parents by their keys, and a removed parent makes no key ambiguous")
   func ambiguous() async throws {
     let (bench, forest) = try Self.bench(Self.documents(3))

@@ -6,6 +6,41 @@ extension CacheReader {
   /// - Parameter keys: keys of the ancestors, the outermost one first.
   /// - Throws: `Failure`: 64 for a resource without a parent or another number of keys, 1 for an unknown parent.
   func parentID(of tables: ResourceTables, keys: [String]) throws -> Int64 {
+    try ancestorKeys(of: tables, keys: keys).reduce(0) { id, step in
+      let found = try database.first(
+        "SELECT t.\(step.ancestor.id) FROM \(step.ancestor.table) t WHERE \(step.ancestor.hasKey("t", "?1", parent: "?2"))",
+        step.ancestor.value(ofKey: step.key), .integer(id)
+      ) { $0.integer(0) }
+      guard let found else { throw Self.unknown(step.ancestor, key: step.key) }
+      return found
+    }
+  }
+
+  /// Current and earlier record ids of the parent of a child. Throws as `parentID(of:keys:)`.
+  private func allParentIDs(of tables: ResourceTables, keys: [String]) throws -> [Int64] {
+    try ancestorKeys(of: tables, keys: keys).reduce([0]) { ids, step in
+      let found = try ids.flatMap { try allIDs(of: step.ancestor, key: step.key, below: $0) }
+      if found.isEmpty { throw Self.unknown(step.ancestor, key: step.key) }
+      return found
+    }
+  }
+
+  /// Current and earlier record ids of a key below that parent, which is 0 for a resource with one list.
+  private func allIDs(of tables: ResourceTables, key: String, below parent: Int64) throws -> [Int64] {
+    try database.rows(
+      """
+      SELECT t.\(tables.id) FROM \(tables.table) t WHERE \(tables.hasKey("t", "?1", parent: "?2"))
+      UNION SELECT record_id FROM changes WHERE resource = ?3 AND kind = 'removed'
+        AND CASE WHEN json_valid(before)
+          THEN \(tables.key(inDocument: "before")) = ?1 AND \(tables.parent(inDocument: "before")) = ?2 END
+      """, tables.value(ofKey: key), .integer(parent), .text(tables.resource.name)
+    ) { $0.integer(0) }
+  }
+
+  /// The ancestors that have keys, each with its own, the outermost one first.
+  private func ancestorKeys(
+    of tables: ResourceTables, keys: [String]
+  ) throws -> [(ancestor: ResourceTables, key: String)] {
     guard let parent = tables.parent else {
       throw Failure(
         .usage, step: "select by --of", subject: tables.resource.name, cause: "it has one list, and no parent")
@@ -18,22 +53,16 @@ extension CacheReader {
         .usage, step: "select by --of", subject: keys.joined(separator: " "),
         cause: "it has \(keys.count.counted(as: "value")), and the keys of \(names) have \(needed)")
     }
-    var (rest, id) = (keys[...], Int64(0))
-    for ancestor in ancestors where !ancestor.resource.isDetail {
-      let key = try ancestor.key(Array(rest.prefix(ancestor.keyParts.count)))
-      rest = rest.dropFirst(ancestor.keyParts.count)
-      let found = try database.first(
-        "SELECT t.\(ancestor.id) FROM \(ancestor.table) t WHERE \(ancestor.hasKey("t", "?1", parent: "?2"))",
-        ancestor.value(ofKey: key), .integer(id)
-      ) { $0.integer(0) }
-      guard let found else {
-        throw Failure(
-          .cancelled, step: "select by --of", subject: key, cause: "there is no \(ancestor.resource.name) with that key"
-        )
-      }
-      id = found
+    var rest = keys[...]
+    return try ancestors.filter { !$0.resource.isDetail }.map { ancestor in
+      defer { rest = rest.dropFirst(ancestor.keyParts.count) }
+      return (ancestor, try ancestor.key(Array(rest.prefix(ancestor.keyParts.count))))
     }
-    return id
+  }
+
+  private static func unknown(_ ancestor: ResourceTables, key: String) -> Failure {
+    Failure(
+      .cancelled, step: "select by --of", subject: key, cause: "there is no \(ancestor.resource.name) with that key")
   }
 
   /// The resource and its ancestors, the outermost one first.
@@ -46,8 +75,8 @@ extension CacheReader {
   /// none is named (L2.2).
   func ids(ofChild tables: ResourceTables, key: [String], of parents: [String]) throws -> [Int64] {
     guard let column = tables.parentColumn else { return [] }
-    if tables.resource.isDetail { return [try parentID(of: tables, keys: key)] }
-    let wanted = parents.isEmpty ? nil : try parentID(of: tables, keys: parents)
+    if tables.resource.isDetail { return try allParentIDs(of: tables, keys: key) }
+    let wanted = parents.isEmpty ? nil : Set(try allParentIDs(of: tables, keys: parents))
     let text = try tables.key(key)
     let found = try database.rows(
       """
@@ -57,7 +86,7 @@ extension CacheReader {
         AND CASE WHEN json_valid(before) THEN \(tables.key(inDocument: "before")) END = ?1
       """, tables.value(ofKey: text), .text(tables.resource.name)
     ) { (id: $0.integer(0), parent: $0.integer(1), isCurrent: $0.int(2) != 0) }
-    if let wanted { return found.filter { $0.parent == wanted }.map(\.id) }
+    if let wanted { return Set(found.filter { wanted.contains($0.parent) }.map(\.id)).sorted() }
     let current = found.filter(\.isCurrent)
     let owners = Set((current.isEmpty ? found : current).map(\.parent)).sorted()
     if owners.count > 1 { throw try ambiguity(of: key, in: tables, owners: owners) }
