@@ -163,6 +163,34 @@ struct VanishedListTests {
     #expect(second.exit == 0 && second.removed == (removal == .twice ? 25 : 0))
   }
 
+  @Test(
+    "E1.2: no list below an absent parent is requested, until a pull has the parent again",
+    arguments: [Resource.Removal.twice, .never])
+  func absentParent(_ removal: Resource.Removal) async throws {
+    let (bench, issue) = (try SyncBench([:]), Self.issue(removal))
+    var comment = Self.comment
+    comment.each = Each(of: "issue", emptyStatuses: [404])
+    let resources = [issue, comment]
+    Self.set(Self.first, in: bench)
+    #expect(try await bench.sync(resources).error == nil)
+    var answers = Self.first
+    let rest = Self.all.enumerated().filter { $0.offset != 4 }.map(\.element)
+    answers["/issues"] = #"{"list":[\#(rest.joined(separator: ","))]}"#
+    answers["/issues/5/comments"] = nil
+    answers["/issues?since=8"] = Self.list(Self.record(9, 9))
+    Self.set(answers, in: bench)
+    #expect(try await bench.sync(resources, isFresh: true, after: 60).removed == 0)
+    _ = bench.shelf.asked()
+    let record = try await bench.sync(resources, after: 120)
+    #expect(record.error == nil && record.removed == 0 && record.listsFailed == 0)
+    #expect(!Self.asked(bench).contains("/issues/5/comments"))
+    #expect(try bench.ask("SELECT count(*) FROM comments WHERE issue_id = 5") == ["1"])
+    answers["/issues?since=8"] = Self.list(Self.record(5, 10))
+    answers["/issues/5/comments"] = Self.list(Self.record(1), Self.record(2))
+    Self.set(answers, in: bench)
+    #expect(try await bench.sync(resources, after: 180).added == 1)
+  }
+
   @Test("E7.4: the list that has the parent is requested if the parent is a child itself", arguments: [true, false])
   func grandparent(_ isGone: Bool) async throws {
     let document = { (id: Int) in (id, Forest.Document(items: [1: .init(parts: ["a": id]), 2: .init(), 3: .init()])) }

@@ -183,8 +183,8 @@ struct Family {
     return (unnamed + all + ["false"]).joined(separator: " OR ")
   }
 
-  /// True for a stored record that this pull neither misses, rejects nor removes, and for whose ancestors the same
-  /// holds (E1.2).
+  /// True for a stored record that this pull neither misses, rejects nor removes, that was not missed by the last whole
+  /// pull of its list, and for whose ancestors the same holds (E1.2).
   func isPublished(_ index: Int, row: String) -> String {
     let table = tables[index]
     let keys = table.keys
@@ -202,8 +202,24 @@ struct Family {
         "\(keys.received) g WHERE g.resource = \(index) AND g.list = \(list) AND g.key = \(table.key(of: row)) AND +g.kind = 1"
       ),
       absent("temp.removed_parents d WHERE d.resource = \(index) AND d.record_id = \(row).\(table.id)"),
+      absent(absence(index, row: row, list: list)),
     ]
     return (own + isParentPublished(index, row: row)).joined(separator: " AND ")
+  }
+
+  /// A query that has a row if the last whole pull missed the record, and this pull does not have it either.
+  private func absence(_ index: Int, row: String, list: String) -> String {
+    let table = tables[index]
+    let parent = table.parentColumn.map { "\(row).\($0)" } ?? "0"
+    return """
+      main.cache_resources ur CROSS JOIN main.cache_lists ul ON ul.resource_id = ur.id AND ul.parent_id = \(parent)
+      CROSS JOIN main.cache_unlisted u ON u.list_id = ul.id AND u.record_id = \(row).\(table.id) AND u.absent > 0
+      WHERE ur.name = \(literal(table.resource.name))
+        AND NOT EXISTS (SELECT 1 FROM \(table.keys.pulled) uc
+          WHERE uc.resource = \(index) AND uc.list = \(list) AND uc.key = \(table.key(of: row)))
+        AND NOT EXISTS (SELECT 1 FROM \(table.keys.missing) um WHERE um.resource = \(index) AND um.list = \(list)
+          AND um.record_id = \(row).\(table.id) AND um.answered)
+      """
   }
 
   /// The same condition for the parent of the record; empty without a parent.
