@@ -114,4 +114,39 @@ struct EachChangedTests {
     _ = try await bench.sync(resources, after: 240)
     #expect(Self.lists(bench) == [])
   }
+
+  @Test("E8.1: kept pages of a list are not used if its parent changed since", arguments: [true, false])
+  func keptChain(_ isFinished: Bool) async throws {
+    func at(_ name: String) -> JSONPointer { JSONPointer(segments: [name]) }
+    func column(_ name: String) -> Resource.Column { .init(name, at: at(name), .integer) }
+    let resources = [
+      Resource(
+        name: "doc", path: "/docs", records: at("list"), table: "docs", removal: .twice, pages: .init(.one),
+        columns: [column("id"), column("rev")]),
+      Resource(
+        name: "item", path: "/docs/{doc.id}/items", records: at("list"), table: "items", removal: .twice,
+        pages: .init(.next(at: .body(at("next")))), columns: [column("id"), column("rev")],
+        each: Each(of: "doc", changed: ["rev"])),
+    ]
+    let bench = try SyncBench([:])
+    func serve(_ revision: Int, last: Int = 200) {
+      let record = { (id: Int) in #"[{"id":\#(id),"rev":\#(revision)}]"# }
+      let answers = [
+        "/docs": #"{"list":\#(record(1))}"#,
+        "/docs/1/items": #"{"list":\#(record(1)),"next":"/docs/1/items?p=2"}"#,
+        "/docs/1/items?p=2": #"{"list":\#(record(2))}"#,
+      ]
+      bench.shelf.update {
+        $0.answers = { request in
+          let target = String(request.url.dropFirst(Shelf.baseURL.count))
+          return Response(status: target.hasSuffix("p=2") ? last : 200, body: Array((answers[target] ?? "").utf8))
+        }
+      }
+    }
+    serve(1, last: isFinished ? 200 : 503)
+    #expect(try await bench.sync(resources, isDryRun: isFinished).outcome == (isFinished ? .tried : .failed))
+    serve(2)
+    #expect(try await bench.sync(resources, after: 60).error == nil)
+    #expect(try bench.ask("SELECT rev FROM items") == ["2", "2"])
+  }
 }

@@ -30,6 +30,18 @@ extension Cache {
     return try Self.question(question, columns, list: list, in: database)
   }
 
+  /// Digest of all that kept pages of a list depend on: its question, and the parent's columns of `changed`. The list
+  /// changes with these columns, so that its earlier pages do not belong to it any more (E8.1).
+  func keptQuestion(of resource: String, list: Int64, _ database: Database) throws -> Int64 {
+    let question = try question(of: resource, list: list, database)
+    guard list != 0, plans[try index(of: resource)].resource.each?.changed.isEmpty == false else { return question }
+    let asked = try database.first("SELECT asked FROM temp.lists WHERE list = ?1", .integer(list)) {
+      $0.optionalText(0)
+    }
+    let digest = try Self.digest(database)(Array("\(question) \((asked ?? nil) ?? "")".utf8))
+    return digest == 0 ? 1 : digest
+  }
+
   /// The columns are searched for once in a pull (`Family.questionColumns`).
   func questionColumns(of resource: String) throws -> [ParentColumn] {
     if let known = pull.questionColumns[resource] { return known }

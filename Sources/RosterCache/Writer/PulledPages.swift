@@ -28,7 +28,7 @@ extension Cache {
       let published = try publishedPages(of: resource, place, in: database)
       let isWhole = try !isIncremental(index, list: place.number, in: database)
       let expired = try isWhole ? published.map { try expiredPages(of: resource, list: $0, database) } ?? [] : []
-      let question = try question(of: resource, list: place.number, database)
+      let question = try keptQuestion(of: resource, list: place.number, database)
       // One transaction for all, because each single look-up would lock the file and release it again.
       return try database.transaction("BEGIN") {
         let entries = try hasPulled(database) ? database.statement(CachedPage.selectEntries) : nil
@@ -54,7 +54,9 @@ extension Cache {
               found[address] = CachedPage(row: look.row, address)
             }
           }
-          if let entry { found[address]?.came(again: entry, guardedBelow: pull.guardedBelow) }
+          if let entry, let noted = entry.optionalInteger(1), try file.facts(at: noted).since?.question ?? 0 == question {
+            found[address]?.came(again: entry, guardedBelow: pull.guardedBelow)
+          }
           if pull.ignoresValidators(of: resource) { found[address]?.validator = Validator() }
         }
         return found
@@ -89,7 +91,7 @@ extension Cache {
 
   private func facts(_ page: PageBody, in database: Database) throws -> PageMetadata {
     var facts = PageMetadata(page)
-    let question = try question(of: page.resource, list: page.place.number, database)
+    let question = try keptQuestion(of: page.resource, list: page.place.number, database)
     if question != 0 { facts.since = SinceFacts(page, question: question) }
     if pull.ignoresValidators(of: page.resource) { facts.validator = Validator() }
     return facts
@@ -133,7 +135,7 @@ extension Cache {
     _ resource: String, place: ListPlace, pages: [ConfirmedPage], in database: Database, file: PageSpool
   ) throws -> [(PageMetadata, Int64)] {
     let digest = try Self.digest(database)([])
-    let question = try question(of: resource, list: place.number, database)
+    let question = try keptQuestion(of: resource, list: place.number, database)
     let seen = pages.compactMap { confirmed -> PageMetadata? in
       let validator = confirmed.validator.isEmpty ? confirmed.page.validator : confirmed.validator
       let kept = confirmed.page.state == .kept ? confirmed.confirmedAt : nil
