@@ -472,6 +472,19 @@ struct ChildrenTests {
     #expect(now.record?.contains(#""rev":7"#) == true && then.record?.contains(#""rev":1"#) == true)
   }
 
+  @Test("L2.2, L2.3: the ancestors of a detail's parent are named by --of, or in front of its key")
+  func detailOfChild() async throws {
+    let (bench, _) = try Self.bench(Self.documents(3))
+    let detail = Resource(
+      name: "face", path: "/docs/{doc.id}/items/{item.id}", table: "faces", pages: .init(.record),
+      columns: [.init("rev", at: JSONPointer(segments: ["rev"]), .integer)], each: Each(of: "item"))
+    #expect(try await bench.sync(Forest.all + [detail]).error == nil)
+    let reader = try CacheReader(path: bench.path)
+    #expect(try reader.show("face", key: ["1"], of: ["3"]).record != nil)
+    #expect(try reader.show("face", key: ["3", "1"]).record != nil)
+    #expect(throws: Failure.self) { try reader.show("face", key: ["1"]) }
+  }
+
   @Test("L2.2: a child of a removed parent is shown at an earlier time, and its removal is known")
   func shownBelowRemoved() async throws {
     let (bench, forest) = try Self.bench(Self.documents(9))

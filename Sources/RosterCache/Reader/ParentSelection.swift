@@ -75,7 +75,7 @@ extension CacheReader {
   /// none is named (L2.2).
   func ids(ofChild tables: ResourceTables, key: [String], of parents: [String]) throws -> [Int64] {
     guard let column = tables.parentColumn else { return [] }
-    if tables.resource.isDetail { return try allParentIDs(of: tables, keys: key) }
+    if tables.resource.isDetail { return try allParentIDs(of: tables, keys: parents + key) }
     let wanted = parents.isEmpty ? nil : Set(try allParentIDs(of: tables, keys: parents))
     let text = try tables.key(key)
     let found = try database.rows(
