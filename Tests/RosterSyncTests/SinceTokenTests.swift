@@ -243,7 +243,9 @@ struct SinceTokenTests {
     _ = try await bench.sync([feed])
     func events(_ name: String) -> [String: String] {
       var answers = ["/items/1": Self.item(1, name: name)]
-      for since in [start - 70, start - 9] { answers["/events?since=\(since)"] = Self.page([Self.event(1, time: start + 1)]) }
+      for since in [start - 70, start - 9] {
+        answers["/events?since=\(since)"] = Self.page([Self.event(1, time: start + 1)])
+      }
       return answers
     }
     for (name, seconds) in [("first", 1.2), ("second", 1.8), ("third", 2), ("last", 12)] {

@@ -54,7 +54,9 @@ extension Cache {
               found[address] = CachedPage(row: look.row, address)
             }
           }
-          if let entry, let noted = entry.optionalInteger(1), try file.facts(at: noted).since?.question ?? 0 == question {
+          if let entry, let noted = entry.optionalInteger(1),
+            try file.facts(at: noted).since?.question ?? 0 == question
+          {
             found[address]?.came(again: entry, guardedBelow: pull.guardedBelow)
           }
           if pull.ignoresValidators(of: resource) { found[address]?.validator = Validator() }
