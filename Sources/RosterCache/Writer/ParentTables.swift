@@ -183,8 +183,8 @@ struct Family {
     return (unnamed + all + ["false"]).joined(separator: " OR ")
   }
 
-  /// True for a stored record that this pull neither misses, rejects nor removes, that was not missed by the last whole
-  /// pull of its list, and for whose ancestors the same holds (E1.2).
+  /// True for a stored record that this pull neither misses, rejects nor removes, and for whose ancestors the same
+  /// holds (E1.2). A record that the last whole pull of its list missed counts as missed.
   func isPublished(_ index: Int, row: String) -> String {
     let table = tables[index]
     let keys = table.keys

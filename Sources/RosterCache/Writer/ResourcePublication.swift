@@ -214,8 +214,8 @@ struct ResourcePublication {
           try reject(pulled.decoder.reject, page: page, position: pulled.decoder.reject.position)
         }
       }
-      // The next pull must ask for its keys again if one of them could not be asked for (I9.2), or if its record may
-      // change again within the same time stamp (I9.3).
+      // The next pull must ask for its keys again if one of them could not be asked for (I9.2). The same holds if a
+      // record may change again within the same time stamp (I9.3).
       if !found.isAsked || (decision.removal == .missing && isSettled(facts)) { try pages.write(facts, pulled.number) }
     }
   }
