@@ -188,8 +188,8 @@ extension Resource {
     keyColumn(at: key)
   }
 
-  /// True if an answer for one key may be a list with that record. An empty list means that the key was not found. So it
-  /// is if `by_key_records` leads into the answer, or if `by_key` has the key in its query (R3.1).
+  /// True if an answer for one key may be a list with that record. An empty list means that the key was not found.
+  /// That is so if `by_key_records` leads into the answer, or if `by_key` has the key in its query (R3.1).
   package var answersWithList: Bool {
     if !byKeyRecords.isWhole { return true }
     guard let byKey, let query = byKey.firstIndex(of: "?") else { return false }
