@@ -32,6 +32,26 @@ struct KeyComparison {
 
   /// - Parameter onPage: Called for every page that is read; what it throws ends the comparison.
   func run(onPage: () throws -> Void = {}) throws -> ResourceComparison {
+    let skips = try isPlain()
+    let found = try compare(skipsRelisted: skips, onPage: onPage)
+    // The publication needs the place of each key if one occurs more than once.
+    guard skips, found.repeats > 0 || found.passedRepeats > 0 else { return found }
+    return try compare(skipsRelisted: false, onPage: onPage)
+  }
+
+  /// True if each record of the snapshot is on exactly one published page. Then a transferred page that lists the same
+  /// keys as the published page of its address can be compared like an unchanged page.
+  private func isPlain() throws -> Bool {
+    let plain = try database.count(
+      "SELECT count(*) FROM main.cache_lists WHERE id = ?3 AND repeats = 0 AND rejects = 0 AND skipped = 0", in: scope)
+    return try plain > 0
+      && ["cache_unlisted", "cache_overlaid"].allSatisfy { table in
+        try database.first("SELECT 1 FROM main.\(table) WHERE list_id = ?3 LIMIT 1", in: scope) { _ in true } == nil
+      }
+  }
+
+  /// - Parameter skipsRelisted: Reads no key of a page that lists the same keys as before.
+  private func compare(skipsRelisted: Bool, onPage: () throws -> Void) throws -> ResourceComparison {
     var found = ResourceComparison(resource: tables.resource.name)
     for table in keys.compared + ["temp.missed_pages"] {
       try database.run("DELETE FROM \(table) WHERE resource = ?1 AND list = ?2", in: scope)
@@ -42,10 +62,10 @@ struct KeyComparison {
     let places = try pulledPlaces()
     guard !places.isEmpty || found.snapshot > 0 || kept > 0 else { return found }
     let isTold = isAlone ? try countAscending(places, found: &found, onPage: onPage) : false
-    if !isTold { try fill(places, found: &found, onPage: onPage) }
+    let other = isTold ? 0 : try fill(places, kept: kept, skipsRelisted: skipsRelisted, found: &found, onPage: onPage)
     found.pages += places.count
     if isAlone { return found }
-    if kept > 0, !places.isEmpty {
+    if kept > 0 || other < places.count, other > 0 {
       try settleOverlap(&found, onPage: onPage)
       try settlePassed(&found, onPage: onPage)
     }
@@ -53,8 +73,8 @@ struct KeyComparison {
     return found
   }
 
-  /// Sums the published pages that are part of this pull, and returns their number. Notes the other published pages and
-  /// their keys.
+  /// Sums the published pages that are part of this pull, and returns their number. Notes the other published pages,
+  /// and the keys of those whose address is not part of this pull either.
   private func keptPages(_ found: inout ResourceComparison, onPage: () throws -> Void) throws -> Int {
     guard scope.list != nil else { return 0 }
     let kept = try count("temp.same")
@@ -62,7 +82,7 @@ struct KeyComparison {
       "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_lists WHERE id = ?3", in: scope
     ) { row in (0..<5).map { row.int($0) } }
     guard var totals else { return 0 }
-    if kept < totals[0] { try subtractMissed(from: &totals, isAnyKept: kept > 0, onPage) }
+    if kept < totals[0] { try subtractMissed(from: &totals, onPage) }
     found.pages = totals[0]
     found.distinct = totals[1]
     found.rejected = totals[2]
@@ -71,22 +91,18 @@ struct KeyComparison {
     return kept
   }
 
-  private func subtractMissed(
-    from totals: inout [Int], isAnyKept: Bool, _ onPage: () throws -> Void
-  ) throws {
+  private func subtractMissed(from totals: inout [Int], _ onPage: () throws -> Void) throws {
     try database.run(
       """
       INSERT INTO temp.missed_pages SELECT p.id, ?1, ?2 FROM main.cache_pages p
       WHERE p.list_id = ?3 AND p.kind <> 1
         AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?1 AND s.list = ?2 AND s.page = p.id)
       """, in: scope)
-    let superseded = try database.statement("INSERT OR IGNORE INTO \(keys.superseded) VALUES (?1, ?2, ?3)")
     let pages = try database.statement(
       """
-      SELECT 1, p.storable, p.rejects, p.unknown, p.skipped, p.keys, f.place FROM temp.missed_pages m
-      CROSS JOIN main.cache_pages p ON p.id = m.page
-      LEFT JOIN temp.pulled f
-        ON f.resource = ?1 AND f.list = ?2 AND f.address = p.address AND f.number IS NOT NULL
+      SELECT 1, p.storable, p.rejects, p.unknown, p.skipped, p.keys, EXISTS (SELECT 1 FROM temp.pulled f
+        WHERE f.resource = ?1 AND f.list = ?2 AND f.address = p.address AND f.number IS NOT NULL)
+      FROM temp.missed_pages m CROSS JOIN main.cache_pages p ON p.id = m.page
       WHERE m.resource = ?1 AND m.list = ?2
       """)
     pages.bind(scope)
@@ -94,13 +110,7 @@ struct KeyComparison {
     while try pages.step() {
       try onPage()
       for column in 0..<5 { totals[column] -= pages.row.int(Int32(column)) }
-      let listed = pages.row.bytes(5)
-      // The keys of a page that lists the same records again are only compared with those of unchanged pages.
-      if !isAnyKept, let place = pages.row.optionalInteger(6), try file.facts(at: place).keys == listed { continue }
-      try listed.forEachKey(isText: plan.hasTextKeys) { key in
-        superseded.bind(key, in: scope)
-        try superseded.run()
-      }
+      if pages.row.int(6) == 0 { _ = try note(pages.row.bytes(5), in: keys.superseded) }
     }
   }
 
@@ -155,17 +165,33 @@ struct KeyComparison {
     return true
   }
 
-  private func fill(_ places: [Int64], found: inout ResourceComparison, onPage: () throws -> Void) throws {
-    var (storable, excluded) = (0, 0)
+  /// Notes the keys of the transferred pages, and of the published pages of the same addresses. Returns the number of
+  /// pages whose keys are noted.
+  private func fill(
+    _ places: [Int64], kept: Int, skipsRelisted: Bool, found: inout ResourceComparison, onPage: () throws -> Void
+  ) throws -> Int {
+    let published = try database.statement(
+      "SELECT keys FROM main.cache_pages WHERE list_id = ?3 AND address = ?5 AND kind <> 1")
+    published.bind(scope)
+    var (other, storable, excluded) = (0, 0, 0)
     for place in places {
       try onPage()
       let facts = try file.facts(at: place)
-      storable += facts.storable
       add(facts, to: &found)
+      let before = scope.list == nil ? nil : try keys(of: facts.address, published)
+      let isRelisted = before == facts.keys && facts.rejects == 0 && facts.skipped == 0
+      if isRelisted, skipsRelisted {
+        found.distinct += facts.storable
+        continue
+      }
+      other += 1
+      storable += facts.storable
       var position = KeyPlace(page: facts.number)
       try facts.keys.forEachKey(isText: plan.hasTextKeys) { key in
         try insert(key, place: position.next())
       }
+      // The keys of a page that lists the same records again are only compared with those of unchanged pages.
+      if let before, !isRelisted || kept > 0 { _ = try note(before, in: keys.superseded) }
       _ = try note(facts.rejectedKeys, in: keys.rejected)
       excluded += try note(facts.rejectedKeys, in: keys.excluded) + note(facts.skippedKeys, in: keys.excluded)
     }
@@ -173,6 +199,14 @@ struct KeyComparison {
     found.distinct += distinct
     found.repeats += storable - distinct
     if excluded > 0 { found.passedRepeats += try excluded - count(keys.excluded) + countExcludedAndPulled() }
+    return other
+  }
+
+  /// The keys of the published page of an address; nil if there is none.
+  private func keys(of address: String, _ published: Statement) throws -> [UInt8]? {
+    published.bind(5, address)
+    defer { published.reset() }
+    return try published.step() ? published.row.bytes(0) : nil
   }
 
   /// Returns the number of keys in the list.
