@@ -37,8 +37,10 @@ final class PageSpool {
   private let handle: CInt
   private let digest: PageDigest
   private var buffer = [UInt8]()
-  /// Buffer for the page that was read last.
-  private var page = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 8)
+  /// The page that was read last.
+  private var page = ReadBuffer(byteCount: 1 << 16)
+  /// The facts that were read last.
+  private var facts = ReadBuffer(byteCount: 1 << 12)
 
   /// Opens the file, or creates it. Call `inspect` first.
   init(_ path: String, digest: PageDigest) throws {
@@ -66,7 +68,6 @@ final class PageSpool {
 
   deinit {
     if handle >= 0 { close(handle) }
-    page.deallocate()
   }
 
   /// Throws a `Failure` (73) if another program's file has this name; that file is not changed. `identity` names the
@@ -181,14 +182,14 @@ final class PageSpool {
 
   /// The facts of an existing page.
   func facts(at place: Int64) throws -> PageMetadata {
-    guard let (_, facts) = try record(at: place) else { throw damaged(place) }
-    return facts
+    guard let entry = try entry(at: place, into: facts, reading: 2_048) else { throw damaged(place) }
+    return entry.facts
   }
 
   /// A page with its body, which is valid until the next call.
   func page(at place: Int64) throws -> (facts: PageMetadata, body: UnsafeBufferPointer<UInt8>) {
-    guard let (head, facts) = try record(at: place), try readBody(of: head, at: place) else { throw damaged(place) }
-    return (facts, UnsafeBufferPointer(rebasing: page.bindMemory(to: UInt8.self)[..<head.body]))
+    guard let page = try wholeEntry(at: place) else { throw damaged(place) }
+    return (page.facts, page.body.bindMemory(to: UInt8.self))
   }
 
   /// Visits all complete entries, and removes everything after them.
@@ -205,42 +206,39 @@ final class PageSpool {
   /// Visits all complete entries in their order, and returns the offset after them. A body is valid until the next one.
   func walk(_ visit: (PageMetadata, Int64, UnsafeRawBufferPointer) throws -> Void) throws -> Int64 {
     var place = Self.headerLength
-    while let (head, facts) = try record(at: place), try readBody(of: head, at: place) {
-      let body = UnsafeRawBufferPointer(rebasing: page[..<head.body])
-      guard digest(body) == facts.digest else { break }
-      try visit(facts, place, body)
-      place += head.length
+    while let page = try wholeEntry(at: place) {
+      guard digest(page.body) == page.facts.digest else { break }
+      try visit(page.facts, place, page.body)
+      place += page.length
     }
     return place
   }
 
   private func damaged(_ place: Int64) -> SQLiteError { .damaged("the pulled page at byte \(place) is not whole") }
 
-  /// nil if the entry is missing or incomplete.
-  private func record(at place: Int64) throws -> (Head, PageMetadata)? {
-    let usual = 2_048
-    var bytes = [UInt8](repeating: 0, count: usual)
-    let count = try bytes.withUnsafeMutableBytes { try readSome($0, at: place) }
-    guard count >= Head.length, let head = Head(bytes) else { return nil }
-    if count < Head.length + head.facts {
-      bytes = [UInt8](repeating: 0, count: Head.length + head.facts)
-      guard try bytes.withUnsafeMutableBytes({ try read($0, at: place) }) else { return nil }
-    }
-    return bytes.withUnsafeBytes { bytes in
-      let facts = UnsafeRawBufferPointer(rebasing: bytes[Head.length..<Head.length + head.facts])
-      guard digest(facts) == head.check else { return nil }
-      var reader = FactsReader(facts)
-      return PageMetadata(&reader, digest: head.digest).map { (head, $0) }
-    }
+  /// nil if the entry is missing or incomplete. The body is valid until the next call.
+  private func wholeEntry(at place: Int64) throws -> (facts: PageMetadata, body: UnsafeRawBufferPointer, length: Int64)?
+  {
+    // Most entries are read by one call.
+    guard let entry = try entry(at: place, into: page, reading: 16_384) else { return nil }
+    let length = Int(entry.head.length)
+    guard try page.fill(length, readSome(_:at:), at: place) else { return nil }
+    let body = UnsafeRawBufferPointer(rebasing: page.bytes[(length - entry.head.body)..<length])
+    return (entry.facts, body, entry.head.length)
   }
 
-  private func readBody(of head: Head, at place: Int64) throws -> Bool {
-    if page.count < head.body {
-      page.deallocate()
-      page = .allocate(byteCount: head.body, alignment: 8)
-    }
-    let body = UnsafeMutableRawBufferPointer(rebasing: page[..<head.body])
-    return try read(body, at: place + Int64(Head.length + head.facts))
+  /// Reads `size` bytes, and more if the facts are longer. nil if the entry is missing, or its facts are incomplete.
+  private func entry(
+    at place: Int64, into buffer: ReadBuffer, reading size: Int
+  ) throws -> (head: Head, facts: PageMetadata)? {
+    try buffer.restart(size, readSome(_:at:), at: place)
+    guard buffer.count >= Head.length, let head = Head(buffer.bytes),
+      try buffer.fill(Head.length + head.facts, readSome(_:at:), at: place)
+    else { return nil }
+    let facts = UnsafeRawBufferPointer(rebasing: buffer.bytes[Head.length..<Head.length + head.facts])
+    guard digest(facts) == head.check else { return nil }
+    var reader = FactsReader(facts)
+    return PageMetadata(&reader, digest: head.digest).map { (head, $0) }
   }
 
   // MARK: The file
@@ -250,6 +248,7 @@ final class PageSpool {
     try readSome(bytes, at: place) == bytes.count
   }
 
+  /// Returns the number of bytes that were read. There are fewer than asked for at the end of the file.
   private func readSome(_ bytes: UnsafeMutableRawBufferPointer, at place: Int64) throws -> Int {
     var done = 0
     while done < bytes.count {
@@ -291,16 +290,14 @@ private struct Head {
   }
 
   /// nil if these bytes are not a head. Other bytes must not lead to an absurd allocation.
-  init?(_ bytes: [UInt8]) {
-    let words = bytes.withUnsafeBytes { bytes in
-      (0..<4).map { bytes.loadUnaligned(fromByteOffset: 8 * $0, as: UInt64.self) }
-    }
-    guard words[0] == Self.magic else { return nil }
-    facts = Int(words[1] >> 32)
-    body = Int(words[1] & 0xFFFF_FFFF)
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    func word(_ index: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self) }
+    guard word(0) == Self.magic else { return nil }
+    facts = Int(word(1) >> 32)
+    body = Int(word(1) & 0xFFFF_FFFF)
     guard facts < Self.longest, body < Self.longest else { return nil }
-    digest = Int64(bitPattern: words[2])
-    check = Int64(bitPattern: words[3])
+    digest = Int64(bitPattern: word(2))
+    check = Int64(bitPattern: word(3))
   }
 
   /// A body has at most 8 MiB, and its keys are smaller.
@@ -311,6 +308,42 @@ private struct Head {
     for word in [Self.magic, lengths, UInt64(bitPattern: digest), UInt64(bitPattern: check)] {
       withUnsafeBytes(of: word) { buffer.append(contentsOf: $0) }
     }
+  }
+}
+
+/// The beginning of an entry, as far as it was read.
+private final class ReadBuffer {
+  private var memory: UnsafeMutableRawBufferPointer
+  private(set) var count = 0
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
+
+  init(byteCount: Int) { memory = .allocate(byteCount: byteCount, alignment: 8) }
+
+  deinit { memory.deallocate() }
+
+  /// Reads bytes from a place on, and returns their number. There are fewer than asked for at the end of the file.
+  typealias Read = (_ bytes: UnsafeMutableRawBufferPointer, _ place: Int64) throws -> Int
+
+  /// Reads up to `size` bytes from `place` on.
+  func restart(_ size: Int, _ read: Read, at place: Int64) throws {
+    count = 0
+    _ = try fill(size, read, at: place)
+  }
+
+  /// Reads the bytes up to `size` that are missing. Returns false if the file ends before.
+  func fill(_ size: Int, _ read: Read, at place: Int64) throws -> Bool {
+    if count >= size { return true }
+    if memory.count < size { grow(to: size) }
+    count += try read(UnsafeMutableRawBufferPointer(rebasing: memory[count..<size]), place + Int64(count))
+    return count == size
+  }
+
+  private func grow(to size: Int) {
+    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 8)
+    larger.copyMemory(from: bytes)
+    memory.deallocate()
+    memory = larger
   }
 }
 
