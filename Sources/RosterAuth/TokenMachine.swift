@@ -41,8 +41,9 @@ struct TokenMachine: Sendable, Equatable {
   }
 
   /// The token to send now, if nothing else has to be done for it. Outer nil: `wanted` decides. Inner nil: the flow
-  /// sends no token.
-  func settledToken(at now: ClockReading) -> Token?? {
+  /// sends no token. Mutating, because the keeper would otherwise copy the machine for each request.
+  mutating func settledToken(at now: ClockReading) -> Token?? {
+    if setup.settings.flow == .none { return .some(nil) }
     guard case .success(let token) = answer(now) else { return nil }
     if let token, needsEarlyRefresh(token, now: now) { return nil }
     return .some(token)

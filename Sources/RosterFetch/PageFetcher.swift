@@ -312,9 +312,9 @@ extension PageFetcher {
   /// Statuses with which upstream refuses to continue an incremental pull (I8.1).
   private static let refused: Set<Int> = [400, 404, 410, 422]
 
-  /// The time on the clock of upstream (I2.2). Parsing dates is costly, and only a list with `since` needs them.
+  /// The time on the clock of upstream (I2.2).
   private func answered(_ response: Response, paging: Paging) -> Date {
-    guard paging.resource.since != nil || paging.resource.each?.changed.isEmpty == false else { return clock.now() }
+    guard paging.needsDates else { return clock.now() }
     return response["Date"].flatMap(Date.init(httpDate:)) ?? clock.now()
   }
 

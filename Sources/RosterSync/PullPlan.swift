@@ -325,7 +325,7 @@ extension PullPlan.List {
     _ job: PullPlan.PageJob, _ facts: ListFacts, isTransferred: Bool, records: () -> RepeatedPages.Page?,
     links: () -> NextLinks
   ) throws(Failure) -> Bool {
-    if let first, isTransferred, facts.contradicts(first, inChain: isChain) {
+    if isTransferred, let first, facts.contradicts(first, inChain: isChain) {
       drifts("page \(job.page.number) reports \(facts.extent), page 1 reports \(first.extent)")
     }
     if job.isAnnounced { checkAnnounced(job.page.number, facts: facts, records: records) }

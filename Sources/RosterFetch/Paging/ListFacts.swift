@@ -130,6 +130,7 @@ extension Paging {
   /// True if the answer's headers agree with the known facts. A 304 need not repeat them (RFC 9110 §15.4.5). The next
   /// address of a page that `more` ends is not known, and does not matter.
   func agrees(_ response: Response, with known: ListFacts?) -> Bool {
+    guard readsHeaders else { return true }
     let told = adding(response, to: PageScan())
     let count = PointedValue.Kind(known?.count)
     let last = PointedValue.Kind(known?.last)
@@ -357,5 +358,17 @@ extension ListFacts {
     // The search uses bytes: an accent at the value's beginning would combine with the colon.
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     return (text[..<colon], String(text[text.utf8.index(after: colon)...]))
+  }
+}
+
+extension Resource.Pages {
+  /// True if a fact of the list is in a header of the answer.
+  var readsHeaders: Bool {
+    let isStyle =
+      switch style {
+      case .cursor(_, _, .header), .next(.header), .link, .number(_, _, .header?): true
+      case .cursor, .next, .number, .offset, .after, .one, .record: false
+      }
+    return isStyle || [count, more, done].contains { if case .header? = $0 { true } else { false } }
   }
 }

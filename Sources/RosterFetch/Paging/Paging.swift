@@ -12,6 +12,10 @@ package final class Paging: Sendable {
   package let isIncremental: Bool
   /// True if each page's address comes from the page before it. An address that occurs twice is then a circle.
   package let followsAnswers: Bool
+  /// True if the pull depends on the `Date` of each answer (I2.2). It is costly to parse.
+  let needsDates: Bool
+  /// True if a fact of the list is in a header of the answer.
+  let readsHeaders: Bool
   /// The delta token that it starts from; nil without one. It is shown nowhere (I7.3).
   private let token: String?
   /// The page at a delta token that is an address.
@@ -51,6 +55,8 @@ package final class Paging: Sendable {
     self.baseURL = baseURL
     pages = resource.pages
     followsAnswers = resource.pages.style.followsAnswers
+    needsDates = resource.since != nil || resource.each?.changed.isEmpty == false
+    readsHeaders = resource.pages.readsHeaders
     addressStart = home == nil ? resource.addressStart : nil
   }
 

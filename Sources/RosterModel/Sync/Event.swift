@@ -52,7 +52,12 @@ package struct Event: Sendable, Equatable {
   /// True if everything is transferred again (L1); nil for all events but `sync.started`.
   package var isFresh: Bool?
   /// The row of the sync, for events that end a sync; its columns are in `data`.
-  package var report: SyncRecord?
+  package var report: SyncRecord? {
+    get { reports.first }
+    set { reports = newValue.map { [$0] } ?? [] }
+  }
+  /// At most one. An array is small in the many events that have no report and are copied often.
+  private var reports: [SyncRecord] = []
 
   /// Makes an event with the fields that its name needs.
   package init(
@@ -71,7 +76,7 @@ package struct Event: Sendable, Equatable {
     self.delaySeconds = delaySeconds
     self.error = error
     self.exit = exit
-    self.report = report
+    self.reports = report.map { [$0] } ?? []
   }
 }
 
