@@ -18,6 +18,7 @@ struct Rosterd: AsyncParsableCommand {
     defaultSubcommand: RunCommand.self)
 
   static func main() async {
+    shareArena()
     if isDaemon { EarlyHangup.remember() }
     preventCoreFiles()
     occupyStandardStreams()
