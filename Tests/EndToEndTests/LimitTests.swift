@@ -117,6 +117,49 @@ import Testing
     }
   }
 
+  @Test("P1.8: a sync that limit.budget ends after many unchanged pages takes no more memory than one that it does not")
+  func confirmed() async throws {
+    let pages = 6000
+    var scenario = Scenario(characters: [])
+    scenario.beside = { Self.page($0, of: pages) }
+    let definition = """
+      [resource.item]
+      path = "/items"
+      records = "/items"
+      pages = { style = "number", last = "/pages", count = "/pages" }
+      columns.id = { at = "/id", type = "integer" }
+
+      """
+    try await withSite(scenario) { site in
+      let file = URL(filePath: "\(site.folder)/etc/rosterd.toml")
+      try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
+      try Data(definition.utf8).write(to: file)
+      try await site.withDaemon { daemon, notify in
+        #expect(try await site.rosterctl("wait", "--timeout", "60s").exit == 0)
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        let before = try daemon.peakMemory()
+        try Data("limit.budget = \"\(pages - 5)/1h\"\n\(definition)".utf8).write(to: file)
+        daemon.signal(SIGHUP)
+        #expect(await notify.first { $0.contains("RELOADING=1") } != nil)
+        let ended = try await site.rosterctl("sync", "--wait")
+        #expect(ended.exit == 69 && ended.output.contains("limit.budget"), "\(ended)")
+        let grown = try daemon.peakMemory() - before
+        #expect(grown < 4 << 20 || Sanitizer.isPresent, "it grew by \(grown)")
+      }
+    }
+  }
+
+  /// One record on each page, whose validator never changes.
+  private static func page(_ request: Request, of pages: Int) -> Response {
+    let number = Int(String(request.url.reversed().prefix(while: \.isNumber).reversed())) ?? 1
+    let tag = Request.Header("ETag", "\"\(number)\"")
+    if request.headers.contains(where: { $0.name.lowercased() == "if-none-match" && $0.value == tag.value }) {
+      return Response(status: 304, headers: [tag])
+    }
+    let body = #"{"pages":\#(pages),"items":[{"id":\#(number)}]}"#
+    return Response(status: 200, headers: [tag], body: Array(body.utf8))
+  }
+
   @Test(
     "P1.11: a sync for which the budget is not enough is 69 with its time, has no row, and status shows it"
   )

@@ -54,6 +54,19 @@ struct BudgetWindowTests {
     #expect(try bench.ask("SELECT count(*) FROM syncs WHERE added + changed + removed > 0") == ["1"])
   }
 
+  @Test("P4.2: a thousand pages that upstream confirmed before a window are not requested again")
+  func many() async throws {
+    var bench = try SyncBench(["/thing": records(1...2000)])
+    bench.budget = RequestBudget(limit: 1000, window: .seconds(3600))
+    let thing = Self.thing(Self.styles[0])
+    #expect(try await windows(bench, thing, from: 0) == [0])
+    _ = bench.shelf.asked()
+    bench.budget = RequestBudget(limit: 700, window: .seconds(3600))
+    #expect(try await windows(bench, thing, from: 100_000) == [69, 0])
+    // The first page is requested by each sync.
+    #expect(bench.shelf.asked().count == 1001)
+  }
+
   @Test("P4.2: a page that was confirmed before a window and has changed since is received by the next sync")
   func changedLater() async throws {
     let (bench, thing) = (try Self.bench(), Self.thing(Self.styles[0]))

@@ -155,30 +155,43 @@ extension Cache {
   /// Notes the published pages that upstream confirmed in this pull (304), before a time without requests. The next
   /// sync does not request them again (P4.2). The lists of children are kept as wholes (E8.1).
   func noteConfirmed(in database: Database, file: PageSpool) throws {
-    let digest = try Self.digest(database)([])
-    for (index, plan) in plans.enumerated() {
-      let question = try question(of: plan.resource.name, database)
-      let pages = try database.rows(
-        """
-        SELECT p.address, s.confirmed, s.answered, s.etag, s.last_modified, p.etag, p.last_modified
-        FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
-        WHERE s.resource = ?1 AND s.list = 0 AND s.confirmed IS NOT NULL
-        """, Value(index)
-      ) { row in
-        let sent = Validator(etag: row.optionalText(3), lastModified: row.optionalText(4))
-        let known = Validator(etag: row.optionalText(5), lastModified: row.optionalText(6))
-        var facts = PageMetadata(
-          .again, number: begun, digest: digest, resource: plan.resource.name, address: row.text(0),
-          validator: sent.isEmpty ? known : sent, receivedAt: Date(timeIntervalSince1970: row.real(1)))
-        let answered = row.optionalReal(2).map(Date.init(timeIntervalSince1970:))
-        if question != 0, let answered { facts.since = SinceFacts(question: question, answered: answered) }
-        return facts
-      }
-      if pages.isEmpty { continue }
-      for (facts, place) in zip(pages, try store(pages.map { ($0, []) }, in: database, file: file)) {
-        try PulledTables.see(facts, index: index, list: 0, place: place, in: database)
+    for index in plans.indices {
+      var last: Int64 = 0
+      while let page = try noteConfirmed(of: index, after: last, in: database, file: file) { last = page }
+    }
+  }
+
+  /// Notes one portion of these pages, in the order of their ids: memory does not grow with the number of pages (P1.8).
+  /// - Returns: The last page of the portion; nil if no page follows.
+  private func noteConfirmed(
+    of index: Int, after page: Int64, in database: Database, file: PageSpool
+  ) throws -> Int64? {
+    let name = plans[index].resource.name
+    let (digest, question) = (try Self.digest(database)([]), try question(of: name, database))
+    let pages = try database.rows(
+      """
+      SELECT s.page, p.address, s.confirmed, s.answered, s.etag, s.last_modified, p.etag, p.last_modified
+      FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
+      WHERE s.resource = ?1 AND s.list = 0 AND s.page > ?2 AND s.confirmed IS NOT NULL ORDER BY s.page LIMIT 512
+      """, Value(index), .integer(page)
+    ) { row in
+      let sent = Validator(etag: row.optionalText(4), lastModified: row.optionalText(5))
+      let known = Validator(etag: row.optionalText(6), lastModified: row.optionalText(7))
+      var facts = PageMetadata(
+        .again, number: begun, digest: digest, resource: name, address: row.text(1),
+        validator: sent.isEmpty ? known : sent, receivedAt: Date(timeIntervalSince1970: row.real(2)))
+      let answered = row.optionalReal(3).map(Date.init(timeIntervalSince1970:))
+      if question != 0, let answered { facts.since = SinceFacts(question: question, answered: answered) }
+      return (page: row.integer(0), facts: facts)
+    }
+    guard let last = pages.last else { return nil }
+    let places = try store(pages.map { ($0.facts, []) }, in: database, file: file)
+    try database.transaction("BEGIN") {
+      for (page, place) in zip(pages, places) {
+        try PulledTables.see(page.facts, index: index, list: 0, place: place, in: database)
       }
     }
+    return last.page
   }
 
   func discard(_ resource: String, in place: ListPlace? = nil, keepsPublished: Bool = false) throws {
