@@ -39,7 +39,7 @@ extension RecordDecoder {
     case .integer where !plan.hasTextKeys:
       return JSONNumber.integer(bytes, range: key.range) ?? 0 > 0 ? nil : .keyInvalid
     case .string where plan.hasTextKeys, .escapedString where plan.hasTextKeys:
-      return key.content.isEmpty ? .keyInvalid : nil
+      return key.content.isEmpty ? .keyInvalid : JSONEscapes.isEncodable(bytes, key) ? nil : .keyHalfPair
     case .fraction where !plan.hasTextKeys: return .keyInvalid
     default: return .keyMistyped(key.kind)
     }

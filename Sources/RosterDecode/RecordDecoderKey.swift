@@ -14,6 +14,7 @@ extension RecordDecoder {
         default: false
         }
       if !isGood { return .keyPart(column: column) }
+      if !JSONEscapes.isEncodable(bytes, slice) { return .keyPartHalfPair(column: column) }
     }
     return nil
   }

@@ -15,8 +15,12 @@ enum RecordFault {
   case keyInvalid
   /// The key has another type than its column.
   case keyMistyped(JSONKind)
+  /// UTF-8 cannot represent the key. With a replacement, different keys would be the same one.
+  case keyHalfPair
   /// A part of the composite key cannot be one.
   case keyPart(column: Int)
+  /// The same for a part of the composite key as `keyHalfPair`.
+  case keyPartHalfPair(column: Int)
   /// The value has another type than its column.
   case column(node: Int, Resource.ColumnType)
   /// An ancestor of a column is not an object.
@@ -42,6 +46,9 @@ enum RecordFault {
         + (plan.hasTextKeys ? "a string that is not empty" : "an integer from 1 to \(Int64.max)")
     case .keyMistyped(let kind):
       "\(Self.path(plan.keyNode, plan: plan)) is \(kind.phrase), and its column is \(plan.hasTextKeys ? "text" : "integer")"
+    case .keyHalfPair: "\(Self.path(plan.keyNode, plan: plan)) \(Self.halfPair)"
+    case .keyPartHalfPair(let column):
+      "\(Self.path(plan.record.columns[column], plan: plan)), a part of the key, \(Self.halfPair)"
     case .keyPart(let column):
       "\(Self.path(plan.record.columns[column], plan: plan)), a part of the key, is not "
         + (plan.record.types[column] == .text ? "a string that is not empty" : "an integer of 64 bits")
@@ -53,6 +60,8 @@ enum RecordFault {
     case .tooDeep: "it nests deeper than \(RecordPlan.deepest) levels"
     }
   }
+
+  private static let halfPair = #"has half of a surrogate pair, such as \ud800, which is no character"#
 
   private static func path(_ node: Int, plan: RecordPlan) -> String {
     let path = plan.tree.path(node)

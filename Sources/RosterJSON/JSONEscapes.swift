@@ -48,6 +48,15 @@ package enum JSONEscapes {
     guard string.kind == .escapedString else { return String(decoding: bytes[content], as: UTF8.self) }
     return String(unsafeUninitializedCapacity: content.count) { unescape(bytes, content: content, into: $0) }
   }
+
+  /// True if UTF-8 can represent the text of a string that a scanner has accepted. It cannot represent half of a
+  /// surrogate pair.
+  package static func isEncodable(_ bytes: UnsafeBufferPointer<UInt8>, _ string: JSONSlice) -> Bool {
+    guard string.kind == .escapedString else { return true }
+    var rest = UnescapedBytes(bytes, content: string.content)
+    while rest.next() != nil {}
+    return !rest.hasHalfPair
+  }
 }
 
 /// The bytes of a text with escapes, one by one after unescaping. `\uXXXX` with half a surrogate pair becomes U+FFFD,
@@ -59,6 +68,8 @@ package struct UnescapedBytes {
   /// The remaining UTF-8 bytes of an escape, the next byte lowest.
   private var pending: UInt32 = 0
   private var pendingCount = 0
+  /// True if half of a surrogate pair was among the bytes so far.
+  private(set) var hasHalfPair = false
 
   /// - Parameter content: the text between the quotes, which a scanner has accepted.
   package init(_ bytes: UnsafeBufferPointer<UInt8>, content: Range<Int>) {
@@ -111,6 +122,7 @@ package struct UnescapedBytes {
       at += 6
       return UTF16.decode(UTF16.EncodedScalar([first, second]))
     }
+    hasHalfPair = true
     return "\u{FFFD}"
   }
 }

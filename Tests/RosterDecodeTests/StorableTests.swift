@@ -85,6 +85,21 @@ private func reason(_ record: String, resource: Resource) throws -> String {
     #expect(decoded.records.map(\.key) == ["a\0b", "é", "é"])
   }
 
+  @Test(
+    "P9.4: a text key with half of a surrogate pair is a reject without a key, because different ones would be one key",
+    arguments: [#"\ud800"#, #"\udc00"#, #"a\ud800b"#, #"\ud800\u0061"#, #"\ud800\ud801\udc37"#])
+  func halfPairs(key: String) throws {
+    let texts = resource(key: "/slug", [Resource.Column("slug", at: at("/slug"))])
+    let half = #"has half of a surrogate pair, such as \ud800, which is no character"#
+    #expect(try reason(#"{"slug":"\#(key)"}"#, resource: texts) == "slug \(half)")
+    var composite = resource(key: "/slug", [Resource.Column("slug", at: at("/slug")), idColumn])
+    composite.otherKeys = [at("/id")]
+    #expect(
+      try reason(#"{"slug":"\#(key)","id":1}"#, resource: composite) == "slug, a part of the key, \(half)")
+    let whole = try Decoded.page(#"[{"slug":"\ud801\udc37"},{"slug":"\\ud800"}]"#, resource: texts).0
+    #expect(Decoded.keys(whole.keys, isText: true) == ["\u{10437}", #"\ud800"#])
+  }
+
   @Test("P9.4: the reason names the type of a key that its column does not take")
   func mistypedKeys() throws {
     let integers = resource([idColumn])
