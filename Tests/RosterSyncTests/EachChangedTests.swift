@@ -74,6 +74,32 @@ struct EachChangedTests {
     #expect(try bench.ask("SELECT count(*) FROM items") == ["6"])
   }
 
+  @Test("E3.2, E4.1: texts of a parent that differ after a NUL are different")
+  func textsWithNUL() async throws {
+    let (made, forest) = try Self.bench()
+    var bench = made
+    bench.maxRemoval = 100
+    func serve(_ states: [String]) {
+      let records = zip(1..., states).map { #"{"id":\#($0),"rev":1,"size":0,"state":"\#($1)"}"# }
+      let body = #"{"count":3,"pages":1,"list":[\#(records.joined(separator: ","))]}"#
+      forest.update { $0.bodies["/docs?page=1"] = body }
+    }
+    var document = Forest.document(removal: .twice)
+    document.columns.append(Resource.Column("state", at: JSONPointer(segments: ["state"])))
+    let empty = ["a", "x'\u{301}\0y"].map { Each.ParentCondition("state", .equal(.text($0))) }
+    for (condition, states, requested) in [
+      (empty[0], [#"a\u0000b"#, "a", #"\u0000"#], [1, 3]), (empty[0], [#"a\u0000c"#, "a", #"\u0000"#], [1]),
+      (empty[1], [#"x'\u0301\u0000y"#, "a", #"x\u0000z"#], [2, 3]),
+      (empty[1], [#"x\u0000z"#, "a", #"x'\u0301\u0000y"#], [1]),
+    ] {
+      serve(states)
+      let resources = [document, Forest.item(Each(of: "doc", changed: ["state"], empty: [condition]))]
+      let record = try await bench.sync(resources, after: 60)
+      #expect(record.exit == 0, "\(record.error ?? "")")
+      #expect(Self.lists(bench) == requested.map { "/docs/\($0)/items" }, "\(states)")
+    }
+  }
+
   @Test("E3.4: a list is due by the rules of its last request")
   func due() async throws {
     let (bench, _) = try Self.bench()

@@ -91,7 +91,7 @@ final class ResourceTables: Sendable {
   }
 
   /// A value in JSON. SQLite ends a text at NUL there, so NUL and the backslash are other characters meanwhile.
-  private static func value(at path: String, in json: String) -> String {
+  static func value(at path: String, in json: String) -> String {
     let (nul, part) = (#"'\u0000'"#, "(\(json) -> \(path))")
     let masked = #"replace(replace(\#(part), '\\', \#(backslash)), \#(nul), \#(zero))"#
     let whole = #"replace(replace(json_extract(\#(masked), '$'), \#(zero), char(0)), \#(backslash), '\')"#
@@ -359,8 +359,14 @@ func quoted(_ identifier: String) -> String {
   "\"" + identifier.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
 }
 
+/// A text in single quotes. SQLite ends a statement at NUL. A combining character would hide a quotation mark from a
+/// search by characters.
 func literal(_ text: String) -> String {
-  "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+  let parts = text.unicodeScalars.split(separator: "\0", omittingEmptySubsequences: false).map { part in
+    let halves = part.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
+    return "'\(halves.joined(separator: "''"))'"
+  }
+  return parts.count == 1 ? parts[0] : "(\(parts.joined(separator: " || char(0) || ")))"
 }
 
 /// The SQL of one value of a document.

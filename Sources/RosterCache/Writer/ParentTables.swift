@@ -237,7 +237,9 @@ struct Family {
 
 extension ParentColumn {
   /// Its value in the JSON of a parent's values.
-  fileprivate func value(in facts: String) -> String { "json_extract(\(facts), \(literal("$.\(quoted(name))")))" }
+  fileprivate func value(in facts: String) -> String {
+    ResourceTables.value(at: literal("$.\(quoted(name))"), in: facts)
+  }
 }
 
 extension Resource.Condition.Test {
