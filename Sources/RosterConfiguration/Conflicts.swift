@@ -96,13 +96,13 @@ extension Configuration {
       allowed: "the path of a file in it")
   }
 
-  /// Two settings must not name the same file.
+  /// Two settings must not name the same file, in whatever spelling (F7.13).
   private var sharedPaths: [Conflict] {
     let paths = [
       ("cache.path", cache.path), ("auth.token_store", auth.tokenStore), ("status.socket", status.socket),
     ]
     return paths.indices.flatMap { later in
-      paths[..<later].filter { $0.1 == paths[later].1 }.map { earlier in
+      paths[..<later].filter { place(of: $0.1) == place(of: paths[later].1) }.map { earlier in
         Conflict(
           keys: [paths[later].0, earlier.0], problem: "\(paths[later].0) and \(earlier.0) name one file",
           allowed: "a file of its own")

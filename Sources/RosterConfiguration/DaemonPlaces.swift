@@ -99,6 +99,21 @@ package struct DaemonPlaces: Sendable, Equatable {
   }
 }
 
+/// The absolute path without links. The last parts may not exist, and are as written then.
+func place(of path: String) -> String {
+  var names = path.split(separator: "/").filter { $0 != "." }
+  var missing: [String] = []
+  let root = path.hasPrefix("/") ? "" : "."
+  while true {
+    if let real = realpath("\(root)/\(names.joined(separator: "/"))", nil) {
+      defer { free(real) }
+      return ([String(cString: real)] + missing.reversed()).joined(separator: "/")
+    }
+    guard let last = names.popLast() else { return path }
+    missing.append(String(last))
+  }
+}
+
 /// The absolute path without links, if the file exists.
 package func resolved(_ path: String) -> String {
   guard let real = realpath(path, nil) else { return path }

@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Glibc
 import RosterTestSupport
 import Testing
 
@@ -45,6 +47,26 @@ struct ConflictsTests {
     let faults = try workspace.faults(text)
     #expect(faults == [sentence])
     #expect(!faults.joined().contains("geheim"))
+  }
+
+  @Test("F7.13: two settings must not name one file in two spellings, also through a link and with missing folders")
+  func spellings() throws {
+    let link = workspace.path("link")
+    try #require(symlink(workspace.folder, link) == 0)
+    for (one, other) in [
+      ("/srv/x", "/srv//./x"), ("x", "./x"), ("/tmp/../srv/x", "/srv/x"), ("\(link)/a/x", "\(workspace.path("a"))/x"),
+    ] {
+      #expect(
+        try workspace.faults("cache.path = \"\(one)\"\nauth.token_store = \"\(other)\"") == [
+          "rosterd.toml:2: auth.token_store: auth.token_store and cache.path name one file; allowed: a file of its own"
+        ], "\(one) \(other)")
+    }
+    #expect(try workspace.faults("cache.path = \"/srv/x\"\nauth.token_store = \"/srv/y/x\"").isEmpty)
+    let file = workspace.path("state")
+    try #require(FileManager.default.createFile(atPath: file, contents: nil))
+    try #require(symlink(file, workspace.path("store")) == 0)
+    #expect(
+      try workspace.faults("cache.path = \"\(file)\"\nstatus.socket = \"\(workspace.path("store"))\"").count == 1)
   }
 
   @Test("A socket's path with more than 107 bytes is 78")
