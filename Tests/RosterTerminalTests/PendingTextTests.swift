@@ -54,6 +54,24 @@ import Testing
     #expect(PendingText(none, width: 80).summary == "sync 18 has published nothing: it would change nothing\n")
   }
 
+  @Test("pending says how a sync ended whose row still runs, as the daemon knows it")
+  func settled() {
+    let running = pull {
+      $0.isWhole = false
+      $0.report = SyncRecord(id: 18, startedAt: "", outcome: .running)
+    }
+    func start(_ syncs: DaemonStatus.Sync) -> String {
+      PendingText(running.settled(by: syncs), width: nil).summary.split(separator: ":").first.map(String.init) ?? ""
+    }
+    var syncs = DaemonStatus.Sync()
+    syncs.last = SyncRecord(id: 17, startedAt: "", outcome: .published)
+    #expect(start(syncs) == "sync 18 was interrupted")
+    syncs.last = SyncRecord(id: 18, startedAt: "", outcome: .failed)
+    #expect(start(syncs) == "sync 18 failed")
+    syncs.current = DaemonStatus.Current(SyncRecord(id: 18, startedAt: ""), counts: Tally().now, phase: .pulling)
+    #expect(start(syncs) == "sync 18 runs")
+  }
+
   @Test("pending lists records with their fields before and after, and does not control the terminal")
   func records() {
     let text = PendingText(pull(), width: nil)

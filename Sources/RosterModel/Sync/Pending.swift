@@ -16,6 +16,16 @@ package struct PendingPull: Sendable, Equatable {
 
   /// Number of records that its publication would change.
   package var differences: Int { resources.reduce(0) { $0 + $1.differences } }
+
+  /// Replaces the report by the end of the sync as the daemon knows it. If a full disk kept the end from being written,
+  /// the row of the sync still says that it runs.
+  package func settled(by syncs: DaemonStatus.Sync) -> PendingPull {
+    guard let row = report, row.outcome == .running, syncs.current?.id != row.id else { return self }
+    var pull = self
+    pull.report?.outcome = .interrupted
+    if let last = syncs.last, last.id == row.id { pull.report = last }
+    return pull
+  }
 }
 
 /// The number of records of a resource that the publication of a pull would change.
