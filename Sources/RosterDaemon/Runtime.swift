@@ -138,8 +138,13 @@ struct Runtime: Sendable {
 
   /// Before a sync: takes another client certificate or key; a bad pair changes nothing (T15.2, T15.3).
   func renewClientCertificate() async {
-    do { await live.renew(try live.configuration.clientIdentity()) } catch {
-      reporter.report(Event(.configRefused, error: "\(error.failure)"))
+    do {
+      await live.renew(try live.configuration.clientIdentity())
+      board.refusesCertificate(by: nil)
+    } catch {
+      let error = "\(error.failure)"
+      board.refusesCertificate(by: error)
+      reporter.report(Event(.configRefused, error: error))
     }
   }
 

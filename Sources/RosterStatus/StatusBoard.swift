@@ -27,8 +27,16 @@ package final class StatusBoard: Sendable {
     var unit = "rosterd"
     /// The failure that refused the last reload; nil if the configuration file did, or if no reload was refused.
     var refusal: Failure?
+    /// Why the client certificate could not be read before the last sync; nil if it could.
+    var certificateError: String?
     /// The settings of the last reload that need a restart, as a clause.
     var restart: String?
+
+    var shownConfig: DaemonStatus.Config {
+      var config = config
+      config.lastError = config.lastError ?? certificateError
+      return config
+    }
   }
 
   /// The limits between this rosterd and upstream.
@@ -111,10 +119,12 @@ package final class StatusBoard: Sendable {
       state.withLock { state in
         state.config.loadedAt = now
         state.config.lastError = nil
+        state.certificateError = nil
         state.refusal = nil
         state.restart = event.reason
       }
-    case .configRefused: state.withLock { $0.config.lastError = event.error }
+    case .configRefused:
+      state.withLock { if event.error != $0.certificateError { $0.config.lastError = event.error } }
     case .daemonStopping: state.withLock { $0.stopping = true }
     default: break
     }
@@ -198,6 +208,10 @@ package final class StatusBoard: Sendable {
   /// Sets the failure that refused a reload; nil if the configuration file did. Call this before the event.
   package func refuses(by failure: Failure?) { change { $0.refusal = failure } }
 
+  /// Sets why the client certificate cannot be read before a sync; nil as soon as it can, without a reload (T15.3).
+  /// Call this before the event.
+  package func refusesCertificate(by error: String?) { change { $0.certificateError = error } }
+
   /// Sets the time of the next sync; nil if none is planned. Ignored while a sync runs.
   /// - Parameter isPostponed: true if `limit.budget` has no room before that time.
   package func nextSync(at date: Date?, isPostponed: Bool = false) {
@@ -250,7 +264,7 @@ extension StatusBoard {
         notes: [state.cache.damage, state.restart].compactMap(\.self)),
       upstream: upstream(limits(), requests: state.cache.requests ?? state.last?.requests), cache: cache, sync: sync,
       token: state.token,
-      config: state.config)
+      config: state.shownConfig)
   }
 
   /// The facts for an explanation at the current time.

@@ -344,6 +344,25 @@ extension JSONEncoder {
     #expect(!board.message.contains("restart"))
   }
 
+  @Test("T15.3: a bad client certificate is shown until it can be read, and hides no refused configuration file")
+  func certificate() {
+    let board = makeBoard(cache: snapshot)
+    board.refusesCertificate(by: "no key")
+    board.report(Event(.configRefused, error: "no key"))
+    #expect(board.status().config.lastError == "no key")
+    #expect(Explanation(board.situation()).what.contains("no key"))
+    board.report(Event(.configRefused, error: "line 3: unknown key"))
+    #expect(board.status().config.lastError == "line 3: unknown key")
+    board.refusesCertificate(by: nil)
+    #expect(board.status().config.lastError == "line 3: unknown key")
+    board.report(Event(.configReloaded))
+    board.refusesCertificate(by: "no key")
+    board.report(Event(.configRefused, error: "no key"))
+    board.refusesCertificate(by: nil)
+    #expect(board.status().config.lastError == nil)
+    #expect(!Explanation(board.situation()).what.contains("no key"))
+  }
+
   @Test("S17.2: what refused a reload is explained until a reload is taken")
   func refusal() {
     let board = makeBoard(cache: snapshot)
