@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import RosterAuth
@@ -75,8 +76,11 @@ package struct LoginProcess: Sendable {
     let request = AuthorizationRequest(redirect: receiver.address)
     let url = request.address(address, clientID: credentials.clientID ?? Secret(""), scope: settings.scope)
     tell("open this address in a browser on this machine, within 5 minutes:\n\(url)")
-    let file = openBrowser(url)
-    defer { file?.remove() }
+    let opened = openBrowser(url)
+    defer {
+      opened?.file.remove()
+      withExtendedLifetime(opened?.endings) {}
+    }
     guard let answer = await receiver.answer(within: Self.patience) else { throw login.unanswered }
     guard answer["state"] == request.state else { throw login.foreignState }
     guard let code = answer["code"], !code.isEmpty else {
@@ -101,21 +105,12 @@ package struct LoginProcess: Sendable {
   }
 
   /// The address has the state of this login, and all users see the command line of a browser (T11.4).
-  /// - Returns: The file that leads the browser; nil if only the printed address is left.
-  private func openBrowser(_ url: String) -> AddressFile? {
+  /// - Returns: The file that leads the browser, and the signal handlers that remove it; nil if there is no such file.
+  private func openBrowser(_ url: String) -> (file: AddressFile, endings: [any DispatchSourceSignal])? {
     guard let file = try? AddressFile(url, environment: environment) else { return nil }
-    var process = pid_t()
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
-      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-    }
-    let arguments = [strdup("xdg-open"), strdup(file.path), nil]
-    defer { for argument in arguments { free(argument) } }
-    if posix_spawnp(&process, "xdg-open", &actions, nil, arguments, environ) == 0 { return file }
-    file.remove()
-    return nil
+    let endings = file.removedBySignals(exitAfterInterrupt: nil)
+    if file.openBrowser() != 0 { file.remove() }
+    return (file, endings)
   }
 
   // MARK: The configuration

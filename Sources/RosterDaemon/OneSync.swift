@@ -2,6 +2,7 @@ import Glibc
 package import Logging
 package import RosterCache
 package import RosterConfiguration
+import RosterFiles
 package import RosterModel
 import RosterStatus
 import RosterSync
@@ -40,18 +41,13 @@ package enum OneSync {
       await runtime.close()
       return report
     }
-    return try await lifetime.run(until: isHangupIgnored ? [.sigterm, .sigint] : [.sigterm, .sigint, .sighup])
+    // After nohup(1) the sync continues.
+    return try await lifetime.run(
+      until: isIgnored(signal: SIGHUP) ? [.sigterm, .sigint] : [.sigterm, .sigint, .sighup])
   }
 
   /// The changes that a sync has pulled and not published. Call it after the sync has ended.
   package static func pending(_ configuration: Configuration) throws -> PendingChanges {
     try CacheReader(path: configuration.cache.path).pending()
-  }
-
-  /// nohup(1) ignores hangups, and then the sync continues.
-  private static var isHangupIgnored: Bool {
-    var action = sigaction()
-    sigaction(SIGHUP, nil, &action)
-    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 }

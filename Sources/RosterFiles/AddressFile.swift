@@ -1,3 +1,4 @@
+package import Dispatch
 import Glibc
 package import RosterModel
 
@@ -30,6 +31,52 @@ package struct AddressFile: Sendable {
   package func remove() {
     unlink(path)
     if let folder { rmdir(folder) }
+  }
+
+  private static let endings = [SIGINT, SIGTERM, SIGHUP]
+
+  /// Removes the file when a signal ends the process. Dispatch's threads receive the signals. A signal that is ignored,
+  /// as by nohup(1), remains so.
+  /// - Parameter code: Exit code after SIGINT; nil if SIGINT ends the process like the other signals.
+  /// - Returns: The signal handlers. Keep them while the file is needed.
+  package func removedBySignals(exitAfterInterrupt code: Int32?) -> [any DispatchSourceSignal] {
+    Self.endings.filter { !isIgnored(signal: $0) }.map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        remove()
+        if number == SIGINT, let code { _exit(code) }
+        signal(number, SIG_DFL)
+        kill(getpid(), number)
+      }
+      source.resume()
+      return source
+    }
+  }
+
+  /// Starts the desktop's browser without waiting for it, and leaves no zombie (signal(7)).
+  /// - Returns: 0, or the error's number.
+  package func openBrowser() -> Int32 {
+    signal(SIGCHLD, SIG_IGN)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // The browser inherits no signal that is ignored here.
+    var usual = sigset_t()
+    sigemptyset(&usual)
+    for number in Self.endings + [SIGCHLD, SIGPIPE] { sigaddset(&usual, number) }
+    posix_spawnattr_setsigdefault(&attributes, &usual)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var files = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&files)
+    defer { posix_spawn_file_actions_destroy(&files) }
+    for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+      posix_spawn_file_actions_addopen(&files, stream, "/dev/null", O_RDWR, 0)
+    }
+    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("xdg-open"), strdup(path), nil]
+    defer { for argument in arguments { free(argument) } }
+    var child: pid_t = 0
+    return posix_spawnp(&child, "xdg-open", &files, &attributes, &arguments, environ)
   }
 
   private static func page(_ address: String) -> String {
