@@ -40,6 +40,8 @@ struct Session: Sendable, Equatable {
   var renewedAccess: Secret?
   /// A request with this refresh token brought no answer: upstream may have rotated it (T5).
   var isUnanswered = false
+  /// The pause that the token server asked for; nil if it asked for none since the last token.
+  var pause: RetryAfterHold?
 }
 
 extension Session {

@@ -19,6 +19,13 @@ struct StoredSession: Codable {
   /// nil: false.
   var unanswered: Bool?
   var ended: Ended?
+  /// nil without a pause that the token server asked for.
+  var paused: Paused?
+
+  struct Paused: Codable {
+    var at: String
+    var until: String
+  }
 
   struct Ended: Codable {
     var at: String
@@ -33,7 +40,7 @@ struct StoredSession: Codable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case version, flow, unanswered, ended
+    case version, flow, unanswered, ended, paused
     case clientID = "client_id"
     case baseOrigin = "base_origin"
     case tokenOrigin = "token_origin"
@@ -58,6 +65,7 @@ struct StoredSession: Codable {
     renewedAccess = session.renewedAccess?.reveal()
     unanswered = session.isUnanswered ? true : nil
     ended = session.ending.map { Ended(at: $0.at.rfc3339, cause: $0.cause, file: $0.file, tried: $0.tried) }
+    paused = session.pause.map { Paused(at: $0.setAt.rfc3339, until: $0.until.rfc3339) }
   }
 
   /// nil: a time or a token in it is not what rosterd writes.
@@ -76,9 +84,15 @@ struct StoredSession: Codable {
       guard let at = Date(rfc3339: ended.at) else { return nil }
       standing = .ended(.init(at: at, cause: ended.cause, file: ended.file, tried: ended.tried))
     }
+    var pause: RetryAfterHold?
+    if let paused {
+      guard let at = Date(rfc3339: paused.at), let until = Date(rfc3339: paused.until) else { return nil }
+      pause = RetryAfterHold(setAt: at, until: until)
+    }
     return Session(
       binding: .init(flow: flow, clientID: clientID, baseOrigin: baseOrigin, tokenOrigin: tokenOrigin),
       began: began, standing: standing, refreshToken: refreshToken.map { Secret($0) },
-      renewedAccess: renewedAccess.map { Secret($0) }, isUnanswered: unanswered ?? false)
+      renewedAccess: renewedAccess.map { Secret($0) }, isUnanswered: unanswered ?? false,
+      pause: pause)
   }
 }

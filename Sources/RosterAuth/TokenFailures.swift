@@ -68,6 +68,17 @@ extension Failure {
     ).with(.tokenUnreachable)
   }
 
+  /// The token server wants no request yet, and for longer than `max_retry_after`.
+  static func paused(until: Date, retryAfter: Duration, settings: TokenSettings) -> Failure {
+    Failure(
+      .unreachable, step: refreshing, subject: settings.tokenURL.queryMasked,
+      cause: "upstream wants no request before \(until.rfc3339) (Retry-After)",
+      hint:
+        "the next sync waits for it, at most a day; if upstream is wrong, stop rosterd and remove paused from \(settings.storePath)",
+      retryAfter: retryAfter
+    ).with(.held, [.header("Retry-After")])
+  }
+
   /// 401 with `none`, `static` or `basic`, which have nothing to refresh (T3).
   static func notRenewable(_ settings: TokenSettings) -> Failure {
     let cause =

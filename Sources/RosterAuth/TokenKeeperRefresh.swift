@@ -18,7 +18,7 @@ extension TokenKeeper {
       if delay > .zero { try? await clock.sleep(delay) }
       // Cut short: another session may be waiting to try again by now.
       if Task.isCancelled { return .ignore }
-      return stopRequested.load(ordering: .acquiring) ? machine.stopped() : machine.due()
+      return stopRequested.load(ordering: .acquiring) ? machine.stopped() : machine.due(now: clock.moment)
     case .send(let attempt): return await exchange(attempt)
     case .store(let session): return await save(session)
     case .keep(let session):

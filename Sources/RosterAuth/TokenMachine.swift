@@ -95,10 +95,13 @@ struct TokenMachine: Sendable, Equatable {
 
   // MARK: The token request
 
-  /// The wait for the attempt is over.
-  mutating func due() -> Action {
+  /// The wait for the attempt is over. A pause that the token server asked for in an earlier request holds longer.
+  mutating func due(now: ClockReading) -> Action {
     guard case .busy(.waiting(let number), let sequel) = phase else { return .ignore }
-    return send(number, sequel: sequel)
+    guard number == 1, let left = session.pause?.remaining(at: now.date) else { return send(number, sequel: sequel) }
+    if left <= settings.retry.maxRetryAfter { return .coolDown(left) }
+    let failure = Failure.paused(until: now.date + left.seconds, retryAfter: left, settings: settings)
+    return gaveUp(failure, sequel: sequel, now: now)
   }
 
   mutating func refreshed(_ answer: GrantAnswer) -> Action {
@@ -118,6 +121,10 @@ struct TokenMachine: Sendable, Equatable {
     switch fault {
     case .passing(let failure, let delay, let answered):
       if !answered { _ = session.noteUnanswered() }
+      if let wait = failure.retryAfter {
+        session.pause = RetryAfterHold(setAt: now.date, until: now.date + wait.seconds)
+        sequel.hasNote = true
+      }
       guard let delay, !isStopping else { return gaveUp(failure, sequel: sequel, now: now) }
       phase = .busy(.waiting(attempt.number + 1), sequel)
       return .coolDown(delay)
@@ -276,6 +283,7 @@ extension TokenMachine {
 
   private func mayRefreshEarly(_ now: ClockReading) -> Bool {
     phase == .idle && settings.flow.refreshes && !isStopping && (sync.earlyRefreshAfter ?? now.uptime) <= now.uptime
+      && session.pause?.remaining(at: now.date) == nil
   }
 
   private mutating func join(_ waiter: Waiter) -> Action {
@@ -307,7 +315,7 @@ extension TokenMachine {
   /// Without waiters it was early, and the old token still serves: the next try comes after the longest pause.
   private mutating func gaveUp(_ failure: Failure, sequel: Sequel, now: ClockReading) -> Action {
     if sequel.waiters.isEmpty {
-      sync.earlyRefreshAfter = now.uptime + max(settings.retry.max, failure.retryAfter ?? .zero)
+      sync.earlyRefreshAfter = now.uptime + settings.retry.max
     } else {
       sync.failure = failure
     }

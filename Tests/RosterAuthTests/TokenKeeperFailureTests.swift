@@ -74,6 +74,42 @@ struct TokenKeeperFailureTests {
     #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(600))
   }
 
+  @Test("T5.4: no token request begins before the end of a pause that the token server asked for, restarts included")
+  func pause() async throws {
+    let bench = try Bench()
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
+    _ = try await bench.keeper.current()
+    bench.clock.advance(by: .seconds(3550))
+    bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
+    await bench.events.wait(for: .tokenFailed)
+    try await bench.keeper.syncBegins()
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
+    await bench.keeper.drain()
+    #expect(bench.endpoint.requests.all.count == 2)
+
+    let restarted = try Bench(workspace: bench.workspace)
+    restarted.clock.set(by: 3555)
+    try await restarted.keeper.syncBegins()
+    #expect(try await restarted.keeper.current()?.access == Secret("a1"))
+    // The token has expired, and the pause lasts for another 495 s.
+    restarted.clock.set(by: 100)
+    let failure = await failure { try await restarted.keeper.current() }
+    #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(495), "\(String(describing: failure))")
+    #expect(restarted.endpoint.requests.all.isEmpty)
+    // A shorter rest is waited for.
+    restarted.clock.set(by: 400)
+    try await restarted.keeper.syncBegins()
+    let request = restarted.requests(1)[0]
+    await restarted.clock.sleepers(1)
+    #expect(restarted.clock.pending == [.seconds(95)])
+    restarted.endpoint.grant("a2", refresh: "r2", expiresIn: 3600)
+    restarted.clock.advance(by: .seconds(95))
+    #expect(try await request.value?.access == Secret("a2"))
+    #expect(restarted.stored?.paused == nil)
+  }
+
   @Test("T5.3: a refusal after an attempt without an answer says that upstream may have rotated the token")
   func rotatedUnseen() async throws {
     let bench = try Bench()

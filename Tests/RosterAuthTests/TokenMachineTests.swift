@@ -29,11 +29,11 @@ struct TokenMachineTests {
     case .due: return settledMachine(life: 30)
     case .expired: return settledMachine(life: 0)
     case .waiting: return after(.empty) { _ = $0.wanted(9, now: now) }
-    case .refreshing: return after(.waiting) { _ = $0.due() }
+    case .refreshing: return after(.waiting) { _ = $0.due(now: now) }
     case .refreshingEarly:
       return after(.due) {
         _ = $0.wanted(9, now: now)
-        _ = $0.due()
+        _ = $0.due(now: now)
       }
     case .superseded: return after(.refreshing) { _ = feed(.credentialChanged, machine: &$0) }
     case .coolingDown: return after(.refreshing) { _ = $0.refreshFailed(.passing(again: true), now: now) }
@@ -91,7 +91,7 @@ struct TokenMachineTests {
     case .incomplete: machine.refreshFailed(.incomplete(TokenMachine.Fault.ending), now: now)
     case .malformed: machine.refreshFailed(.malformed(failure), now: now)
     case .other: machine.refreshFailed(.other(failure), now: now)
-    case .due: machine.due()
+    case .due: machine.due(now: now)
     case .stored: machine.stored(now: now)
     case .storeFailed: machine.storeFailed(failure, now: now)
     case .syncBegan: machine.syncBegan(1)
@@ -223,10 +223,10 @@ struct TokenMachineTests {
   func unanswered() {
     var machine = Self.machine(.refreshing)
     _ = machine.refreshFailed(.passing(again: true, answered: false), now: Self.now)
-    _ = machine.due()
+    _ = machine.due(now: Self.now)
     #expect(machine.session.isUnanswered)
     _ = machine.refreshFailed(.passing(again: true), now: Self.now)
-    _ = machine.due()
+    _ = machine.due(now: Self.now)
     #expect(machine.session.isUnanswered)
     _ = machine.refreshed(Self.answer)
     _ = machine.stored(now: Self.now)

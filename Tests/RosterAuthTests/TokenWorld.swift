@@ -70,7 +70,7 @@ struct TokenWorld: Equatable {
 
   mutating func due() {
     isWaiting = false
-    act { machine, _ in machine.due() }
+    act { machine, now in machine.due(now: now) }
   }
 
   mutating func granted(rotates: Bool = true, life: Double? = nil) {
