@@ -37,6 +37,18 @@ private struct Refusal: CustomTestStringConvertible {
     Refusal(
       certificate: "below", sent: " -cert_chain chain.pem", trusted: "other.pem",
       words: "an authority that is not trusted here: \"root\""),
+    Refusal(
+      certificate: "below-plain", sent: " -cert_chain plain.pem", words: "\"plain\" has signed another one"),
+    Refusal(
+      certificate: "below-last", sent: " -cert_chain last-chain.pem",
+      words: "\"last\" permits no authority below it"),
+    Refusal(certificate: "odd", words: "\"odd\" has the critical extension 1.2.3.4"),
+    Refusal(
+      certificate: "below-odd", sent: " -cert_chain odd-inter.pem",
+      words: "\"odd-inter\" has the critical extension 1.2.3.4"),
+    Refusal(
+      certificate: "below-silent", sent: " -cert_chain silent.pem",
+      words: "\"silent\", and the server sent no intermediate certificate that may sign"),
     Refusal(certificate: "forged", words: "the signature of the certificate \"forged\" is wrong"),
     Refusal(certificate: "future", words: "\"future\" is not valid before 2090-01-01T00:00:00.000Z"),
     Refusal(certificate: "unnamed", words: "names no host: it has no subjectAltName"),
@@ -131,6 +143,13 @@ private struct Refusal: CustomTestStringConvertible {
     signed narrow root "$ec" "$authority\nnameConstraints=critical,permitted;IP:10.0.0.0/255.0.0.0"
     signed constrained narrow "$ec" "$server"
     signed unnamed root "$ec" basicConstraints=CA:FALSE
+    signed plain root "$ec" basicConstraints=CA:FALSE; signed below-plain plain "$ec" "$server"
+    signed last root "$ec" "$authority,pathlen:0"; signed under-last last "$ec" "$authority"
+    signed below-last under-last "$ec" "$server"; cat under-last.pem last.pem > last-chain.pem
+    odd='1.2.3.4=critical,DER:0500'
+    signed odd root "$ec" "$server\n$odd"
+    signed odd-inter root "$ec" "$authority\n$odd"; signed below-odd odd-inter "$ec" "$server"
+    signed silent root "$ec" "$authority\nkeyUsage=critical,digitalSignature"; signed below-silent silent "$ec" "$server"
     # An authority of the same name and another key.
     openssl req -x509 $ec -keyout false.key -out false.pem -days 2 -subj /CN=root
     signed forged false "$ec" "$server\nauthorityKeyIdentifier=none"

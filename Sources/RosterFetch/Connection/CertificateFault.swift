@@ -11,6 +11,12 @@ enum CertificateFault: Error, Equatable {
   case unknownAuthority(issuer: String)
   /// As `unknownAuthority`, but the server sent only its own certificate.
   case incompleteChain(issuer: String)
+  /// The certificate has signed another one.
+  case notOfAuthority(String)
+  /// The certificate permits no further authority between itself and the server's certificate.
+  case tooManyAuthorities(below: String)
+  /// The critical extension, as an object identifier.
+  case unknownExtension(String, in: String)
   case wrongExtendedUse(String)
   /// The server's certificate.
   case wrongUse
@@ -29,8 +35,10 @@ enum CertificateFault: Error, Equatable {
   ///
   /// BoringSSL looks for a trusted issuer, then for forbidden uses. Then it verifies signatures and dates, from the
   /// trust anchor down to the server's certificate. Name constraints are last.
-  /// - Parameter verified: certificates that passed the check of signatures and dates before, trust anchor first.
-  init(_ refused: NIOSSLCertificate, verified: [NIOSSLCertificate], now: Date) {
+  /// - Parameters:
+  ///   - own: the server's certificate.
+  ///   - verified: certificates that passed the check of signatures and dates before, trust anchor first.
+  init(_ refused: NIOSSLCertificate, own: NIOSSLCertificate?, verified: [NIOSSLCertificate], now: Date) {
     guard let fields = try? CertificateFields(refused) else {
       self = .unreadable
       return
@@ -50,8 +58,16 @@ enum CertificateFault: Error, Equatable {
       } else if fields.isSelfSigned {
         refused.isOfAuthority && refused._subjectAlternativeNames().isEmpty
           ? .unknownAuthority(issuer: name) : .selfSigned(name)
+      } else if let unknown = refused.unknownCriticalExtension {
+        .unknownExtension(unknown, in: name)
       } else if refused.forbidsServers {
         .wrongExtendedUse(name)
+      } else if let own, own != refused, !refused.isOfAuthority {
+        .notOfAuthority(name)
+      } else if refused.permitsNoAuthorities, let own = own.flatMap({ try? CertificateFields($0) }),
+        !own.isIssued(by: fields)
+      {
+        .tooManyAuthorities(below: name)
       } else if refused.isOfAuthority {
         .unknownAuthority(issuer: fields.issuer.text)
       } else {
@@ -72,7 +88,13 @@ enum CertificateFault: Error, Equatable {
     case .unknownAuthority(let issuer):
       "the server's certificate is signed by an authority that is not trusted here: \"\(issuer)\""
     case .incompleteChain(let issuer):
-      "the server's certificate is signed by an authority that is not trusted here, \"\(issuer)\", and the server sent no intermediate certificate"
+      "the server's certificate is signed by an authority that is not trusted here, \"\(issuer)\", and the server sent no intermediate certificate that may sign"
+    case .notOfAuthority(let name):
+      "the certificate \"\(name)\" has signed another one, but is not of an authority: its basic constraints lack CA:TRUE"
+    case .tooManyAuthorities(let name):
+      "the certificate \"\(name)\" permits no authority below it: its path length is 0"
+    case .unknownExtension(let identifier, let name):
+      "the certificate \"\(name)\" has the critical extension \(identifier), which rosterd does not know"
     case .wrongExtendedUse(let name):
       "the certificate \"\(name)\" is not for servers: its extended key usage lacks serverAuth"
     case .wrongUse: "the server's certificate is not for servers: its key usage lacks digitalSignature"
@@ -97,6 +119,9 @@ enum CertificateFault: Error, Equatable {
       "if it is the right server, name the root certificate of \"\(issuer)\" in upstream.tls.ca_file; an intermediate certificate is not enough"
     case .incompleteChain(let issuer):
       "if \"\(issuer)\" is an intermediate authority, the server must send its certificate too; if it is a root, name the root certificate in upstream.tls.ca_file"
+    case .notOfAuthority: "the server needs a chain in which only authorities have signed: openssl verify"
+    case .tooManyAuthorities(let name): "the server needs a certificate that \"\(name)\" itself has signed"
+    case .unknownExtension: "the server needs a chain without it"
     case .wrongExtendedUse, .wrongUse: "the server needs a certificate for TLS servers"
     case .nameConstraints: "the server needs a certificate of an authority that may sign for its names"
     case .badSignature: "the server needs a chain whose certificates belong together: openssl verify"

@@ -55,6 +55,8 @@ struct CertificateFields {
 
   var isSelfSigned: Bool { issuer == subject }
 
+  func isIssued(by authority: CertificateFields) -> Bool { issuer == authority.subject }
+
   /// Name of the broken hash function that the signature relies on; nil if the hash function is sound.
   var brokenHash: String? {
     if Self.sha1Signatures.contains(where: signature.elementsEqual) { return "SHA-1" }
@@ -110,11 +112,29 @@ extension NIOSSLCertificate {
   func has(_ name: CertificateExtension) -> Bool { value(of: name) != nil }
 
   /// True if the certificate is one of an authority (RFC 5280 §4.2.1.9).
-  var isOfAuthority: Bool {
-    guard let value = value(of: .basicConstraints) else { return false }
-    let fields = try? DERElement.elements(of: value[...]).first?.elements(atLeast: 1)
-    return fields?.first.map { $0.tag == 0x01 && $0.content.first != 0 } ?? false
+  var isOfAuthority: Bool { constraints.first.map { $0.tag == 0x01 && $0.content.first != 0 } ?? false }
+
+  /// True if an authority may sign only certificates of others than authorities: its path length is 0.
+  var permitsNoAuthorities: Bool {
+    isOfAuthority && constraints.last.map { $0.tag == 0x02 && $0.content == [0] } == true
   }
+
+  /// The basic constraints: whether it is an authority, and its path length. Both may be missing.
+  private var constraints: [DERElement] {
+    guard let value = value(of: .basicConstraints) else { return [] }
+    return (try? DERElement.elements(of: value[...]).first?.elements(atLeast: 1)) ?? []
+  }
+
+  /// The first critical extension that BoringSSL does not know; such a certificate is refused (RFC 5280 §4.2).
+  var unknownCriticalExtension: String? {
+    _extensions.lazy.filter { $0.isCritical }.map { $0.objectIdentifier }.first { identifier in
+      !Self.knownExtensions.contains { NIOSSLObjectIdentifier($0) == identifier }
+    }?.description
+  }
+
+  /// Key usage, subjectAltName, basic and name constraints, policies with their mappings and constraints, extended key
+  /// usage.
+  private static let knownExtensions = [15, 17, 19, 30, 32, 33, 36, 37, 54].map { "2.5.29.\($0)" }
 
   /// True if the extended key usage lacks TLS servers (RFC 5280 §4.2.1.12).
   var forbidsServers: Bool {
