@@ -25,16 +25,18 @@ extension Interceptor {
         var response = try await next(request.carrying(token))
         if logout.contains(response.status), !response.isSpent {
           throw await keeper.endSession(status: response.status, generation: token?.generation)
-            .after(response, clock: pacer?.clock)
+            .after(response, to: request, clock: pacer?.clock)
         }
         guard response.status == 401 else {
           if let token, response.showsThatTokenWorks { await keeper.accepted(token.generation) }
           response.token = token?.sent
           return response
         }
-        if isFresh { throw await keeper.refusedAgain(token?.generation).after(response, clock: pacer?.clock) }
+        if isFresh {
+          throw await keeper.refusedAgain(token?.generation).after(response, to: request, clock: pacer?.clock)
+        }
         do { (token, isFresh) = try await keeper.rejected(token?.generation) } catch let failure as Failure {
-          throw failure.after(response, clock: pacer?.clock).proposingFlow(response)
+          throw failure.after(response, to: request, clock: pacer?.clock).proposingFlow(response)
         }
         if let pacer { token = try await keeper.token(inTurnOf: pacer) }
         // If a request was late twice, its next 401 fails it: the token that is current now counts as fresh.
@@ -64,9 +66,18 @@ extension TokenKeeper {
 private let maxStep = Duration.milliseconds(20)
 
 extension Failure {
-  /// A Retry-After in this answer delays later requests (P11), like one of the token's server.
-  fileprivate func after(_ response: Response, clock: WallClock?) -> Failure {
+  /// A Retry-After in this answer delays later requests (P11), like one of the token's server. If the answer itself is
+  /// the failure, and not a token request that followed it, the failure names the request.
+  fileprivate func after(_ response: Response, to request: Request, clock: WallClock?) -> Failure {
     var failure = self
+    switch trouble {
+    case .noCredential, .credential, .freshRefused, .loggedOut:
+      let page = RequestContext.page
+      failure.step = page.map { "pull page \($0.number) of \($0.resource)" } ?? step
+      failure.subject = request.shownURL
+      failure.concerned.append(page.map { request.concern(asPage: $0.number, of: $0.resource) } ?? request.concern)
+    default: break
+    }
     let waits = [retryAfter, response.retryAfter(now: (clock ?? .system).now())]
     failure.retryAfter = waits.compactMap { $0 }.max()
     return failure

@@ -88,7 +88,7 @@ import Testing
     Case(
       testDescription: "401 without a flow", exit: 77, rules: [.on(.page(1), .status(401))],
       what: "no credential to identify itself", todo: "Set auth.flow to what upstream takes. Put the credential",
-      concerned: [(.setting, "auth.flow")]),
+      concerned: [(.setting, "auth.flow"), (.page, "/character?page=1")]),
     Case(
       testDescription: "a budget", exit: 69, settings: ["ROSTERD_LIMIT_BUDGET": "2/1h"],
       what: "limit.budget (2/1h) is used up", todo: "raise limit.budget", concerned: []),

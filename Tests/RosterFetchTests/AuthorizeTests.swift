@@ -165,6 +165,25 @@ import Testing
     }
   }
 
+  @Test("T3.6: the failure of a refused token names the resource, the page and the address")
+  func refusedPage() async throws {
+    try await withKeeper(accessToken: "a0") { keeper, _ in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
+        Response(status: request.url.hasSuffix("out") ? 403 : request.url.hasSuffix("notes?page=3") ? 401 : 200)
+      }
+      _ = try await send(Request(.get, "http://localhost/things"))
+      for (target, resource) in [("notes?page=3", "note"), ("out", "thing")] {
+        try await keeper.syncBegins()
+        let request = Request(.get, "http://localhost/\(target)")
+        let failure = await #expect(throws: Failure.self) {
+          try await RequestContext.$page.withValue(.init(3, of: resource)) { try await send(request) }
+        }
+        #expect(failure?.step == "pull page 3 of \(resource)" && failure?.subject == request.url)
+        #expect(failure?.concerned.contains(request.concern(asPage: 3, of: resource)) == true)
+      }
+    }
+  }
+
   @Test(
     "T3.5: after a 401 without a flow the hint proposes flow = \"basic\" if one of the challenges is Basic",
     arguments: [
