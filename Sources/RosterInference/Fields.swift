@@ -39,6 +39,32 @@ struct Fields {
     isIdentified = shape.hasID
     add(shape, at: JSONPointer(), prefix: nil)
     if !records.allSatisfy(\.hasKey) { addSelfLink(of: records) }
+    if !columns.contains(where: { [.integer, .real, .text].contains($0.type) }) { addInnerID(of: records) }
+  }
+
+  /// Adds the id that is the nearest one inside the records' objects, for records without a scalar that could be a key
+  /// (ClinicalTrials.gov).
+  private mutating func addInnerID(of records: [JSONValue]) {
+    let places = records.first.map { Self.innerIDs($0, at: JSONPointer()) } ?? []
+    let ids = places.sorted { $0.segments.count < $1.segments.count }
+    let place = ids.first { at in
+      let keys = records.compactMap { $0[at]?.key }
+      return keys.count == records.count && Set(keys).count == keys.count
+    }
+    guard let place, let name = place.segments.last?.identifier else { return }
+    let isText = records.allSatisfy { $0[place]?.text != nil }
+    columns.append(Resource.Column(names.take(name), at: place, isText ? .text : .integer))
+  }
+
+  private static let maxIDDepth = 4
+
+  private static func innerIDs(_ value: JSONValue, at: JSONPointer) -> [JSONPointer] {
+    guard at.segments.count < maxIDDepth else { return [] }
+    return value.members.flatMap { member -> [JSONPointer] in
+      let place = at.appending(member.name)
+      if member.value.isObject { return innerIDs(member.value, at: place) }
+      return member.name.word.hasSuffix("id") && member.value.key != nil ? [place] : []
+    }
   }
 
   /// Adds the record's own address as the last column, for a list whose records have no id.

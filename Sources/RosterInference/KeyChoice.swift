@@ -70,6 +70,7 @@ private struct Candidate {
   static func rank(_ column: Resource.Column, of records: [JSONValue], resource: String) -> Int {
     if Vocabulary.selfLinks.contains(column.at) { return 5 }
     guard let word = column.ownField?.word else { return unnamed + 1 }
+    if Vocabulary.versions.contains(word) { return unnamed + 2 }
     if word == "id" { return 0 }
     if word == resource.word + "id" || Vocabulary.ids.contains(word) { return id }
     if word == "key" { return 2 }

@@ -13,7 +13,7 @@ struct PageChoice {
   init(_ evidence: PageEvidence) {
     self.evidence = evidence
     let isFound =
-      announced() || linked() || continued() || cursor() || nextAddress() || offset() || number() || after()
+      bundle() || announced() || linked() || continued() || cursor() || nextAddress() || offset() || number() || after()
       || moreThanHere()
     if isFound {
       taken = evidence.asked.names.union(evidence.continued)
@@ -26,6 +26,16 @@ struct PageChoice {
   }
 
   // MARK: Styles
+
+  private mutating func bundle() -> Bool {
+    guard evidence.isBundle else { return false }
+    notes.append(
+      .remark(
+        .style,
+        text: "the next page's address is the element of /link whose relation is \"next\" (FHIR), at another index in "
+          + "other answers, so that no style can follow it; request all records in one page with `size`"))
+    return true
+  }
 
   private mutating func announced() -> Bool {
     guard let last = evidence.last, !evidence.isCursorOfNext else { return false }
@@ -142,7 +152,8 @@ struct PageChoice {
     let isTold = evidence.offset != nil && (total > 0 || evidence.more != nil || evidence.size != nil)
     let next = PageParameters(evidence.leads).offset
     guard evidence.asked.offset != nil || next != nil || isTold else { return false }
-    let name = evidence.asked.offset?.name ?? next?.name ?? evidence.offset?.at.segments.last ?? "offset"
+    let told = evidence.unusedOffset ?? evidence.offset?.at.segments.last
+    let name = evidence.asked.offset?.name ?? next?.name ?? told ?? "offset"
     let isOneBased = evidence.offset?.value == 1 && (evidence.asked.offset?.value ?? 1) == 1
     pages = Resource.Pages(.offset(param: .query(name), first: isOneBased ? 1 : 0))
     if evidence.count == nil { pages.more = more() }
@@ -206,6 +217,13 @@ struct PageChoice {
 
   private mutating func alone() {
     pages = Resource.Pages(.one)
+    if evidence.hasNextRange {
+      return notes.append(
+        .remark(
+          .style,
+          text: "the answer has a Next-Range header: the next page is requested by the header Range, which no style "
+            + "sends; `headers = { Range = \"id ..; max=1000\" }` in [upstream] requests up to 1000 records (Heroku)"))
+    }
     let records = evidence.records
     let isRound = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1000].contains(records)
     let isFull = isRound || records > 1 && evidence.asked.numbers.contains(records)

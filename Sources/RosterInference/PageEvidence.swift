@@ -88,6 +88,12 @@ struct PageEvidence {
   let size: (at: JSONPointer, value: Int)?
   /// True if the answer has a place for the next page's number.
   let tellsNextPage: Bool
+  /// The name of an offset that is null in this answer, beside another one (Open Library).
+  let unusedOffset: String?
+  /// True if a list `link` has the next page's address (FHIR).
+  let isBundle: Bool
+  /// True if the next page is requested by the header Range (Heroku).
+  let hasNextRange: Bool
   /// True if the answer has `"object": "list"`, as those of Stripe and Notion.
   let isObjectList: Bool
 
@@ -120,6 +126,13 @@ struct PageEvidence {
     tellsNextPage =
       facts.integer(["nextpage", "next"], atLeast: 1) != nil || nextNumber != nil
       || answer.headers.contains { Vocabulary.nextHeaders.contains($0.name.word) && $0.value.isEmpty }
+    unusedOffset = facts.first(Vocabulary.offset) { $0.value == .null }?.at.segments.last
+    if case .list(let links)? = answer.body["link"] {
+      isBundle = links.contains { $0["relation"] == .text("next") }
+    } else {
+      isBundle = false
+    }
+    hasNextRange = answer.headers.contains { $0.name.lowercased() == "next-range" }
     isObjectList = answer.body["object"] == .text("list")
     let goesOn =
       link != nil || address?.text != nil || continuation != nil || more?.value == .boolean(true) || nextNumber != nil
@@ -205,7 +218,11 @@ struct PageEvidence {
   ) -> (certain: (at: Resource.AnswerPlace, value: Int)?, doubtful: JSONPointer?) {
     let least = goesOn ? records + 1 : records
     if let header, header.value >= least { return (header, nil) }
-    if let total = facts.integer(Vocabulary.total, atLeast: least) { return ((.body(total.at), total.value), nil) }
+    if let total = facts.integer(Vocabulary.total, atLeast: least),
+      !Vocabulary.estimates.contains(total.at.description)
+    {
+      return ((.body(total.at), total.value), nil)
+    }
     guard let count = facts.integer(Vocabulary.count, atLeast: least) else { return (nil, nil) }
     return count.value == records ? (nil, count.at) : ((.body(count.at), count.value), nil)
   }

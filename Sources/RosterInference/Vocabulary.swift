@@ -7,12 +7,13 @@ enum Vocabulary {
 
   static let listNames: Set<String> = [
     "results", "result", "data", "items", "records", "values", "value", "entries", "rows", "content", "elements",
-    "objects", "nodes", "edges", "docs", "documents", "hits", "member", "hydramember", "list",
+    "objects", "nodes", "edges", "docs", "documents", "hits", "member", "hydramember", "list", "entry",
   ]
   /// Lists of objects that accompany the records.
   static let sideListNames: Set<String> = [
     "links", "included", "includes", "errors", "warnings", "facets", "aggregations", "filters", "messages", "schema",
     "columns", "fields", "suggestedfacets", "facetresults", "expandedcolumns", "expandablecolumns", "primarykeys",
+    "link",
   ]
   /// Segments of a path, and names of lists, that do not say what is listed.
   static let vagueNouns: Set<String> = listNames.union([
@@ -24,8 +25,10 @@ enum Vocabulary {
 
   /// Objects that only wrap a record's fields, in their original spelling.
   static let wrappers: Set<String> = ["attributes", "fields", "node", "_source"]
-  /// Objects that wrap a record's fields if they have the record's id, as in Kubernetes and Contentful.
-  static let metadata: Set<String> = ["metadata", "sys"]
+  /// Objects that wrap a record's fields if they have the record's id, as in Kubernetes, Contentful and FHIR.
+  static let metadata: Set<String> = ["metadata", "sys", "resource"]
+  /// Fields that another version of the same record has with another value.
+  static let versions: Set<String> = ["etag"]
   /// Fields that can only be the id of a record.
   static let ids: Set<String> = ["id", "uid", "uuid", "guid", "gid", "sid", "pk"]
   /// Objects that contain addresses of other resources.
@@ -108,6 +111,8 @@ enum Vocabulary {
     "odatacount", "hydratotalitems", "numfound", "nbhits", "totalhits", "totalrows", "totalentries", "totalobjects",
     "filteredtablerowscount",
   ]
+  /// Places of totals that may be estimates (developers.google.com/youtube/v3/docs/search/list).
+  static let estimates: Set<String> = ["/pageInfo/totalResults"]
   /// Names that mean either a total or the number of records on the page.
   static let count: Set<String> = ["count", "resultcount", "itemcount", "recordcount", "resultscount", "found"]
 

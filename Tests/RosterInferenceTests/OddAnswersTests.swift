@@ -53,6 +53,27 @@ import Testing
     #expect(failure.kind == .badAnswer && failure.description.contains("136 levels"))
   }
 
+  @Test(
+    "The key is the id inside the records' objects if the records have none, and never their version",
+    arguments: [
+      (
+        #"{"studies":[{"p":{"i":{"nctId":"N1"},"org":{"x":{"id":"z"}}},"r":true},{"p":{"i":{"nctId":"N2"}},"r":true}]}"#,
+        "/studies", "/p/i/nctId"
+      ),
+      (
+        #"{"items":[{"etag":"a","id":{"kind":"v","videoId":"1"}},{"etag":"b","id":{"kind":"v","videoId":"2"}}]}"#,
+        "/items", "/id/videoId"
+      ),
+      (
+        ##"{"link":[{"relation":"self","url":"/a"},{"relation":"next","url":"/b"}],"entry":[{"fullUrl":"/1","resource":{"id":"p1","active":true}},{"fullUrl":"/2","resource":{"id":"p2","active":true}}]}"##,
+        "/entry", "/resource/id"
+      ),
+    ])
+  func innerKeys(body: String, records: String, key: String) throws {
+    let found = try finding(body).resource
+    #expect("\(found.records)" == records && "\(found.key)" == key)
+  }
+
   @Test("Names of columns are plain identifiers, unique regardless of case, and none of rosterd's own")
   func oddNames() throws {
     let names = [

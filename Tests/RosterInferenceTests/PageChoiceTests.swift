@@ -93,6 +93,32 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
       name: "SCIM, from 1", facts: #""totalResults":9,"itemsPerPage":2,"startIndex":1"#,
       pages: .init(.offset(param: .query("startIndex"), first: 1), count: body("/totalResults")), unseen: [.param]),
     .init(
+      name: "FHIR", facts: ##""total":57,"link":[{"relation":"self","url":"/x"},{"relation":"next","url":"/x?p=2"}]"##,
+      pages: .init(.one, count: body("/total")), unseen: [.size]),
+    .init(
+      name: "X", facts: #""meta":{"result_count":2,"newest_id":"2","oldest_id":"1","next_token":"7140d"}"#,
+      pages: .init(.cursor(param: .query("next_token"), at: body("/meta/next_token"))),
+      unseen: [.param, .size, .count]),
+    .init(
+      name: "Open Library", facts: #""numFound":629,"start":0,"numFoundExact":true,"num_found":629,"offset":null"#,
+      pages: .init(.offset(param: .query("offset")), count: body("/numFound")), unseen: [.param, .size]),
+    .init(
+      name: "Okta", facts: #""ok":true"#, query: "limit=2",
+      headers: [.init("Link", "<https://a.example/x?after=00u1&limit=2>; rel=\"next\"")],
+      pages: .init(.link, size: .init(2, param: .query("limit"))), unseen: [.count]),
+    .init(
+      name: "YouTube's search",
+      facts: #""nextPageToken":"CAIQAA","pageInfo":{"totalResults":1000000,"resultsPerPage":2}"#,
+      pages: .init(.cursor(param: .query("pageToken"), at: body("/nextPageToken"))), unseen: [.param, .count]),
+    .init(
+      name: "Heroku", facts: #""ok":true"#, headers: [.init("Next-Range", "]id 2..; max=2")], pages: .init(.one),
+      unseen: []),
+    .init(
+      name: "ClinicalTrials.gov", facts: #""nextPageToken":"ZVNj7o""#, query: "pageSize=2",
+      pages: .init(
+        .cursor(param: .query("pageToken"), at: body("/nextPageToken")), size: .init(2, param: .query("pageSize"))),
+      unseen: [.param, .count]),
+    .init(
       name: "offset in the address alone", facts: #""ok":true"#, query: "offset=40&limit=2",
       pages: .init(.offset(param: .query("offset")), size: .init(2, param: .query("limit"))), unseen: [.count]),
     .init(
