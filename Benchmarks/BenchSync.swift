@@ -48,7 +48,9 @@ struct BenchSync: SyncHost {
       concurrency: 8, maxPages: 100_000, maxRemoval: 50, history: .seconds(86_400), maxRetryAfter: .seconds(1))
   }
 
-  func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
+  func onTransport<Value: Sendable>(
+    _ work: nonisolated(nonsending) @Sendable () async throws -> Value
+  ) async throws -> Value {
     if let transport { return try await transport.run(work) }
     return try await work()
   }

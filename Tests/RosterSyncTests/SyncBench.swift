@@ -181,7 +181,9 @@ struct SyncBench {
         maxRetryAfter: .seconds(120))
     }
 
-    func onTransport<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
+    func onTransport<Value: Sendable>(
+      _ work: nonisolated(nonsending) @Sendable () async throws -> Value
+    ) async throws -> Value {
       try await work()
     }
 
