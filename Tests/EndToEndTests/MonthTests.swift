@@ -20,7 +20,7 @@ import Testing
 
   @Test("In a simulated month with all faults upstream's and rosterd's books agree, and nothing is lost or grows")
   func month() async throws {
-    let workspace = try Workspace()
+    let workspace = Workspace()
     let clock = try HastyClock(file: workspace.path("clock"))
     let settings = [
       "HASTY_CLOCK": workspace.path("clock"), "ROSTERD_SYNC_INTERVAL": "15m", "ROSTERD_SYNC_JITTER": "30s",

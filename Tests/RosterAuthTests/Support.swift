@@ -121,7 +121,7 @@ final class Bench: Sendable {
     workspace: Workspace? = nil, endsWithSync: Bool = false, lines: Recorder<String> = Recorder(),
     change: (inout TokenSettings) -> Void = { _ in }
   ) throws {
-    let workspace = try workspace ?? Workspace()
+    let workspace = workspace ?? Workspace()
     self.workspace = workspace
     var settings = TokenSettings.sample(flow)
     settings.storePath = workspace.path("state/token.json")

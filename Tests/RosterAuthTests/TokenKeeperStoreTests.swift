@@ -141,7 +141,7 @@ struct TokenKeeperStoreTests {
 
   @Test("T10.5, T10.6: a damaged store is 73 at start and before a sync; none and static open no store")
   func damaged() async throws {
-    let workspace = try Workspace()
+    let workspace = Workspace()
     mkdir(workspace.path("state"), 0o700)
     let path = workspace.path("state/token.json")
     try Data("junk".utf8).write(to: URL(filePath: path))

@@ -11,7 +11,7 @@ struct TokenStoreTests {
   private let store: TokenStore
 
   init() throws {
-    workspace = try Workspace()
+    workspace = Workspace()
     store = TokenStore(path: workspace.path("a/b/token.json"))
   }
 

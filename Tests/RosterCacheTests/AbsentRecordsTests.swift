@@ -6,8 +6,7 @@ import Testing
 
 /// Records that a whole pull misses and that stay (P8): in `pending`, and in `list --absent`.
 struct AbsentRecordsTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   private func resource(_ removal: Resource.Removal) -> Resource {
     var resource = Resource.character
@@ -51,7 +50,7 @@ struct AbsentRecordsTests {
   @Test("L3.1, L3.2: with `never` a record is absent for the first time once, and stays listed; with `ask` none is")
   func others() async throws {
     for (removal, found) in [(Resource.Removal.never, [JSONValue.integer(2)]), (.ask, [])] {
-      let folder = try Folder()
+      let folder = Folder()
       var resource = resource(removal)
       if removal == .ask { resource.byKey = Resource.character.byKey }
       let cache = try await folder.define([resource])

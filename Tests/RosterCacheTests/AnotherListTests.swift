@@ -5,9 +5,7 @@ import Testing
 
 /// Definitions that request another list (P8).
 struct AnotherListTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
-
+  let folder = Folder()
   private let people = someRanked
 
   @Test("P8.10, P8.9: another definition of the same list keeps the count of absences, one of another list does not")

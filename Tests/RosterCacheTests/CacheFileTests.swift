@@ -6,8 +6,7 @@ import Testing
 @testable import RosterCache
 
 struct CacheFileTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   /// Opening it fails with 73 and changes neither the file nor its mode nor the folder.
   private func expectUntouched(mentioning words: String) async throws {
@@ -189,7 +188,7 @@ struct CacheFileTests {
     await #expect(processExitsWith: .success) {
       for mask: mode_t in [0o077, 0o000] {
         umask(mask)
-        let folder = try Folder()
+        let folder = Folder()
         let cache = try await folder.define()
         _ = try await cache.mirror([[person(1)]])
         for part in CacheFile.parts { #expect(try folder.mode("roster.db" + part) == 0o640) }
@@ -219,7 +218,7 @@ extension CacheFileTests {
     #expect(try folder.bytes("roster.db.new") == Data("somebody's".utf8))
     #expect(try folder.names() == ["roster.db.new"])
     // Another rosterd's cache.
-    let other = try Folder()
+    let other = Folder()
     await (try other.define()).close()
     try folder.write(other.bytes(), to: "roster.db.new")
     await #expect(throws: Failure.self) { _ = try await folder.define() }
@@ -238,7 +237,7 @@ extension CacheFileTests {
     await (try folder.define()).close()
     #expect(try !folder.names().contains("roster.db.new"))
     // A file of more than a page may belong to another program.
-    let other = try Folder()
+    let other = Folder()
     try other.write(Array(repeating: 0, count: Schema.pageBytes + 1), to: "roster.db.new")
     await #expect(throws: Failure.self) { _ = try await other.define() }
     #expect(try other.bytes("roster.db.new").count == Schema.pageBytes + 1)

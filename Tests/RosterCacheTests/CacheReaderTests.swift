@@ -5,9 +5,7 @@ import Testing
 @testable import RosterCache
 
 struct CacheReaderTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
-
+  let folder = Folder()
   private struct Shape: Decodable {
     struct Entry: Decodable {
       var id: Int64

@@ -7,8 +7,7 @@ import Testing
 @testable import RosterCache
 
 struct CacheTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   @Test("SQLite does not count its memory, because each allocation would take a lock")
   func memoryTotals() async throws {

@@ -7,9 +7,7 @@ import Testing
 @testable import RosterCache
 
 @Suite struct ChangesFeedTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
-
+  let folder = Folder()
   private struct Page: Decodable {
     struct Change: Decodable {
       struct Record: Decodable {

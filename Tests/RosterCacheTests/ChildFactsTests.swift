@@ -35,7 +35,7 @@ import Testing
 
   @Test("S6.1: the lists of a child are counted by indexes alone, without a look at each list")
   func plans() async throws {
-    let folder = try Folder()
+    let folder = Folder()
     try await Self.filled(folder, lists: 300)
     let reader = try CacheReader(path: folder.cache)
     let plans = QueryPlans()

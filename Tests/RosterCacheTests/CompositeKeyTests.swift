@@ -22,9 +22,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
 }
 
 @Suite struct CompositeKeyTests {
-  private let folder: Folder
-
-  init() throws { folder = try Folder() }
+  private let folder = Folder()
 
   private func mirror(
     _ pages: [[String]?], resource: Resource = score, answers: [String] = [], isChecked: Bool = true

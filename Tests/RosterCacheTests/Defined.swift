@@ -17,7 +17,7 @@ extension Folder {
 
   /// A copy of the files in another folder, as a process finds them after a kill.
   func copy() throws -> Folder {
-    let other = try Folder()
+    let other = Folder()
     for name in try names() { try other.write(bytes(name), to: name) }
     return other
   }

@@ -8,8 +8,7 @@ import Testing
 
 /// Caches that rosterd 0.1.0 made (Fixtures/README.md).
 struct FirstVersionTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   private func take(_ fixture: String, ownStaging: Bool = true) throws -> String {
     let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/\(fixture)")

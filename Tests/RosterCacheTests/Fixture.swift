@@ -9,9 +9,7 @@ import Testing
 
 /// A folder of its own for a test, gone with it.
 final class Folder: Sendable {
-  private let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  private let workspace = Workspace()
 
   var path: String { workspace.folder }
   var cache: String { path + "/roster.db" }

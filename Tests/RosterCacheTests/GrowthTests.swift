@@ -25,7 +25,7 @@ struct GrowthTests {
   }
 
   private static func steps(_ kind: GrowthKind, isText: Bool, count: Int) async throws -> Int {
-    let folder = try Folder()
+    let folder = Folder()
     let before = kind.resource(isText: isText, isAfter: false)
     if kind != .first {
       let cache = try await folder.define([before])

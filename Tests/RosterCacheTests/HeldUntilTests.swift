@@ -5,8 +5,7 @@ import Testing
 @testable import RosterCache
 
 struct HeldUntilTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   @Test("P11.9: the time that upstream asked for is known after a restart, and belongs to that upstream")
   func survives() async throws {

@@ -6,9 +6,7 @@ import Testing
 @testable import RosterCache
 
 struct IncrementalPullTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
-
+  let folder = Folder()
   static func resource(isText: Bool = false) -> Resource {
     func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
     var resource = Resource(
@@ -125,7 +123,7 @@ struct IncrementalPullTests {
 
   /// Steps of SQLite for an incremental pull of three changed records, after a whole one.
   private func steps(of count: Int) async throws -> Int {
-    let folder = try Folder()
+    let folder = Folder()
     let resource = Self.resource()
     let cache = try await folder.define([resource])
     _ = try await Self.whole(

@@ -7,8 +7,7 @@ import Testing
 
 /// Records that a pull has missed, or received twice (P7, P8).
 struct MissingRecordsTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   @Test(
     "P8.6, P8.7, P9.2: with `ask` found records are updated, rejected ones keep their version, others are removed")
@@ -38,7 +37,7 @@ struct MissingRecordsTests {
   @Test("P8.10, P8.12: with `twice` a record that two whole pulls in a row missed is removed, with `never` none is")
   func removalRules() async throws {
     for rule in [Resource.Removal.twice, .never] {
-      let folder = try Folder()
+      let folder = Folder()
       var resource = Resource.character
       resource.removal = rule
       let cache = try await folder.define([resource])

@@ -9,8 +9,7 @@ import Testing
 
 /// `rosterctl pending`, beside a writer or without one.
 struct PendingChangesTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   @Test("pending shows additions, changed fields and removals exactly as the next sync writes them in changes")
   func fields() async throws {

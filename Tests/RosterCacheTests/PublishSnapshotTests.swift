@@ -7,8 +7,7 @@ import Testing
 @testable import RosterCache
 
 struct PublishSnapshotTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   @Test(
     "P2.1: another process that reads while 50 snapshots are published sees each whole or not at all",

@@ -7,9 +7,7 @@ import Testing
 @testable import RosterCache
 
 struct PublishedFileTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
-
+  let folder = Folder()
   private var path: String { folder.cache + ".published" }
 
   private func text() throws -> String { String(decoding: try folder.bytes("roster.db.published"), as: UTF8.self) }
@@ -36,7 +34,7 @@ struct PublishedFileTests {
     // The test runs in its own process, because all threads share the umask.
     await #expect(processExitsWith: .success) {
       Glibc.umask(0o777)
-      let folder = try Folder()
+      let folder = Folder()
       chmod(folder.path, 0o700)
       let cache = try await folder.define()
       _ = try await cache.mirror([[person(1)]])

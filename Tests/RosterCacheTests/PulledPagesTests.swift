@@ -8,8 +8,7 @@ import Testing
 @testable import RosterCache
 
 struct PulledPagesTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   /// Two of three pages received, and the sync at a stop.
   private func broken(_ cache: Cache) async throws {
@@ -168,7 +167,7 @@ struct PulledPagesTests {
   func full() async {
     await #expect(processExitsWith: .success) {
       signal(SIGXFSZ, SIG_IGN)
-      let folder = try Folder()
+      let folder = Folder()
       let cache = try await folder.define()
       _ = try await cache.begin(at: noon)
       let pull = Pull(cache: cache)

@@ -59,7 +59,7 @@ struct QueryPlanTests {
   // MARK: What runs
 
   private func syncs(_ kind: GrowthKind, isText: Bool) async throws {
-    let folder = try Folder()
+    let folder = Folder()
     let before = kind.resource(isText: isText, isAfter: false)
     var cache = try await folder.define([before])
     if kind != .first { _ = try await cache.mirror(before, pages: kind.before(60).pages) }
@@ -91,7 +91,7 @@ struct QueryPlanTests {
   }
 
   private func readers(_ kind: GrowthKind, isText: Bool) async throws {
-    let folder = try Folder()
+    let folder = Folder()
     let resource = kind.resource(isText: isText, isAfter: false)
     let cache = try await folder.define([resource])
     _ = try await cache.mirror(resource, pages: kind.before(60).pages)
@@ -113,7 +113,7 @@ struct QueryPlanTests {
 
   /// Unchanged pages with rejected records move, and pages list keys of other pages.
   private func repeats(_ isText: Bool) async throws {
-    let folder = try Folder()
+    let folder = Folder()
     let resource = GrowthKind.rejected.resource(isText: isText, isAfter: false)
     let cache = try await folder.define([resource])
     let records = GrowthKind.rejected.after(60)
@@ -134,7 +134,7 @@ struct QueryPlanTests {
 
   private func incremental(_ isText: Bool) async throws {
     typealias Incremental = IncrementalPullTests
-    let folder = try Folder()
+    let folder = Folder()
     let resource = Incremental.resource(isText: isText)
     func things(_ marks: Range<Int>, isGone: Bool = false) -> [String] {
       marks.map { Incremental.thing($0, mark: $0, isGone: isGone, isText: isText) }
@@ -151,7 +151,7 @@ struct QueryPlanTests {
   }
 
   private func resumed(_ isText: Bool) async throws {
-    let folder = try Folder()
+    let folder = Folder()
     let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
     var cache = try await folder.define([resource])
     _ = try await cache.begin(at: noon)
@@ -167,7 +167,7 @@ struct QueryPlanTests {
 
   /// A resource that the configuration names no more.
   private func dropped(_ isText: Bool) async throws {
-    let folder = try Folder()
+    let folder = Folder()
     let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
     var other = GrowthKind.changed.resource(isText: !isText, isAfter: false)
     (other.name, other.table, other.lists[0].table) = ("other", "others", "other_tags")

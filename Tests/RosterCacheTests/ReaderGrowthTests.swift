@@ -40,7 +40,7 @@ struct ReaderGrowthTests {
   }
 
   private func pruningSteps(_ count: Int, history: Duration) async throws -> (steps: Int, folder: Folder) {
-    let folder = try Folder()
+    let folder = Folder()
     let cache = try await filled(folder, count: count)
     var record = try await cache.begin(at: noon).record
     (record.outcome, record.finishedAt) = (.failed, noon.rfc3339)
@@ -72,7 +72,7 @@ struct ReaderGrowthTests {
   }
 
   private func readingSteps(_ count: Int, read: (CacheReader) throws -> Void) async throws -> Int {
-    let folder = try Folder()
+    let folder = Folder()
     let cache = try await filled(folder, count: count)
     await cache.close()
     let reader = try CacheReader(path: folder.cache)
@@ -121,7 +121,7 @@ struct ReaderGrowthTests {
   @Test("`rosterctl pending` costs as much as was pulled", arguments: GrowthKind.allCases, [false, true])
   func pending(kind: GrowthKind, isText: Bool) async throws {
     func steps(_ count: Int) async throws -> Int {
-      let folder = try Folder()
+      let folder = Folder()
       let resource = kind.resource(isText: isText, isAfter: false)
       let cache = try await folder.define([resource])
       if kind != .first { _ = try await cache.mirror(resource, pages: kind.before(count).pages) }

@@ -5,8 +5,7 @@ import Testing
 
 /// The documents of `changes`, which are written from the values at hand.
 struct RecordDocumentTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   private static func at(_ place: String) -> JSONPointer { JSONPointer(place) ?? JSONPointer() }
 

@@ -5,8 +5,7 @@ import Testing
 
 /// 5: a record id is never given to another key.
 struct RecordIDsTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   private func thing(_ key: String, type: Resource.ColumnType, table: String = "things") -> Resource {
     Resource(

@@ -5,8 +5,7 @@ import Testing
 @testable import RosterCache
 
 @Suite struct RecordThenTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   private func name(_ key: String, at date: Date, resource: String = "character") throws -> String? {
     let found = try CacheReader(path: folder.cache).show(resource, key: key, at: date)

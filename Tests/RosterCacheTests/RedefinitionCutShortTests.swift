@@ -7,8 +7,7 @@ import Testing
 @testable import RosterCache
 
 struct RedefinitionCutShortTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   @Test("C6.2: killed at any moment, the cache has the old or the new definition, and readers see nothing between")
   func killed() async throws {

@@ -4,8 +4,7 @@ import Testing
 @testable import RosterCache
 
 struct RedefinitionTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   private func feed() throws -> String { try #require(try folder.ask("SELECT feed FROM cache_info").first) }
 

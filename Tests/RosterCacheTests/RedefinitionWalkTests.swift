@@ -67,7 +67,7 @@ struct RedefinitionWalkTests {
     let records = (1...3).map { id in
       Self.document.split(separator: "ID", omittingEmptySubsequences: false).joined(separator: "\(id)")
     }
-    let folder = try Folder()
+    let folder = Folder()
     var definition = Self.definition(&dice)
     let cache = try await folder.define([definition])
     _ = try await cache.mirror(definition, pages: [records])
@@ -76,7 +76,7 @@ struct RedefinitionWalkTests {
       definition = Self.definition(&dice)
       await (try folder.define([definition])).close()
       try folder.expectSound([definition])
-      let other = try Folder()
+      let other = Folder()
       let fresh = try await other.define([definition])
       _ = try await fresh.mirror(definition, pages: [records])
       await fresh.close()

@@ -6,8 +6,7 @@ import Testing
 @testable import RosterCache
 
 struct ResourceComparisonTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   private func compare(_ cache: Cache, _ pages: [[String]?]) async throws -> ResourceComparison {
     try await Pull(cache: cache).pages(.character, pages: pages)

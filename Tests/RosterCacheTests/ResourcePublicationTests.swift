@@ -5,8 +5,7 @@ import Testing
 @testable import RosterCache
 
 struct ResourcePublicationTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   @Test("P5.1: first_sync and changed_sync are those of added and changed records; all other rows stay unchanged")
   func syncsOfRecords() async throws {

@@ -24,8 +24,7 @@ struct SecondVersionTests {
     "WITH u(list, record, absent) AS (SELECT * FROM cache_unlisted) SELECT list || ' ' || record || absent FROM u ORDER BY 1",
   ]
 
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   private func take(_ fixture: String) throws {
     let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/\(fixture)")

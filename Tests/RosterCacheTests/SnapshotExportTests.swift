@@ -45,7 +45,7 @@ struct SnapshotExportTests {
 
   /// A cache after a first sync and one in which every record changed.
   private func mirrored(_ isText: Bool) async throws -> (folder: Folder, records: Int) {
-    let folder = try Folder()
+    let folder = Folder()
     let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
     let cache = try await folder.define([resource])
     _ = try await cache.mirror(resource, pages: GrowthKind.changed.before(60).pages)

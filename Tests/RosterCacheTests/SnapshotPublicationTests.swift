@@ -8,8 +8,7 @@ import Testing
 @testable import RosterCache
 
 struct SnapshotPublicationTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   @Test("The built-in definition makes the tables of the contract's section 5")
   func tables() async throws {

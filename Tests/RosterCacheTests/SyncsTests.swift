@@ -5,8 +5,7 @@ import Testing
 @testable import RosterCache
 
 struct SyncsTests {
-  let folder: Folder
-  init() throws { folder = try Folder() }
+  let folder = Folder()
 
   @Test("P3.1: a sync that failed leaves its row with every column")
   func failed() async throws {

@@ -5,9 +5,7 @@ import Testing
 
 @Suite("Section 2: random values of keys")
 struct AnyValueTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   /// Values in TOML's notation: limits of every type and of the accepted values.
   private static let values = [

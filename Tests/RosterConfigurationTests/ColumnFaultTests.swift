@@ -5,9 +5,7 @@ import Testing
 
 @Suite("Section 2, Resources: faults of columns and lists")
 struct ColumnFaultTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test(
     "F7.4, F7.5, F7.6: faults of columns and of further resources, from line 6 on",

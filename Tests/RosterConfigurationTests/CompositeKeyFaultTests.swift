@@ -5,9 +5,7 @@ import Testing
 
 @Suite("Section 2, Resources: faults of keys")
 struct CompositeKeyFaultTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   private let columns =
     "[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n"

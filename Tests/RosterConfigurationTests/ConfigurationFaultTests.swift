@@ -5,9 +5,7 @@ import Testing
 
 @Suite("Section 2: faults")
 struct ConfigurationFaultTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test(
     "F7.9, F7.11, F7.12: one line names file, line, key, what is wrong and what is allowed, and no secret",

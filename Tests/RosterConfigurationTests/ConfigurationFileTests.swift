@@ -7,9 +7,7 @@ import Testing
 
 @Suite("Section 2: a file, its faults, and the environment's")
 struct ConfigurationFileTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test("All faults are reported at once: the file's by line, then the environment's")
   func allAtOnce() throws {

@@ -6,9 +6,7 @@ import Testing
 
 @Suite("Section 2: reading the configuration")
 struct ConfigurationReaderTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test("An empty file, and no file, leave the defaults")
   func defaults() throws {

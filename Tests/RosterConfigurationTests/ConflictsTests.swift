@@ -7,9 +7,7 @@ import Testing
 
 @Suite("Section 2: values that exclude each other, or are impossible on this machine")
 struct ConflictsTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test(
     "F7.8, F7.10: one line names the first key and the key that it conflicts with",

@@ -6,9 +6,7 @@ import Testing
 /// A fault is one line with the file, the line, the key, the problem and the allowed values.
 @Suite("Section 2, Resources: faults")
 struct DefinitionFaultTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   /// The keys of a definition, as a fault names them.
   private static let names = [

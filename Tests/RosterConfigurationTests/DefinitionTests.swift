@@ -7,9 +7,7 @@ import Testing
 
 @Suite("Section 2, Resources: reading definitions")
 struct DefinitionTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   /// The contract's example, without the keys of other styles.
   static let issue = """

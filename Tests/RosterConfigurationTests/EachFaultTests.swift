@@ -6,9 +6,7 @@ import Testing
 
 /// Faults of children, of details, and of `inline`.
 @Suite struct EachFaultTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   /// Seven lines, with the columns of both resources.
   private static let start = """

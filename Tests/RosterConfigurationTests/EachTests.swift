@@ -6,9 +6,7 @@ import Testing
 
 /// Children, details, and records in the file.
 @Suite struct EachTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   private static let family = """
     [resource.repo]

@@ -6,9 +6,7 @@ import Testing
 
 @Suite("Section 2: the environment")
 struct EnvironmentTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test("The environment wins over the file: strings bare, lists and tables in TOML")
   func wins() throws {

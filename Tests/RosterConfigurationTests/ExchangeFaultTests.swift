@@ -6,9 +6,7 @@ import Testing
 
 @Suite("Section 2: the tables of the flow exchange")
 struct ExchangeFaultTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   private static let good = """
     [auth]

@@ -6,9 +6,7 @@ import Testing
 
 @Suite("Section 2: reading and printing `null` of a column")
 struct NullTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   private func load(_ columns: String) throws -> (configuration: Configuration, warnings: [String]) {
     let text =

@@ -5,9 +5,7 @@ import Testing
 
 @Suite("Section 2, Resources: faults of pages")
 struct PagesFaultTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test(
     "F7.2, F2.1: faults of the keys of pages, from line 7 on",

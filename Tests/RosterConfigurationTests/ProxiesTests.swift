@@ -6,9 +6,7 @@ import Testing
 
 @Suite("Section 2: upstream.proxy and the environment's")
 struct ProxiesTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   private func proxy(
     _ text: String = "", environment: [String: String] = [:], scheme: String = "https", host: String = "h"

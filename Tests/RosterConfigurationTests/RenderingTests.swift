@@ -7,9 +7,7 @@ import Testing
 
 @Suite("Section 2: the output of check, and the effect of a reload")
 struct RenderingTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   /// A self-signed P-256 certificate, valid until 2126.
   private static let certificate = """

@@ -5,9 +5,7 @@ import Testing
 
 /// Faults of `[resource.NAME.since]`.
 struct SinceFaultTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test(
     "F3.1, F3.2, F3.3, F3.5: each is refused at its key",

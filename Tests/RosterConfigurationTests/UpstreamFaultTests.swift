@@ -5,9 +5,7 @@ import Testing
 
 @Suite("Section 2: faults of auth.send, upstream.proxy and upstream.links")
 struct UpstreamFaultTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test(
     "F7.10: one line names what is wrong and what is allowed, and repeats neither a token nor a password",

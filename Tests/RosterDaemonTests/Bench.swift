@@ -78,7 +78,7 @@ func withBench(
 ) async throws {
   let upstream = try await Simulator.start(scenario, now: upstreamTime)
   do {
-    let workspace = try Workspace()
+    let workspace = Workspace()
     try FileManager.default.createDirectory(
       atPath: workspace.path("credentials"), withIntermediateDirectories: true)
     let flow = scenario.tokens.flow

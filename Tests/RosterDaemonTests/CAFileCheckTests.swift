@@ -12,7 +12,7 @@ struct CAFileCheckTests {
       ("/dev/null", "cannot be used: it holds no certificate that can be read"),
     ])
   func refused(path: String, problem: String) throws {
-    let workspace = try Workspace()
+    let workspace = Workspace()
     let file = try workspace.write("[upstream.tls]\nca_file = \"\(path)\"\n[sync]\nconcurrency = 0\n")
     let error = #expect(throws: ConfigurationFaults.self) {
       try Configuration.loadChecked(file: file, environment: [:], isRoot: true)
@@ -26,7 +26,7 @@ struct CAFileCheckTests {
 
   @Test("An SSL_CERT_FILE without certificates is a warning if an https address is configured")
   func systemRoots() throws {
-    let workspace = try Workspace()
+    let workspace = Workspace()
     func warnings(_ scheme: String, path: String) throws -> [String] {
       let file = try workspace.write("upstream.base_url = \"\(scheme)://localhost:1\"\n")
       return try Configuration.loadChecked(file: file, environment: ["SSL_CERT_FILE": path], isRoot: true).warnings

@@ -8,9 +8,7 @@ import Testing
 
 @Suite("Section 2: the files of a client certificate")
 struct ClientCertificateFilesTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   private func faults(_ text: String) throws -> [String] {
     let file = try workspace.write(text)

@@ -9,9 +9,7 @@ import Testing
 
 @Suite("Section 3: credential files")
 struct CredentialsTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test("Each file is read without one trailing newline; a missing file is nil")
   func read() throws {

@@ -10,9 +10,7 @@ import Testing
 
 /// Every definition that the configuration accepts must work in the cache and the decoder.
 @Suite struct DefinitionTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   private func load(_ text: String) throws -> Configuration {
     try Configuration.load(file: try workspace.write(text), environment: [:], isRoot: true).configuration

@@ -36,7 +36,7 @@ import Testing
   @Test("A sync that finds an unusable folder of the token store (73) has a row and an id")
   func tokenFolder() async throws {
     let scenario = Scenario(characters: sevenPages, tokens: .init(flow: .oauth2Refresh))
-    let workspace = try Workspace()
+    let workspace = Workspace()
     let store = workspace.path("tokens/token.json")
     try await withBench(scenario, environment: ["ROSTERD_AUTH_TOKEN_STORE": store]) { bench in
       try await bench.with { runtime in

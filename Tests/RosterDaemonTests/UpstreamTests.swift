@@ -36,7 +36,7 @@ private final class Naps: Sendable {
   ) async throws {
     let upstream = try await Simulator.start(
       Scenario(rules: [.on(.page(1), times: 1, .status(429, retryAfter: retryAfter))]))
-    let workspace = try Workspace()
+    let workspace = Workspace()
     let file = try workspace.write(
       """
       [upstream]

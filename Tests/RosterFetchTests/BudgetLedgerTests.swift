@@ -7,11 +7,9 @@ import Testing
 @testable import RosterFetch
 
 @Suite("P1.10: limit.budget over restarts", .timeLimit(.minutes(1))) struct BudgetLedgerTests {
-  private let workspace: Workspace
+  private let workspace = Workspace()
   private let clock = ManualClock()
   private let rule = RequestBudget(limit: 10, window: .seconds(60))
-
-  init() async throws { workspace = try Workspace() }
 
   private var path: String { workspace.path("roster.db.budget") }
 

@@ -36,7 +36,7 @@ import Testing
 
   @Test("P1.10, P11.3: both sendings count against limit.budget, and as one request")
   func counted() async throws {
-    let workspace = try Workspace()
+    let workspace = Workspace()
     let clock = ManualClock().wallClock
     let ledger = BudgetLedger(
       path: workspace.path("roster.db.budget"), upstream: "http://localhost", clock: clock,

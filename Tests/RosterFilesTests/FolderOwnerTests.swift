@@ -11,7 +11,7 @@ struct FolderOwnerTests {
   private let workspace: Workspace
 
   init() throws {
-    workspace = try Workspace()
+    workspace = Workspace()
     try #require(mkdir(workspace.path("state"), 0o750) == 0)
     try #require(chown(workspace.path("state"), Self.user, Self.group) == 0)
   }

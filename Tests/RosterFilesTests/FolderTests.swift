@@ -9,7 +9,7 @@ import Testing
   @Test("C4.2: folders that rosterd makes have the mode that readers need, whatever the umask")
   func umaskAside() async {
     await #expect(processExitsWith: .success) {
-      let workspace = try Workspace()
+      let workspace = Workspace()
       umask(0o077)
       try makeFolder(of: workspace.path("a/b/roster.db"), mode: 0o755)
       umask(0)
@@ -23,7 +23,7 @@ import Testing
 
   @Test("C4.2: an existing folder keeps its mode")
   func standing() throws {
-    let workspace = try Workspace()
+    let workspace = Workspace()
     try #require(mkdir(workspace.path("a"), 0o700) == 0)
     try makeFolder(of: workspace.path("a/roster.db"), mode: 0o755)
     var found = stat()

@@ -8,9 +8,7 @@ import Testing
 
 @Suite("P14.3: one rosterd owns a cache")
 struct OwnershipTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test("P14.5, P14.3: a second owner ends with 75; the message has the first one's pid and what to do instead")
   func second() throws {

@@ -6,9 +6,7 @@ import Testing
 @testable import RosterFiles
 
 @Suite struct WholeFileTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   @Test("A file replaces another one of its name, with its mode, and contains nothing that a crash left")
   func replaced() throws {

@@ -6,9 +6,7 @@ import Testing
 @testable import RosterInference
 
 @Suite struct DefinitionTextTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   private func load(_ toml: String) throws -> Configuration {
     try Configuration.load(file: try workspace.write(toml), environment: [:], isRoot: true).configuration

@@ -8,9 +8,7 @@ import Testing
 @testable import RosterInference
 
 @Suite struct OddAnswersTests {
-  let workspace: Workspace
-
-  init() throws { workspace = try Workspace() }
+  let workspace = Workspace()
 
   private func finding(_ body: String, url: String = "https://api.example/v1/things") throws -> InferredDefinition {
     try Sample(name: "", url: url, body: body).finding()

@@ -30,7 +30,7 @@ struct SyncBench {
 
   init(_ lists: [String: [(key: Int, record: String)]]) throws {
     shelf = Shelf(lists)
-    workspace = try Workspace()
+    workspace = Workspace()
     clock = WallClock(now: { [shelf] in shelf.now }, sleep: { _ in })
   }
 

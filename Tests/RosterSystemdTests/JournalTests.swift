@@ -17,10 +17,8 @@ private func enterOwnFileSystem() throws {
 }
 
 @Suite struct JournalTests {
-  private let workspace: Workspace
+  private let workspace = Workspace()
   private var path: String { workspace.path("journal") }
-
-  init() throws { workspace = try Workspace() }
 
   @Test(
     "S5.1: metadata become the contract's fields, and others fields in capitals",

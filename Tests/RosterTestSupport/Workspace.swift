@@ -5,10 +5,10 @@ package final class Workspace: Sendable {
   /// Absolute path of the folder.
   package let folder: String
 
-  /// Makes an empty folder.
-  package init() throws {
+  /// Makes an empty folder. If this fails, the first file in it cannot be written.
+  package init() {
     folder = FileManager.default.temporaryDirectory.appending(path: "rosterd-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
   }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -32,7 +32,7 @@ package final class Workspace: Sendable {
 
 /// Runs `body` with the path of a folder that is removed afterwards.
 package func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
-  let workspace = try Workspace()
+  let workspace = Workspace()
   defer { withExtendedLifetime(workspace) {} }
   return try await body(workspace.folder)
 }
