@@ -15,47 +15,37 @@ struct CompositeKeyFaultTests {
 
   @Test(
     "78, F1.2, F1.3: keys of several places, from line 3 on",
-    arguments: [
-      (
-        "key = [\"/id\", \"/name\", \"/odd\", \"/flag\"]",
-        "3: resource.thing.key: a key has 4 places; allowed: \(places)"
-      ),
-      ("key = []", "3: resource.thing.key: a key has 0 places; allowed: \(places)"),
-      ("key = [\"/id\", \"/id\"]", "3: resource.thing.key: \"/id\" is given twice; allowed: \(places)"),
-      ("key = [\"/id\", 7]", "3: resource.thing.key: 7 is an integer, not a string; allowed: \(places)"),
-      (
-        "key = [\"/id\", \"/none\"]",
-        "3: resource.thing.key: no column is at \"/none\"; allowed: the place of a column of the type integer or text"
-      ),
-      (
-        "key = [\"/id\", \"/flag\"]",
-        "3: resource.thing.key: the column flag, which is at \"/flag\", is boolean; allowed: the place of a column of the type integer or text"
-      ),
-      (
-        "key = [\"/id\", \"/odd\"]",
-        "3: resource.thing.key: the column odd has null = true; allowed: columns without null = true: no part of a key is NULL"
-      ),
-      (
-        "key = [\"/id\", \"/name\"]\nby_key = \"/things/{key}\"",
-        "4: resource.thing.by_key: has {key} or {keys}, and the key has 2 places; allowed: a path with {key.id}, {key.name}"
-      ),
-      (
-        "key = [\"/id\", \"/name\"]\nby_key = \"/things/{key.id}\"",
-        "4: resource.thing.by_key: lacks {key.name}; allowed: a path with {key.id}, {key.name}"
-      ),
-      (
-        "key = [\"/id\", \"/name\"]\nby_key = \"/things/{key.id}/{key.name}/{key.flag}\"",
-        "4: resource.thing.by_key: has {key.flag}, and flag is no column of the key; allowed: a path with {key.id}, {key.name}"
-      ),
-      (
-        "by_key = \"/things/{key.id}\"",
-        "3: resource.thing.by_key: has {key.id}, and the key is one value; allowed: a path with {key} or {keys}"
-      ),
-      (
-        "key = [\"/id\", \"/name\"]\npages = { style = \"after\", param = \"a\" }",
-        "4: resource.thing.pages.at: the style \"after\" needs it beside a key of several places; allowed: a JSON Pointer into a record"
-      ),
-    ])
+    arguments: faultTable(
+      #"""
+      key = ["/id", "/name", "/odd", "/flag"]
+      => 3: resource.thing.key: a key has 4 places; allowed: \#(places)
+      key = []
+      => 3: resource.thing.key: a key has 0 places; allowed: \#(places)
+      key = ["/id", "/id"]
+      => 3: resource.thing.key: "/id" is given twice; allowed: \#(places)
+      key = ["/id", 7]
+      => 3: resource.thing.key: 7 is an integer, not a string; allowed: \#(places)
+      key = ["/id", "/none"]
+      => 3: resource.thing.key: no column is at "/none"; allowed: the place of a column of the type integer or text
+      key = ["/id", "/flag"]
+      => 3: resource.thing.key: the column flag, which is at "/flag", is boolean; allowed: the place of a column of the type integer or text
+      key = ["/id", "/odd"]
+      => 3: resource.thing.key: the column odd has null = true; allowed: columns without null = true: no part of a key is NULL
+      key = ["/id", "/name"]
+      by_key = "/things/{key}"
+      => 4: resource.thing.by_key: has {key} or {keys}, and the key has 2 places; allowed: a path with {key.id}, {key.name}
+      key = ["/id", "/name"]
+      by_key = "/things/{key.id}"
+      => 4: resource.thing.by_key: lacks {key.name}; allowed: a path with {key.id}, {key.name}
+      key = ["/id", "/name"]
+      by_key = "/things/{key.id}/{key.name}/{key.flag}"
+      => 4: resource.thing.by_key: has {key.flag}, and flag is no column of the key; allowed: a path with {key.id}, {key.name}
+      by_key = "/things/{key.id}"
+      => 3: resource.thing.by_key: has {key.id}, and the key is one value; allowed: a path with {key} or {keys}
+      key = ["/id", "/name"]
+      pages = { style = "after", param = "a" }
+      => 4: resource.thing.pages.at: the style "after" needs it beside a key of several places; allowed: a JSON Pointer into a record
+      """#))
   func faults(text: String, sentence: String) throws {
     try workspace.expect(sentence, text: FaultyDefinition.start + text + "\n" + columns)
   }

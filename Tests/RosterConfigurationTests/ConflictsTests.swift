@@ -11,36 +11,32 @@ struct ConflictsTests {
 
   @Test(
     "F7.8, F7.10: one line names the first key and the key that it conflicts with",
-    arguments: [
-      (
-        "auth.flow = \"bearer_refresh\"",
-        "rosterd.toml:1: auth.flow: the flow \"bearer_refresh\" needs a token_url; allowed: a URL or a path in auth.token_url"
-      ),
-      (
-        "[auth]\ntoken_url = \"http://rickandmortyapi.com/token\"",
-        "rosterd.toml:2: auth.token_url: an http token_url does not go with an https base_url; allowed: an https URL or a path in auth.token_url"
-      ),
-      (
-        "auth.flow = \"static\"\n[upstream.headers]\nauthorization = \"Bearer geheim\"",
-        "rosterd.toml:3: upstream.headers.authorization: the flow \"static\" sends its own; allowed: this header with the flow \"none\""
-      ),
-      (
-        "[upstream]\nbase_url = \"http://h\"\ntls.pins = [\"sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"]",
-        "rosterd.toml:3: upstream.tls.pins: an http base_url has no key that could be pinned; allowed: pins with an https base_url"
-      ),
-      (
-        "[retry]\nbase_delay = \"20s\"",
-        "rosterd.toml:2: retry.base_delay: a max_delay of 10s is less than a base_delay of 20s; allowed: a max_delay of base_delay or more"
-      ),
-      (
-        "[retry]\nbase_delay = \"2s\"\nmax_delay = \"1s\"",
-        "rosterd.toml:3: retry.max_delay: a max_delay of 1s is less than a base_delay of 2s; allowed: a max_delay of base_delay or more"
-      ),
-      (
-        "cache.path = \"/srv/x\"\nauth.token_store = \"/srv/x\"",
-        "rosterd.toml:2: auth.token_store: auth.token_store and cache.path name one file; allowed: a file of its own"
-      ),
-    ])
+    arguments: faultTable(
+      #"""
+      auth.flow = "bearer_refresh"
+      => rosterd.toml:1: auth.flow: the flow "bearer_refresh" needs a token_url; allowed: a URL or a path in auth.token_url
+      [auth]
+      token_url = "http://rickandmortyapi.com/token"
+      => rosterd.toml:2: auth.token_url: an http token_url does not go with an https base_url; allowed: an https URL or a path in auth.token_url
+      auth.flow = "static"
+      [upstream.headers]
+      authorization = "Bearer geheim"
+      => rosterd.toml:3: upstream.headers.authorization: the flow "static" sends its own; allowed: this header with the flow "none"
+      [upstream]
+      base_url = "http://h"
+      tls.pins = ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
+      => rosterd.toml:3: upstream.tls.pins: an http base_url has no key that could be pinned; allowed: pins with an https base_url
+      [retry]
+      base_delay = "20s"
+      => rosterd.toml:2: retry.base_delay: a max_delay of 10s is less than a base_delay of 20s; allowed: a max_delay of base_delay or more
+      [retry]
+      base_delay = "2s"
+      max_delay = "1s"
+      => rosterd.toml:3: retry.max_delay: a max_delay of 1s is less than a base_delay of 2s; allowed: a max_delay of base_delay or more
+      cache.path = "/srv/x"
+      auth.token_store = "/srv/x"
+      => rosterd.toml:2: auth.token_store: auth.token_store and cache.path name one file; allowed: a file of its own
+      """#))
   func conflict(text: String, sentence: String) throws {
     let faults = try workspace.faults(text)
     #expect(faults == [sentence])

@@ -24,88 +24,95 @@ import Testing
 
   @Test(
     "F4.1, F4.2: a parent, and columns of a parent, from line 6 on",
-    arguments: [
-      ("each = {}", "7: resource.block.each.of: is missing\(parentHint)"),
-      ("each = { of = 7 }", "7: resource.block.each.of: 7 is an integer, not a string\(parentHint)"),
-      (
-        "each = { of = \"none\" }",
-        "7: resource.block.each.of: \"none\" is no resource\(parentHint), at most 3 steps below one without each"
-      ),
-      ("each = { of = \"block\" }", "7: resource.block.each.of: \"block\" is the resource itself\(parentHint)"),
-      (
-        "each = { of = \"page\", x = 1 }",
-        "7: resource.block.each.x: is unknown; allowed: of, changed, whole_every, empty, none"
-      ),
-      (
-        "each = { of = \"page\", whole_every = \"never\" }",
-        "7: resource.block.each.whole_every: \"never\" needs changed, because no list would be pulled again; allowed: a duration, or columns of the parent in changed"
-      ),
-      (
-        "each = { of = \"page\", whole_every = \"1s\" }",
-        "7: resource.block.each.whole_every: 1s is out of range; allowed: 1m to 100 years, with a unit: ms s m h d; or \"never\""
-      ),
-      (
-        "each = { of = \"page\", changed = [\"id\", \"at\"] }",
-        "7: resource.block.each.changed: \"at\" is no column of page; allowed: names of columns of the parent"
-      ),
-      (
-        "each = { of = \"page\", changed = [\"id\", \"id\"] }",
-        "7: resource.block.each.changed: \"id\" is given twice; allowed: names of columns of the parent"
-      ),
-      (
-        "[resource.block.each]\nof = \"page\"\n[resource.block.each.empty]\nid = 0\nat = 0",
-        "11: resource.block.each.empty.at: \"at\" is no column of page; allowed: names of columns of the parent"
-      ),
-      (
-        "each = { of = \"page\", empty = { id = [] } }",
-        "7: resource.block.each.empty.id: a list is not a scalar; allowed: columns of the parent with \"absent\", \"present\", a scalar to be equal to, or { not = … }"
-      ),
-      (
-        "each = { of = \"page\", none = [200] }",
-        "7: resource.block.each.none: 200 is out of range; allowed: integers from 400 to 599"
-      ),
-    ])
+    arguments: faultTable(
+      #"""
+      each = {}
+      => 7: resource.block.each.of: is missing\#(parentHint)
+      each = { of = 7 }
+      => 7: resource.block.each.of: 7 is an integer, not a string\#(parentHint)
+      each = { of = "none" }
+      => 7: resource.block.each.of: "none" is no resource\#(parentHint), at most 3 steps below one without each
+      each = { of = "block" }
+      => 7: resource.block.each.of: "block" is the resource itself\#(parentHint)
+      each = { of = "page", x = 1 }
+      => 7: resource.block.each.x: is unknown; allowed: of, changed, whole_every, empty, none
+      each = { of = "page", whole_every = "never" }
+      => 7: resource.block.each.whole_every: "never" needs changed, because no list would be pulled again; allowed: a duration, or columns of the parent in changed
+      each = { of = "page", whole_every = "1s" }
+      => 7: resource.block.each.whole_every: 1s is out of range; allowed: 1m to 100 years, with a unit: ms s m h d; or "never"
+      each = { of = "page", changed = ["id", "at"] }
+      => 7: resource.block.each.changed: "at" is no column of page; allowed: names of columns of the parent
+      each = { of = "page", changed = ["id", "id"] }
+      => 7: resource.block.each.changed: "id" is given twice; allowed: names of columns of the parent
+      [resource.block.each]
+      of = "page"
+      [resource.block.each.empty]
+      id = 0
+      at = 0
+      => 11: resource.block.each.empty.at: "at" is no column of page; allowed: names of columns of the parent
+      each = { of = "page", empty = { id = [] } }
+      => 7: resource.block.each.empty.id: a list is not a scalar; allowed: columns of the parent with "absent", "present", a scalar to be equal to, or { not = … }
+      each = { of = "page", none = [200] }
+      => 7: resource.block.each.none: 200 is out of range; allowed: integers from 400 to 599
+      """#))
   func parents(text: String, sentence: String) throws {
     try workspace.expect(sentence, text: Self.start + "path = \"/blocks\"\n\(text)\n")
   }
 
   @Test(
     "F4.3: a placeholder without a value, from line 7 on",
-    arguments: [
-      ("path = \"/b/{page.id}\"", "6: resource.block.path: {page.id} needs each\(columnHint)"),
-      ("path = \"/b/{none.id}\"\n\(each)", "6: resource.block.path: {none.id} names no ancestor\(columnHint)"),
-      ("path = \"/b/{block.id}\"\n\(each)", "6: resource.block.path: {block.id} names no ancestor\(columnHint)"),
-      ("path = \"{page.at}\"\n\(each)", "6: resource.block.path: {page.at} names no column of page\(columnHint)"),
-      ("path = \"{page.flag}\"\n\(each)", "6: resource.block.path: {page.flag} is boolean\(columnHint)"),
-      (
-        "path = \"/b\"\n\(each)\nby_key = \"/b/{page.at}/{key}\"",
-        "8: resource.block.by_key: {page.at} names no column of page\(columnHint)"
-      ),
-      (
-        "path = \"/b\"\n\(each)\nmethod = \"POST\"\n[resource.block.query]\na = 1\nb = \"{page.x}\"",
-        "11: resource.block.query.b: {page.x} names no column of page\(columnHint)"
-      ),
-      (
-        "path = \"/b\"\n\(each)\n[resource.block.where]\n\"/a\" = { not = [1, \"x{page.x}\"] }",
-        "9: resource.block.where.\"/a\": {page.x} names no column of page\(columnHint)"
-      ),
-      (
-        "path = \"/b\"\n\(each)\nmethod = \"POST\"\n[resource.block.body.a]\nb = [\"{page.x}\"]",
-        "10: resource.block.body.a.b: {page.x} names no column of page\(columnHint)"
-      ),
-      (
-        "path = \"/b\"\n\(each)\n[resource.block.since]\nat = \"/at\"\nparam = \"s\"\npath = \"/c/{page.x}\"",
-        "11: resource.block.since.path: {page.x} names no column of page\(columnHint)"
-      ),
-      (
-        "path = \"/b/{id}\"\n\(each)",
-        "6: resource.block.path: \"/b/{id}\" is not a URL; allowed: a path below base_url that begins with /, without query and fragment"
-      ),
-      (
-        "path = \"{page.name}/x\"\n\(each)",
-        "6: resource.block.path: \"{page.name}/x\" does not begin with /; allowed: a path below base_url that begins with /, without query and fragment"
-      ),
-    ])
+    arguments: faultTable(
+      #"""
+      path = "/b/{page.id}"
+      => 6: resource.block.path: {page.id} needs each\#(columnHint)
+      path = "/b/{none.id}"
+      \#(each)
+      => 6: resource.block.path: {none.id} names no ancestor\#(columnHint)
+      path = "/b/{block.id}"
+      \#(each)
+      => 6: resource.block.path: {block.id} names no ancestor\#(columnHint)
+      path = "{page.at}"
+      \#(each)
+      => 6: resource.block.path: {page.at} names no column of page\#(columnHint)
+      path = "{page.flag}"
+      \#(each)
+      => 6: resource.block.path: {page.flag} is boolean\#(columnHint)
+      path = "/b"
+      \#(each)
+      by_key = "/b/{page.at}/{key}"
+      => 8: resource.block.by_key: {page.at} names no column of page\#(columnHint)
+      path = "/b"
+      \#(each)
+      method = "POST"
+      [resource.block.query]
+      a = 1
+      b = "{page.x}"
+      => 11: resource.block.query.b: {page.x} names no column of page\#(columnHint)
+      path = "/b"
+      \#(each)
+      [resource.block.where]
+      "/a" = { not = [1, "x{page.x}"] }
+      => 9: resource.block.where."/a": {page.x} names no column of page\#(columnHint)
+      path = "/b"
+      \#(each)
+      method = "POST"
+      [resource.block.body.a]
+      b = ["{page.x}"]
+      => 10: resource.block.body.a.b: {page.x} names no column of page\#(columnHint)
+      path = "/b"
+      \#(each)
+      [resource.block.since]
+      at = "/at"
+      param = "s"
+      path = "/c/{page.x}"
+      => 11: resource.block.since.path: {page.x} names no column of page\#(columnHint)
+      path = "/b/{id}"
+      \#(each)
+      => 6: resource.block.path: "/b/{id}" is not a URL; allowed: a path below base_url that begins with /, without query and fragment
+      path = "{page.name}/x"
+      \#(each)
+      => 6: resource.block.path: "{page.name}/x" does not begin with /; allowed: a path below base_url that begins with /, without query and fragment
+      """#))
   func placeholders(text: String, sentence: String) throws {
     try workspace.expect(sentence, text: Self.start + text + "\n")
   }
@@ -192,10 +199,15 @@ import Testing
 
   @Test(
     "Records that are no tables, or no JSON, are refused, and inline needs no path",
-    arguments: [
-      ("inline = { a = 1 }", "a table is not a list of tables"), ("inline = [1]", "a number is not a table"),
-      ("inline = [{ a = 2026-01-01 }]", "a date, a time, inf or nan in it is not JSON"),
-    ])
+    arguments: faultTable(
+      #"""
+      inline = { a = 1 }
+      => a table is not a list of tables
+      inline = [1]
+      => a number is not a table
+      inline = [{ a = 2026-01-01 }]
+      => a date, a time, inf or nan in it is not JSON
+      """#))
   func records(text: String, problem: String) throws {
     try workspace.expect(
       "3: resource.x.inline: \(problem); allowed: [[resource.NAME.inline]] for each record",
@@ -204,16 +216,15 @@ import Testing
 
   @Test(
     "F1.1, F3.1: a detail has neither a key nor since, and is asked for by path only",
-    arguments: [
-      ("key = \"/id\"", "6: resource.b.key: a detail has the key of its parent; allowed: no key"),
-      (
-        "since = { at = \"/at\", param = \"s\" }",
-        "6: resource.b.since: the style \"record\" has no list of changed records; allowed: no since"
-      ),
-      (
-        "by_key = \"/b/{key}\"", "6: resource.b.by_key: a detail has no key: path asks for it alone; allowed: no by_key"
-      ),
-    ])
+    arguments: faultTable(
+      #"""
+      key = "/id"
+      => 6: resource.b.key: a detail has the key of its parent; allowed: no key
+      since = { at = "/at", param = "s" }
+      => 6: resource.b.since: the style "record" has no list of changed records; allowed: no since
+      by_key = "/b/{key}"
+      => 6: resource.b.by_key: a detail has no key: path asks for it alone; allowed: no by_key
+      """#))
   func detail(text: String, sentence: String) throws {
     let start =
       "[resource.b]\npath = \"/b/{a.id}\"\neach = { of = \"a\" }\npages = { style = \"record\" }\ncolumns.x = \"/x\"\n"

@@ -10,6 +10,19 @@ enum FaultyDefinition {
     "[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n"
 }
 
+/// The rows of a table of faults: the lines of a text, then "=> " and the sentence about it.
+func faultTable(_ table: String) -> [(text: String, sentence: String)] {
+  var text: [Substring] = []
+  return table.split(separator: "\n", omittingEmptySubsequences: false).compactMap { line in
+    guard line.hasPrefix("=> ") else {
+      text.append(line)
+      return nil
+    }
+    defer { text = [] }
+    return (text.joined(separator: "\n"), String(line.dropFirst(3)))
+  }
+}
+
 extension Workspace {
   /// Expects exactly one fault, after the file's name.
   func expect(_ sentence: String, text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
