@@ -8,27 +8,10 @@ package final class FullBacklog: Sendable {
 
   /// Throws if no port is available.
   package init() throws {
-    let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = loopback(0)
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    var descriptors = [listener]
-    let isBound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        guard bind(listener, address, size) == 0, getsockname(listener, address, &size) == 0, listen(listener, 0) == 0
-        else { return false }
-        // A backlog of 0 has room for one connection; the second and all later ones wait.
-        for _ in 1...2 {
-          let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-          let client = socket(AF_INET, type, 0)
-          connect(client, address, size)
-          descriptors.append(client)
-        }
-        return true
-      }
-    }
-    self.descriptors = descriptors
-    port = Int(UInt16(bigEndian: address.sin_port))
-    guard isBound else { throw Unavailable(code: errno) }
+    let (listener, port) = try listeningSocket(backlog: 0)
+    self.port = port
+    // A backlog of 0 has room for one connection; the second and all later ones wait.
+    descriptors = [listener] + (1...2).map { _ in connectingSocket(to: port, isBlocking: false).socket }
   }
 
   deinit {
