@@ -64,11 +64,17 @@ struct IncrementalPullTests {
 
   private static let first = [[thing(1, mark: 1), thing(2, mark: 2)], [thing(3, mark: 3), thing(4, mark: 4)]]
 
-  @Test("I4.1, I5.1, I5.2, I12.1: an incremental pull writes what it received, removes what where skips, and no more")
-  func published() async throws {
+  /// A resource after its first whole pull, up to the mark 4.
+  private func pulledWhole() async throws -> (Resource, Cache) {
     let resource = Self.resource()
     let cache = try await folder.define([resource])
     _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
+    return (resource, cache)
+  }
+
+  @Test("I4.1, I5.1, I5.2, I12.1: an incremental pull writes what it received, removes what where skips, and no more")
+  func published() async throws {
+    let (resource, cache) = try await pulledWhole()
     let pulled = try await Self.pull(
       resource,
       pages: [
@@ -90,9 +96,7 @@ struct IncrementalPullTests {
   @Test(
     "I11.2: pages that list a record which an incremental pull wrote or removed are transferred by the next whole pull")
   func expired() async throws {
-    let resource = Self.resource()
-    let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
+    let (resource, cache) = try await pulledWhole()
     let pulled = try await Self.pull(
       resource, pages: [[Self.thing(2, mark: 6, isGone: true), Self.thing(9, mark: 7)]], in: cache)
     _ = try await Self.publish(pulled, mark: "7", in: cache)
@@ -144,9 +148,7 @@ struct IncrementalPullTests {
 
   @Test("I6.1: of several records of a key the one with the highest value at since.at wins, and of equal ones the last")
   func winners() async throws {
-    let resource = Self.resource()
-    let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
+    let (resource, cache) = try await pulledWhole()
     let pulled = try await Self.pull(
       resource,
       pages: [
@@ -167,9 +169,7 @@ struct IncrementalPullTests {
 
   @Test("I11.1, P5: an incremental pull of which every page is unchanged writes nothing")
   func unchanged() async throws {
-    let resource = Self.resource()
-    let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
+    let (resource, cache) = try await pulledWhole()
     for page in [[Self.thing(4, mark: 4)], nil] {
       let record = try await Self.publish(try await Self.pull(resource, pages: [page], in: cache), mark: nil, in: cache)
       #expect(record.outcome == .unchanged && record.records == 4)
@@ -199,9 +199,7 @@ struct IncrementalPullTests {
 
   @Test("I5.1, L3.2: what an incremental pull would change is pending, and absence is not")
   func pending() async throws {
-    let resource = Self.resource()
-    let cache = try await folder.define([resource])
-    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
+    let (resource, cache) = try await pulledWhole()
     let pulled = try await Self.pull(
       resource, pages: [[Self.thing(2, mark: 6, isGone: true), Self.thing(9, mark: 7)]], in: cache)
     let tried = try await cache.tried(

@@ -64,6 +64,15 @@ struct ChildSinceTests {
     return bench
   }
 
+  /// A bench after a first sync of these resources.
+  private static func synced(
+    _ resources: [Resource] = [issue, comment()]
+  ) async throws -> (bench: SyncBench, resources: [Resource]) {
+    let bench = try bench(first)
+    _ = try await bench.sync(resources)
+    return (bench, resources)
+  }
+
   private static func asked(_ bench: SyncBench) -> [String] {
     bench.shelf.asked().map(\.target).filter { $0 != "/issues" }.sorted()
   }
@@ -96,9 +105,7 @@ struct ChildSinceTests {
 
   @Test("E3.1, I1.1, I10.1: a list is pulled whole when since.whole_every has passed, and counts what was missed")
   func whole() async throws {
-    let bench = try Self.bench(Self.first)
-    let resources = [Self.issue, Self.comment()]
-    _ = try await bench.sync(resources)
+    let (bench, resources) = try await Self.synced()
     _ = Self.asked(bench)
     let late = [
       "/issues/1/comments": Self.list([Self.comment(1, at: 10, "late"), Self.comment(2, at: 12)]),
@@ -167,9 +174,7 @@ struct ChildSinceTests {
 
   @Test("I5.1, I5.2: an incremental pull of a list removes what where skips now, and nothing because of its absence")
   func skipped() async throws {
-    let bench = try Self.bench(Self.first)
-    let resources = [Self.issue, Self.comment()]
-    _ = try await bench.sync(resources)
+    let (bench, resources) = try await Self.synced()
     Self.set(
       [
         "/issues": Self.issues(1, 1),
@@ -182,9 +187,7 @@ struct ChildSinceTests {
 
   @Test("I5.2: the guard counts what the incremental pulls of all lists remove")
   func guarded() async throws {
-    let bench = try Self.bench(Self.first)
-    let resources = [Self.issue, Self.comment()]
-    _ = try await bench.sync(resources)
+    let (bench, resources) = try await Self.synced()
     Self.set(
       [
         "/issues": Self.issues(1, 1),
@@ -197,9 +200,7 @@ struct ChildSinceTests {
 
   @Test("I8.1, S7.1: a list whose incremental pull is refused is pulled whole in the same sync, the others go on")
   func refused() async throws {
-    let bench = try Self.bench(Self.first)
-    let resources = [Self.issue, Self.comment()]
-    _ = try await bench.sync(resources)
+    let (bench, resources) = try await Self.synced()
     _ = (Self.asked(bench), bench.reported())
     let next = [
       "/issues/1/comments?since=11": Self.list([Self.comment(3, at: 14)], next: "/lost"),
@@ -330,9 +331,7 @@ struct ChildSinceTests {
 
   @Test("E8.1, I2.1: a list that an interrupted sync pulled from its mark is not transferred again, and its mark moves")
   func interrupted() async throws {
-    let bench = try Self.bench(Self.first)
-    let resources = [Self.issue, Self.comment()]
-    _ = try await bench.sync(resources)
+    let (bench, resources) = try await Self.synced()
     _ = Self.asked(bench)
     let next = [
       "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, "new")]),
@@ -355,9 +354,7 @@ struct ChildSinceTests {
 
   @Test("L3.2: pending shows what an incremental pull of lists would change")
   func pending() async throws {
-    let bench = try Self.bench(Self.first)
-    let resources = [Self.issue, Self.comment()]
-    _ = try await bench.sync(resources)
+    let (bench, resources) = try await Self.synced()
     Self.set(
       [
         "/issues": Self.issues(1, 1),

@@ -15,6 +15,13 @@ struct ChildrenTests {
     return (bench, forest)
   }
 
+  /// A bench after a first sync of all resources.
+  private static func synced(_ documents: [Int: Forest.Document]) async throws -> (SyncBench, Forest) {
+    let (bench, forest) = try bench(documents)
+    _ = try await bench.sync(Forest.all)
+    return (bench, forest)
+  }
+
   private static func documents(_ count: Int) -> [Int: Forest.Document] {
     Dictionary(
       uniqueKeysWithValues: (1...count).map { id in
@@ -36,8 +43,7 @@ struct ChildrenTests {
 
   @Test("E3.2, E3.5: an unchanged sync requests no list, and a changed parent costs its lists only")
   func changed() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(4))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(4))
     _ = Self.asked(bench)
     #expect(try await bench.sync(Forest.all, after: 600).outcome == .unchanged)
     #expect(Self.asked(bench) == ["/docs?page=1", "/docs?page=2"])
@@ -110,8 +116,7 @@ struct ChildrenTests {
 
   @Test("E5.1: a removed parent takes its children with it, and they are not asked for")
   func removed() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(9))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(9))
     _ = Self.asked(bench)
     forest.update { $0.documents[3] = nil }
     let record = try await bench.sync(Forest.all, after: 60)
@@ -127,8 +132,7 @@ struct ChildrenTests {
   func guarded() async throws {
     var documents = Self.documents(9)
     for key in 10...40 { documents[1]?.items[key] = .init() }
-    let (bench, forest) = try Self.bench(documents)
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(documents)
     forest.update { $0.documents[1] = nil }
     let record = try await bench.sync(Forest.all, after: 60)
     #expect(record.exit == 65 && record.trouble?.kind == .guarded)
@@ -213,8 +217,7 @@ struct ChildrenTests {
 
   @Test("E5.2: a child that moves is added to its new parent and removed from the old one")
   func moved() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(9))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(9))
     forest.update {
       $0.documents[1]?.items[2] = nil
       $0.documents[1]?.revision = 2
@@ -239,8 +242,7 @@ struct ChildrenTests {
 
   @Test("E7.1, E7.6: a failed list keeps its records, degrades the state, and is requested again")
   func failed() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(9))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(9))
     forest.update {
       $0.documents[2]?.revision = 2
       $0.documents[2]?.items[1]?.revision = 2
@@ -261,8 +263,7 @@ struct ChildrenTests {
 
   @Test("E7.3, E7.5, S6.2: 404 means that the parent disappeared, which degrades nothing; later the list has failed")
   func vanished() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(9))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(9))
     forest.update {
       $0.documents[2]?.revision = 2
       $0.statuses["/docs/2/items"] = 404
@@ -283,8 +284,7 @@ struct ChildrenTests {
 
   @Test("E7.6: more than 8 and more than 1 percent of failed lists fail the sync", arguments: [8, 9])
   func tooMany(_ count: Int) async throws {
-    let (bench, forest) = try Self.bench(Self.documents(20))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(20))
     forest.update { state in
       for id in 1...count {
         state.documents[id]?.revision = 2
@@ -297,8 +297,7 @@ struct ChildrenTests {
 
   @Test("E7.6, E7.3: vanished lists are no failed ones, however many they are")
   func manyVanished() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(20))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(20))
     forest.update { state in
       for id in 1...12 {
         state.documents[id]?.revision = 2
@@ -333,8 +332,7 @@ struct ChildrenTests {
 
   @Test("E7.2: a server error is a failed list if another list was obtained, and else fails the sync")
   func serverErrors() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(9))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(9))
     forest.update {
       for id in 1...2 { $0.documents[id]?.revision = 2 }
       $0.statuses["/docs/1/items"] = 503
@@ -397,8 +395,7 @@ struct ChildrenTests {
 
   @Test("L2.1, L2.2, L2.3: children are listed and shown by the keys of their ancestors")
   func selected() async throws {
-    let (bench, _) = try Self.bench(Self.documents(3))
-    _ = try await bench.sync(Forest.all)
+    let (bench, _) = try await Self.synced(Self.documents(3))
     let reader = try CacheReader(path: bench.path)
     #expect(try reader.list("item", of: ["2"]).records.count == 2)
     #expect(try reader.list("part", of: ["2", "1"]).total == 1)
@@ -459,8 +456,7 @@ struct ChildrenTests {
 
   @Test("L2.2: a child of one parent is shown at an earlier time too")
   func shownThen() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(3))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(3))
     forest.update {
       $0.documents[3]?.revision = 2
       $0.documents[3]?.items[1]?.revision = 7
@@ -503,8 +499,7 @@ struct ChildrenTests {
 
   @Test("L2.2: the message lists the parents by their keys, and a removed parent makes no key ambiguous")
   func ambiguous() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(3))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(3))
     let reader = try CacheReader(path: bench.path)
     let several = #expect(throws: Failure.self) { try reader.show("part", key: ["a"]) }
     #expect(several?.cause.contains(" of item have a part") == true, "\(several?.cause ?? "")")
@@ -518,8 +513,7 @@ struct ChildrenTests {
 
   @Test("The changes of children name their parents, also after these were removed")
   func parentsOfChanges() async throws {
-    let (bench, forest) = try Self.bench(Self.documents(9))
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Self.synced(Self.documents(9))
     forest.update {
       $0.documents[2]?.revision = 2
       $0.documents[2]?.items[7] = .init(parts: ["x": 1])
