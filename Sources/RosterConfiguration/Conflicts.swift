@@ -3,97 +3,85 @@ import RosterModel
 
 extension Configuration {
   /// Conflicts that the values alone show. The paths must be filled in.
-  func conflicts() -> [Conflict] {
-    let all = [
-      tokenURLMissing, tokenURLInClear, credentialTwice, pinsInClear, delaysCrossed, socketTooLong, socketIsFolder,
-      certificateInClear, keyAlone,
-    ]
-    return all.compactMap { $0 } + exchangeConflicts + loginURLsInClear + sharedPaths + unusableProxies
+  @Rules<Conflict> func conflicts() -> [Conflict] {
+    tokenConflicts
+    if !upstream.tls.pins.isEmpty, !WebAddress.isHTTPS(upstream.baseURL) {
+      Conflict(
+        keys: ["upstream.tls.pins", "upstream.base_url"], problem: "an http base_url has no key that could be pinned",
+        allowed: "pins with an https base_url")
+    }
+    if retry.maxDelay < retry.baseDelay {
+      Conflict(
+        keys: ["retry.max_delay", "retry.base_delay"],
+        problem: "a max_delay of \(retry.maxDelay.text) is less than a base_delay of \(retry.baseDelay.text)",
+        allowed: "a max_delay of base_delay or more")
+    }
+    socketConflicts
+    if !upstream.tls.certFile.isEmpty, !WebAddress.isHTTPS(upstream.baseURL) {
+      Conflict(
+        keys: ["upstream.tls.cert_file", "upstream.base_url"],
+        problem: "an http base_url has no client certificate", allowed: "a cert_file with an https base_url")
+    }
+    if upstream.tls.certFile.isEmpty, !upstream.tls.keyFile.isEmpty {
+      Conflict(
+        keys: ["upstream.tls.key_file", "upstream.tls.cert_file"], problem: "a key_file needs a cert_file",
+        allowed: "both, or none")
+    }
+    exchangeConflicts
+    loginURLsInClear
+    sharedPaths
+    unusableProxies
   }
 
-  private var tokenURLMissing: Conflict? {
-    guard auth.flow.refreshes, auth.flow != .exchange, auth.tokenURL.isEmpty else { return nil }
-    return Conflict(
-      keys: ["auth.token_url", "auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" needs a token_url",
-      allowed: "a URL or a path in auth.token_url")
-  }
-
-  private var tokenURLInClear: Conflict? {
-    guard WebAddress.isHTTPS(upstream.baseURL), auth.flow != .exchange, let url = resolvedTokenURL,
+  @Rules<Conflict> private var tokenConflicts: [Conflict] {
+    if auth.flow.refreshes, auth.flow != .exchange, auth.tokenURL.isEmpty {
+      Conflict(
+        keys: ["auth.token_url", "auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" needs a token_url",
+        allowed: "a URL or a path in auth.token_url")
+    }
+    if WebAddress.isHTTPS(upstream.baseURL), auth.flow != .exchange, let url = resolvedTokenURL,
       !WebAddress.isHTTPS(url)
-    else { return nil }
-    return Conflict(
-      keys: ["auth.token_url", "upstream.base_url"],
-      problem: "an http token_url does not go with an https base_url",
-      allowed: "an https URL or a path in auth.token_url")
+    {
+      Conflict(
+        keys: ["auth.token_url", "upstream.base_url"],
+        problem: "an http token_url does not go with an https base_url",
+        allowed: "an https URL or a path in auth.token_url")
+    }
+    let place = auth.flow == .basic ? .basic : auth.send
+    if auth.flow != .none, place.carrier == .header,
+      let header = upstream.headers.first(where: { $0.name.lowercased() == place.name.lowercased() })
+    {
+      Conflict(
+        keys: ["upstream.headers", "auth.flow", "auth.send"], entry: header.name,
+        problem: "the flow \"\(auth.flow.rawValue)\" sends its own", allowed: "this header with the flow \"none\"")
+    }
   }
 
-  private var loginURLsInClear: [Conflict] {
-    guard WebAddress.isHTTPS(upstream.baseURL) else { return [] }
+  @Rules<Conflict> private var socketConflicts: [Conflict] {
+    if status.socket.utf8.count > UnixSocket.maxPath {
+      Conflict(
+        keys: ["status.socket"], problem: "\(status.socket.tomlString) is too long for a socket",
+        allowed: "at most \(UnixSocket.maxPath) bytes")
+    }
+    if ["", ".", ".."].contains(status.socket.split(separator: "/", omittingEmptySubsequences: false).last) {
+      Conflict(
+        keys: ["status.socket"], problem: "\(status.socket.tomlString) names a folder",
+        allowed: "the path of a file in it")
+    }
+  }
+
+  @Rules<Conflict> private var loginURLsInClear: [Conflict] {
     let addresses = [
       ("auth.authorize_url", resolvedAuthorizeURL), ("auth.device_url", resolvedDeviceURL),
       ("auth.login.url", exchange?.login?.url), ("auth.refresh.url", exchange?.refresh?.url),
     ]
-    return addresses.compactMap { key, url in
-      guard let url, !WebAddress.isHTTPS(url) else { return nil }
-      return Conflict(
-        keys: [key, "upstream.base_url"], problem: "an http address does not go with an https base_url",
-        allowed: "an https URL or a path")
+    for (key, url) in WebAddress.isHTTPS(upstream.baseURL) ? addresses : [] {
+      if let url, !WebAddress.isHTTPS(url) {
+        Conflict(
+          keys: [key, "upstream.base_url"], problem: "an http address does not go with an https base_url",
+          allowed: "an https URL or a path")
+      }
     }
-  }
-
-  private var credentialTwice: Conflict? {
-    let place = auth.flow == .basic ? .basic : auth.send
-    guard auth.flow != .none, place.carrier == .header,
-      let header = upstream.headers.first(where: { $0.name.lowercased() == place.name.lowercased() })
-    else { return nil }
-    return Conflict(
-      keys: ["upstream.headers", "auth.flow", "auth.send"], entry: header.name,
-      problem: "the flow \"\(auth.flow.rawValue)\" sends its own", allowed: "this header with the flow \"none\"")
-  }
-
-  private var pinsInClear: Conflict? {
-    guard !upstream.tls.pins.isEmpty, !WebAddress.isHTTPS(upstream.baseURL) else { return nil }
-    return Conflict(
-      keys: ["upstream.tls.pins", "upstream.base_url"], problem: "an http base_url has no key that could be pinned",
-      allowed: "pins with an https base_url")
-  }
-
-  private var certificateInClear: Conflict? {
-    guard !upstream.tls.certFile.isEmpty, !WebAddress.isHTTPS(upstream.baseURL) else { return nil }
-    return Conflict(
-      keys: ["upstream.tls.cert_file", "upstream.base_url"],
-      problem: "an http base_url has no client certificate", allowed: "a cert_file with an https base_url")
-  }
-
-  private var keyAlone: Conflict? {
-    guard upstream.tls.certFile.isEmpty, !upstream.tls.keyFile.isEmpty else { return nil }
-    return Conflict(
-      keys: ["upstream.tls.key_file", "upstream.tls.cert_file"], problem: "a key_file needs a cert_file",
-      allowed: "both, or none")
-  }
-
-  private var delaysCrossed: Conflict? {
-    guard retry.maxDelay < retry.baseDelay else { return nil }
-    return Conflict(
-      keys: ["retry.max_delay", "retry.base_delay"],
-      problem: "a max_delay of \(retry.maxDelay.text) is less than a base_delay of \(retry.baseDelay.text)",
-      allowed: "a max_delay of base_delay or more")
-  }
-
-  private var socketTooLong: Conflict? {
-    guard status.socket.utf8.count > UnixSocket.maxPath else { return nil }
-    return Conflict(
-      keys: ["status.socket"], problem: "\(status.socket.tomlString) is too long for a socket",
-      allowed: "at most \(UnixSocket.maxPath) bytes")
-  }
-
-  private var socketIsFolder: Conflict? {
-    let name = status.socket.split(separator: "/", omittingEmptySubsequences: false).last
-    guard name == "" || name == "." || name == ".." else { return nil }
-    return Conflict(
-      keys: ["status.socket"], problem: "\(status.socket.tomlString) names a folder",
-      allowed: "the path of a file in it")
   }
 
   /// Two settings must not name the same file, in whatever spelling (F7.13).

@@ -2,13 +2,17 @@ import RosterModel
 
 extension Configuration {
   /// Mistakes in the tables of the flow `exchange` (F5.1, F5.2, F5.3).
-  var exchangeConflicts: [Conflict] {
+  @Rules<Conflict> var exchangeConflicts: [Conflict] {
     let steps = [
       ExchangeTable(name: "auth.login", step: auth.login), ExchangeTable(name: "auth.refresh", step: auth.refresh),
     ]
-    guard auth.flow == .exchange else { return tablesWithoutExchange(steps) }
-    return [keysOfOAuth, requestsMissing, accessMissing, originsDiffer].compactMap { $0 } + tokensInLogin
-      + steps.flatMap(\.conflicts)
+    if auth.flow == .exchange {
+      requestConflicts
+      tokensInLogin
+      steps.flatMap(\.conflicts)
+    } else {
+      tablesWithoutExchange(steps)
+    }
   }
 
   private func tablesWithoutExchange(_ steps: [ExchangeTable]) -> [Conflict] {
@@ -24,38 +28,33 @@ extension Configuration {
     }
   }
 
-  private var keysOfOAuth: Conflict? {
+  @Rules<Conflict> private var requestConflicts: [Conflict] {
     let keys = [("auth.token_url", auth.tokenURL), ("auth.scope", auth.scope)].filter { !$0.1.isEmpty }.map(\.0)
-    guard let first = keys.first else { return nil }
-    return Conflict(
-      keys: keys + ["auth.flow"], problem: "the flow \"exchange\" has no \(first.dropFirst("auth.".count))",
-      allowed: "the addresses in auth.login.url and auth.refresh.url")
-  }
-
-  private var requestsMissing: Conflict? {
-    guard auth.login.url.isEmpty, auth.refresh.url.isEmpty else { return nil }
-    return Conflict(
-      keys: ["auth.login.url", "auth.flow"], problem: "the flow \"exchange\" needs [auth.login] or [auth.refresh]",
-      allowed: "a URL or a path in auth.login.url or auth.refresh.url")
-  }
-
-  private var accessMissing: Conflict? {
-    guard auth.answer.access == nil else { return nil }
-    return Conflict(
-      keys: ["auth.answer.access", "auth.flow"],
-      problem: "the flow \"exchange\" needs the place of the access token in an answer",
-      allowed: "a JSON Pointer such as \"/access\" in auth.answer.access")
-  }
-
-  /// Secrets may be sent to one origin only (T13.7).
-  private var originsDiffer: Conflict? {
-    guard let login = exchange?.login?.url, let refresh = exchange?.refresh?.url,
+    if let first = keys.first {
+      Conflict(
+        keys: keys + ["auth.flow"], problem: "the flow \"exchange\" has no \(first.dropFirst("auth.".count))",
+        allowed: "the addresses in auth.login.url and auth.refresh.url")
+    }
+    if auth.login.url.isEmpty, auth.refresh.url.isEmpty {
+      Conflict(
+        keys: ["auth.login.url", "auth.flow"], problem: "the flow \"exchange\" needs [auth.login] or [auth.refresh]",
+        allowed: "a URL or a path in auth.login.url or auth.refresh.url")
+    }
+    if auth.answer.access == nil {
+      Conflict(
+        keys: ["auth.answer.access", "auth.flow"],
+        problem: "the flow \"exchange\" needs the place of the access token in an answer",
+        allowed: "a JSON Pointer such as \"/access\" in auth.answer.access")
+    }
+    // Secrets may be sent to one origin only (T13.7).
+    if let login = exchange?.login?.url, let refresh = exchange?.refresh?.url,
       WebAddress.comparableOrigin(of: login) != WebAddress.comparableOrigin(of: refresh)
-    else { return nil }
-    return Conflict(
-      keys: ["auth.refresh.url", "auth.login.url"],
-      problem: "auth.login.url and auth.refresh.url have different origins",
-      allowed: "two addresses of one scheme, host and port")
+    {
+      Conflict(
+        keys: ["auth.refresh.url", "auth.login.url"],
+        problem: "auth.login.url and auth.refresh.url have different origins",
+        allowed: "two addresses of one scheme, host and port")
+    }
   }
 
   private var tokensInLogin: [Conflict] {
@@ -78,39 +77,20 @@ private struct ExchangeTable {
 
   var isWritten: Bool { step != TokenExchange.Step() }
 
-  var conflicts: [Conflict] {
-    guard isWritten else { return [] }
-    return [urlMissing, unknownInBody, unknownInField, nestedForm].compactMap { $0 }
-  }
-
-  private var urlMissing: Conflict? {
-    guard step.url.isEmpty else { return nil }
-    return Conflict(
-      keys: Self.keys.map { "\(name).\($0)" }, problem: "[\(name)] has no url",
-      allowed: "a URL or a path in \(name).url")
-  }
-
-  private var unknownInBody: Conflict? { step.body.unknownPlaceholder.map { unknown($0, key: "\(name).body") } }
-
-  private var unknownInField: Conflict? {
-    step.send?.value.unknownPlaceholder.map { unknown($0, key: "\(name).send") }
-  }
-
-  private func unknown(_ text: String, key: String) -> Conflict {
-    Conflict(
-      keys: [key], problem: "\(text) is no placeholder",
-      allowed: TokenExchange.Placeholder.allCases.map(\.text).joined(separator: " "))
-  }
-
-  private var nestedForm: Conflict? {
-    guard step.format == .form, case .object(let members) = step.body else { return nil }
-    let nested = members.first { member in
-      switch member.value {
-      case .object, .list: true
-      case .null, .boolean, .number, .text: false
+  @Rules<Conflict> var conflicts: [Conflict] {
+    if isWritten, step.url.isEmpty {
+      Conflict(
+        keys: Self.keys.map { "\(name).\($0)" }, problem: "[\(name)] has no url",
+        allowed: "a URL or a path in \(name).url")
+    }
+    for (key, text) in [("body", step.body.unknownPlaceholder), ("send", step.send?.value.unknownPlaceholder)] {
+      if let text {
+        Conflict(
+          keys: ["\(name).\(key)"], problem: "\(text) is no placeholder",
+          allowed: TokenExchange.Placeholder.allCases.map(\.text).joined(separator: " "))
       }
     }
-    return nested.map { member in
+    if step.format == .form, let member = step.body.nestedMember {
       Conflict(
         keys: ["\(name).body", "\(name).format"], entry: member.name, problem: "a form has no nested table or list",
         allowed: "texts, numbers and booleans with format = \"form\"")
@@ -128,4 +108,15 @@ extension String {
 
 extension JSONValue {
   fileprivate var unknownPlaceholder: String? { texts.lazy.compactMap(\.unknownPlaceholder).first }
+
+  /// The first member of an object that is an object or a list.
+  fileprivate var nestedMember: Member? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { member in
+      switch member.value {
+      case .object, .list: true
+      case .null, .boolean, .number, .text: false
+      }
+    }
+  }
 }

@@ -11,38 +11,79 @@ struct DefinitionConflict {
 }
 
 extension ResourceDraft {
-  var conflicts: [DefinitionConflict] {
-    [
-      pathMissing, columnsMissing, askWithoutByKey, keyInByKey, keyWithoutPlace, recordsWithoutByKey, namesWithoutRows,
-      inlineTwice,
-    ].compactMap { $0 } + (isDetail ? [] : key.compactMap(keyWithoutColumn)) + searchConflicts
-      + listConflicts + pages.conflicts(of: ["pages"]) + bodyConflicts + sinceConflicts
+  @Rules<DefinitionConflict> var conflicts: [DefinitionConflict] {
+    if path == nil, inline == nil {
+      DefinitionConflict(
+        path: ["path"], restsOn: [["path"], ["inline"]], problem: "is missing",
+        allowed: "a path below base_url that begins with /")
+    }
+    if columns.isEmpty {
+      DefinitionConflict(
+        path: ["columns"], restsOn: [["columns"]], problem: "there are no columns", allowed: "one column at least")
+    }
+    keyConflicts
+    if shape != .rows, !rowNames.isWhole {
+      DefinitionConflict(
+        path: ["row_names"], restsOn: [["shape"]], problem: "needs shape = \"rows\"",
+        allowed: "shape = \"rows\" beside it")
+    }
+    if let twice = inlineTwice {
+      DefinitionConflict(
+        path: ["inline"], restsOn: [["inline"], ["key"]], problem: "two records have the key \(twice.toml)",
+        allowed: "records with different keys")
+    }
+    (isDetail ? [] : key).compactMap(keyWithoutColumn)
+    searchConflicts
+    listConflicts
+    pages.conflicts(of: ["pages"])
+    bodyConflicts
+    sinceConflicts
   }
 
-  private var pathMissing: DefinitionConflict? {
-    guard path == nil, inline == nil else { return nil }
-    return DefinitionConflict(
-      path: ["path"], restsOn: [["path"], ["inline"]], problem: "is missing",
-      allowed: "a path below base_url that begins with /")
+  /// Conflicts of `by_key`, and of a key of several places.
+  @Rules<DefinitionConflict> private var keyConflicts: [DefinitionConflict] {
+    if removal == .ask, byKey == nil {
+      DefinitionConflict(
+        path: ["removal"], restsOn: [["by_key"]], problem: "\"ask\" needs by_key", allowed: "twice, never, or a by_key")
+    }
+    let names = key.compactMap { place in columns.first { $0.at == place }?.name }
+    if let problem = problemOfByKey(names) {
+      DefinitionConflict(
+        path: ["by_key"], restsOn: [["by_key"], ["key"], ["columns"]], problem: problem,
+        allowed: key.count == 1
+          ? "a path with {key} or {keys}" : "a path with \(names.map { "{key.\($0)}" }.joined(separator: ", "))")
+    }
+    if key.count > 1, pages.style == .after, pages.at == nil {
+      DefinitionConflict(
+        path: ["pages", "at"], restsOn: [["pages", "style"], ["pages", "at"]],
+        problem: "the style \"after\" needs it beside a key of several places", allowed: "a JSON Pointer into a record")
+    }
+    if byKey == nil, !byKeyRecords.isWhole {
+      DefinitionConflict(
+        path: ["by_key_records"], restsOn: [["by_key"]], problem: "needs by_key", allowed: "a by_key beside it")
+    }
   }
 
-  /// Two records of the file with one key (F1.1).
-  private var inlineTwice: DefinitionConflict? {
+  /// A composite key needs each of its columns in the path, a plain key needs `{key}` or `{keys}` (F1.3).
+  /// - Parameter names: The columns of the key.
+  private func problemOfByKey(_ names: [String]) -> String? {
+    guard let byKey, !isDetail else { return nil }
+    let parts = byKey.keyParts
+    if key.count == 1 { return parts.first.map { "has {key.\($0)}, and the key is one value" } }
+    if byKey.contains("{key}") || byKey.contains("{keys}") {
+      return "has {key} or {keys}, and the key has \(key.count) places"
+    }
+    if let missing = names.first(where: { !parts.contains($0) }) { return "lacks {key.\(missing)}" }
+    return parts.first { !names.contains($0) }.map { "has {key.\($0)}, and \($0) is no column of the key" }
+  }
+
+  /// The key of two records of the file (F1.1): its value, or the list of its parts.
+  private var inlineTwice: JSONValue? {
     var keys: Set<[UInt8]> = []
     let twice = inline?.lazy.map { record in key.compactMap { record[$0] } }.first { values in
       values.count == key.count && !keys.insert(Array(JSONValue.list(values).toml.utf8)).inserted
     }
-    guard let twice else { return nil }
-    let named = twice.count == 1 ? twice[0].toml : JSONValue.list(twice).toml
-    return DefinitionConflict(
-      path: ["inline"], restsOn: [["inline"], ["key"]], problem: "two records have the key \(named)",
-      allowed: "records with different keys")
-  }
-
-  private var columnsMissing: DefinitionConflict? {
-    guard columns.isEmpty else { return nil }
-    return DefinitionConflict(
-      path: ["columns"], restsOn: [["columns"]], problem: "there are no columns", allowed: "one column at least")
+    return twice.map { $0.count == 1 ? $0[0] : .list($0) }
   }
 
   private func keyWithoutColumn(_ key: JSONPointer) -> DefinitionConflict? {
@@ -62,55 +103,6 @@ extension ResourceDraft {
       allowed: "the place of a column of the type integer or text")
   }
 
-  /// A composite key needs each of its columns in the path, a plain key needs `{key}` or `{keys}` (F1.3).
-  private var keyInByKey: DefinitionConflict? {
-    guard let byKey, !isDetail else { return nil }
-    let (parts, isPlain) = (byKey.keyParts, byKey.contains("{key}") || byKey.contains("{keys}"))
-    let names = key.compactMap { place in columns.first { $0.at == place }?.name }
-    let problem: String? =
-      if key.count == 1 {
-        parts.first.map { "has {key.\($0)}, and the key is one value" }
-      } else if isPlain {
-        "has {key} or {keys}, and the key has \(key.count) places"
-      } else if let missing = names.first(where: { !parts.contains($0) }) {
-        "lacks {key.\(missing)}"
-      } else {
-        parts.first { !names.contains($0) }.map { "has {key.\($0)}, and \($0) is no column of the key" }
-      }
-    return problem.map {
-      DefinitionConflict(
-        path: ["by_key"], restsOn: [["by_key"], ["key"], ["columns"]], problem: $0,
-        allowed: key.count == 1
-          ? "a path with {key} or {keys}" : "a path with \(names.map { "{key.\($0)}" }.joined(separator: ", "))")
-    }
-  }
-
-  private var keyWithoutPlace: DefinitionConflict? {
-    guard key.count > 1, pages.style == .after, pages.at == nil else { return nil }
-    return DefinitionConflict(
-      path: ["pages", "at"], restsOn: [["pages", "style"], ["pages", "at"]],
-      problem: "the style \"after\" needs it beside a key of several places", allowed: "a JSON Pointer into a record")
-  }
-
-  private var askWithoutByKey: DefinitionConflict? {
-    guard removal == .ask, byKey == nil else { return nil }
-    return DefinitionConflict(
-      path: ["removal"], restsOn: [["by_key"]], problem: "\"ask\" needs by_key", allowed: "twice, never, or a by_key")
-  }
-
-  private var recordsWithoutByKey: DefinitionConflict? {
-    guard byKey == nil, !byKeyRecords.isWhole else { return nil }
-    return DefinitionConflict(
-      path: ["by_key_records"], restsOn: [["by_key"]], problem: "needs by_key", allowed: "a by_key beside it")
-  }
-
-  private var namesWithoutRows: DefinitionConflict? {
-    guard shape != .rows, !rowNames.isWhole else { return nil }
-    return DefinitionConflict(
-      path: ["row_names"], restsOn: [["shape"]], problem: "needs shape = \"rows\"",
-      allowed: "shape = \"rows\" beside it")
-  }
-
   private var searchConflicts: [DefinitionConflict] {
     search.compactMap { name in
       guard let column = columns.first(where: { $0.name == name }) else { return (name, "is no column") }
@@ -122,28 +114,22 @@ extension ResourceDraft {
     }
   }
 
-  private var listConflicts: [DefinitionConflict] {
-    lists.indices.flatMap { index in
-      let list = lists[index]
+  @Rules<DefinitionConflict> private var listConflicts: [DefinitionConflict] {
+    for (index, list) in lists.enumerated() {
       let path = ["lists", list.table]
-      var conflicts: [DefinitionConflict] = []
       if list.at.isWhole {
-        conflicts.append(
-          .init(
-            path: path + ["at"], restsOn: [path + ["at"]], problem: "is missing", allowed: "a JSON Pointer to a list"))
+        DefinitionConflict(
+          path: path + ["at"], restsOn: [path + ["at"]], problem: "is missing", allowed: "a JSON Pointer to a list")
       } else if let other = lists[..<index].first(where: { $0.at == list.at }) {
-        conflicts.append(
-          .init(
-            path: path + ["at"], problem: "\(other.table) is at \(list.at.description.tomlString) too",
-            allowed: "a list of its own"))
+        DefinitionConflict(
+          path: path + ["at"], problem: "\(other.table) is at \(list.at.description.tomlString) too",
+          allowed: "a list of its own")
       }
       if list.columns.isEmpty {
-        conflicts.append(
-          .init(
-            path: path + ["columns"], restsOn: [path + ["columns"]], problem: "there are no columns",
-            allowed: "one column at least"))
+        DefinitionConflict(
+          path: path + ["columns"], restsOn: [path + ["columns"]], problem: "there are no columns",
+          allowed: "one column at least")
       }
-      return conflicts
     }
   }
 
@@ -189,111 +175,85 @@ extension PagesDraft {
   func conflicts(of table: [String]) -> [DefinitionConflict] {
     // Every other key is refused already.
     if style == .record { return [] }
-    let own = [
-      paramMissing, placeMissing, placeInHeader, sizeMissing, paramTwice, valueWithoutPlaceholder, doneBesideMore,
-    ]
-    let found = own.compactMap { $0 } + starConflicts
-    return found.map { conflict in
+    return (ownConflicts + starConflicts).map { conflict in
       var conflict = conflict
-      conflict.path = table + conflict.path.dropFirst()
-      conflict.restsOn = conflict.restsOn.map { table + $0.dropFirst() }
+      conflict.path = table + conflict.path
+      conflict.restsOn = conflict.restsOn.map { table + $0 }
       return conflict
     }
   }
 
   private func conflict(_ name: String, rests: [String], problem: String, allowed: String) -> DefinitionConflict {
-    DefinitionConflict(
-      path: ["pages", name], restsOn: (["style"] + rests).map { ["pages", $0] }, problem: problem, allowed: allowed)
+    DefinitionConflict(path: [name], restsOn: (["style"] + rests).map { [$0] }, problem: problem, allowed: allowed)
   }
 
-  private var paramMissing: DefinitionConflict? {
-    guard style.needsParam, param == nil else { return nil }
-    return conflict(
-      "param", rests: ["param"], problem: "the style \"\(style.rawValue)\" needs it",
-      allowed: "the name of a query parameter, or a place in body")
-  }
+  /// The permitted values of a parameter of a request.
+  static let parameter = "the name of a query parameter, or a place in body"
 
-  private var placeMissing: DefinitionConflict? {
-    guard style.needsPlace, at == nil else { return nil }
-    return conflict(
-      "at", rests: ["at"], problem: "the style \"\(style.rawValue)\" needs it",
-      allowed: "a JSON Pointer such as \"/next\", or \"header:NAME\"")
-  }
-
-  private var placeInHeader: DefinitionConflict? {
-    guard style == .after, case .header? = at else { return nil }
-    return conflict(
-      "at", rests: [], problem: "a header has nothing of the last record", allowed: "a JSON Pointer into a record")
-  }
-
-  private var sizeMissing: DefinitionConflict? {
-    guard short, size == nil else { return nil }
-    return conflict("short", rests: ["size"], problem: "needs size", allowed: "short with size")
-  }
-
-  private var valueWithoutPlaceholder: DefinitionConflict? {
-    guard let value, let placeholder = style.placeholder,
-      Resource.ValueTemplate(value, placeholder: placeholder) == nil
-    else { return nil }
-    return conflict(
-      "value", rests: ["value"], problem: "does not contain \(placeholder) once",
-      allowed: "a text with one \(placeholder)")
-  }
-
-  private var doneBesideMore: DefinitionConflict? {
-    guard done != nil, more != nil else { return nil }
-    return conflict(
-      "done", rests: ["more"], problem: "is beside more", allowed: "more or done: one is the opposite of the other")
+  @Rules<DefinitionConflict> private var ownConflicts: [DefinitionConflict] {
+    if style.needsParam, param == nil {
+      conflict(
+        "param", rests: ["param"], problem: "the style \"\(style.rawValue)\" needs it", allowed: Self.parameter)
+    }
+    if style.needsPlace, at == nil {
+      conflict(
+        "at", rests: ["at"], problem: "the style \"\(style.rawValue)\" needs it",
+        allowed: "a JSON Pointer such as \"/next\", or \"header:NAME\"")
+    }
+    if style == .after, case .header? = at {
+      conflict(
+        "at", rests: [], problem: "a header has nothing of the last record", allowed: "a JSON Pointer into a record")
+    }
+    if short, size == nil { conflict("short", rests: ["size"], problem: "needs size", allowed: "short with size") }
+    if let problem = paramTwice {
+      conflict("size_param", rests: ["param"], problem: problem, allowed: "a parameter of its own")
+    }
+    if let value, let placeholder = style.placeholder, Resource.ValueTemplate(value, placeholder: placeholder) == nil {
+      conflict(
+        "value", rests: ["value"], problem: "does not contain \(placeholder) once",
+        allowed: "a text with one \(placeholder)")
+    }
+    if done != nil, more != nil {
+      conflict(
+        "done", rests: ["more"], problem: "is beside more", allowed: "more or done: one is the opposite of the other")
+    }
   }
 
   /// `*` sends each member of an object, which only `param` of a cursor can do.
-  private var starConflicts: [DefinitionConflict] {
-    var conflicts: [DefinitionConflict] = []
-    let parameter = "the name of a query parameter, or a place in body"
+  @Rules<DefinitionConflict> private var starConflicts: [DefinitionConflict] {
     if sizeParam == .everyMember {
-      conflicts.append(conflict("size_param", rests: [], problem: "\"*\" is for param", allowed: parameter))
+      conflict("size_param", rests: [], problem: "\"*\" is for param", allowed: Self.parameter)
     }
-    guard param == .everyMember, !style.foreignKeys.contains("param") else { return conflicts }
-    guard style == .cursor else {
-      return conflicts + [
-        conflict("param", rests: ["param"], problem: "\"*\" is for the style \"cursor\"", allowed: parameter)
-      ]
-    }
-    if start != nil {
-      conflicts.append(
+    let isStar = param == .everyMember && !style.foreignKeys.contains("param")
+    if isStar, style != .cursor {
+      conflict("param", rests: ["param"], problem: "\"*\" is for the style \"cursor\"", allowed: Self.parameter)
+    } else if isStar {
+      if start != nil {
         conflict(
           "start", rests: ["param"], problem: "has no meaning beside param = \"*\"",
-          allowed: "query, for what the first request sends"))
-    }
-    if value != nil {
-      conflicts.append(
+          allowed: "query, for what the first request sends")
+      }
+      if value != nil {
         conflict(
           "value", rests: ["param"], problem: "has no meaning beside param = \"*\"",
-          allowed: "no value: each member of the object has its own"))
-    }
-    if case .header? = at {
-      conflicts.append(
+          allowed: "no value: each member of the object has its own")
+      }
+      if case .header? = at {
         conflict(
           "at", rests: ["param"], problem: "param = \"*\" needs an object, which no header is",
-          allowed: "a JSON Pointer to an object"))
+          allowed: "a JSON Pointer to an object")
+      }
     }
-    return conflicts
   }
 
-  private var paramTwice: DefinitionConflict? {
+  /// A clause if `size_param` would replace `param`.
+  private var paramTwice: String? {
     guard sizeParam != .everyMember, let sizeParam, let param = sentParam else { return nil }
-    let problem: String? =
-      if sizeParam == param {
-        "is param too"
-      } else if case (.body(let one), .body(let other)) = (sizeParam, param), one.isBelow(other) || other.isBelow(one) {
-        "and \(param.description.tomlString), which is param, are one in the other"
-      } else {
-        nil
-      }
-    return problem.map {
-      conflict(
-        "size_param", rests: ["param"], problem: "\(sizeParam.description.tomlString) \($0)",
-        allowed: "a parameter of its own")
+    let text = sizeParam.description.tomlString
+    if sizeParam == param { return "\(text) is param too" }
+    guard case (.body(let one), .body(let other)) = (sizeParam, param), one.isBelow(other) || other.isBelow(one) else {
+      return nil
     }
+    return "\(text) and \(param.description.tomlString), which is param, are one in the other"
   }
 }

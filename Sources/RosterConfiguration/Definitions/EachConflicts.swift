@@ -2,60 +2,46 @@ import RosterModel
 
 extension ResourceDraft {
   /// Mistakes of a child or of `inline` that concern no other resource (F1.1, F3.1, F4).
-  func eachConflicts(of name: String) -> [DefinitionConflict] {
-    guard let each else { return recordConflicts }
-    var conflicts = recordConflicts
-    if each.parent == nil {
-      conflicts.append(
-        DefinitionConflict(
-          path: ["each", "of"], restsOn: [["each", "of"]], problem: "is missing",
-          allowed: "the name of another resource"))
-    }
-    if each.parent == name {
-      conflicts.append(.parent("\(name.tomlString) is the resource itself"))
-    }
-    if each.parent == ParentColumn.key {
-      conflicts.append(.parent("a parent cannot be called key, because {key.COLUMN} is a part of a key"))
-    }
-    if each.wholeEvery == .never, each.changed.isEmpty {
-      conflicts.append(
+  @Rules<DefinitionConflict> func eachConflicts(of name: String) -> [DefinitionConflict] {
+    recordConflicts
+    if let each {
+      if each.parent == nil { DefinitionConflict.parent("is missing") }
+      if each.parent == name { DefinitionConflict.parent("\(name.tomlString) is the resource itself") }
+      if each.parent == ParentColumn.key {
+        DefinitionConflict.parent("a parent cannot be called key, because {key.COLUMN} is a part of a key")
+      }
+      if each.wholeEvery == .never, each.changed.isEmpty {
         DefinitionConflict(
           path: ["each", "whole_every"], restsOn: [["each", "changed"]],
           problem: "\"never\" needs changed, because no list would be pulled again",
-          allowed: "a duration, or columns of the parent in changed"))
+          allowed: "a duration, or columns of the parent in changed")
+      }
+      for column in columns where column.name.lowercased() == each.parent.map({ "\($0)_id" }) {
+        DefinitionConflict(
+          path: ["columns", column.name],
+          problem: "is a column of rosterd's own: it has the record id of the parent", allowed: "another name")
+      }
     }
-    let owner = each.parent.map { "\($0)_id" }
-    conflicts += columns.filter { $0.name.lowercased() == owner }.map {
-      DefinitionConflict(
-        path: ["columns", $0.name], problem: "is a column of rosterd's own: it has the record id of the parent",
-        allowed: "another name")
-    }
-    return conflicts
   }
 
   /// A page of one record has no part that changed, and the questions of `by_key` repeat it.
-  private var recordConflicts: [DefinitionConflict] {
-    guard pages.style == .record || since?.pages?.style == .record else { return [] }
-    var conflicts: [DefinitionConflict] = []
-    if since != nil {
-      conflicts.append(
-        DefinitionConflict(
-          path: ["since"], restsOn: [["since"], ["pages"]],
-          problem: "the style \"record\" has no list of changed records", allowed: "no since"))
+  @Rules<DefinitionConflict> private var recordConflicts: [DefinitionConflict] {
+    let isRecord = pages.style == .record
+    if isRecord || since?.pages?.style == .record, since != nil {
+      DefinitionConflict(
+        path: ["since"], restsOn: [["since"], ["pages"]],
+        problem: "the style \"record\" has no list of changed records", allowed: "no since")
     }
-    if byKey != nil, isDetail {
-      conflicts.append(
-        DefinitionConflict(
-          path: ["by_key"], restsOn: [["by_key"], ["pages"], ["each"]],
-          problem: "a detail has no key: path asks for it alone", allowed: "no by_key"))
-    } else if byKey != nil, pages.style == .record, shape == .rows || shape == .values {
-      conflicts.append(
-        DefinitionConflict(
-          path: ["by_key"], restsOn: [["by_key"], ["pages"], ["shape"]],
-          problem: "its answers are lists, and with the style \"record\" a list is one record of the shape "
-            + shape.rawValue.tomlString, allowed: "no by_key"))
+    if isDetail, byKey != nil {
+      DefinitionConflict(
+        path: ["by_key"], restsOn: [["by_key"], ["pages"], ["each"]],
+        problem: "a detail has no key: path asks for it alone", allowed: "no by_key")
+    } else if isRecord, byKey != nil, shape == .rows || shape == .values {
+      DefinitionConflict(
+        path: ["by_key"], restsOn: [["by_key"], ["pages"], ["shape"]],
+        problem: "its answers are lists, and with the style \"record\" a list is one record of the shape "
+          + shape.rawValue.tomlString, allowed: "no by_key")
     }
-    return conflicts
   }
 
   /// Each placeholder of an ancestor's column, and its place below the definition (R5.2).
@@ -156,24 +142,23 @@ struct Ancestry {
     return found
   }
 
+  @Rules<DefinitionConflict>
   private func conflicts(of name: String, _ draft: ResourceDraft) -> [DefinitionConflict] {
     let ancestors = draft.each == nil ? [] : ancestors(of: name)
-    var conflicts: [DefinitionConflict] = []
     if let parent = draft.each?.parent, parent != name {
-      if let problem = problem(of: name, ancestors) { conflicts.append(.parent(problem, of: name)) }
+      if let problem = problem(of: name, ancestors) { DefinitionConflict.parent(problem, of: name) }
       if let columns = drafts[parent]?.columns {
-        conflicts += parentColumnConflicts(draft, parent: parent, columns: Set(columns.map(\.name)), of: name)
+        parentColumnConflicts(draft, parent: parent, columns: Set(columns.map(\.name)), of: name)
       }
     }
-    return conflicts
-      + draft.placeholders.compactMap { path, column in
-        problem(of: column, in: draft, ancestors).map { problem in
-          DefinitionConflict(
-            path: path, restsOn: [[name] + path, [name, "each"]] + ancestors.map { [$0, "columns"] },
-            problem: "\(column.placeholder) \(problem)",
-            allowed: "{RESOURCE.COLUMN} of an integer or text column of the parent or of another ancestor")
-        }
+    for (path, column) in draft.placeholders {
+      if let problem = problem(of: column, in: draft, ancestors) {
+        DefinitionConflict(
+          path: path, restsOn: [[name] + path, [name, "each"]] + ancestors.map { [$0, "columns"] },
+          problem: "\(column.placeholder) \(problem)",
+          allowed: "{RESOURCE.COLUMN} of an integer or text column of the parent or of another ancestor")
       }
+    }
   }
 
   /// The reason why the parent cannot be one (F4.1).

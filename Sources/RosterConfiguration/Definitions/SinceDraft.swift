@@ -146,109 +146,106 @@ extension ValueType<Since.Overlap> {
 
 extension ResourceDraft {
   /// Mistakes in `since` that the contract refuses (F3).
-  var sinceConflicts: [DefinitionConflict] {
-    guard let since else { return [] }
-    func conflict(_ name: String, _ problem: String, _ allowed: String, _ rests: [String] = []) -> DefinitionConflict {
-      DefinitionConflict(
-        path: ["since", name], restsOn: ([name] + rests).map { ["since", $0] }, problem: problem, allowed: allowed)
+  @Rules<DefinitionConflict> var sinceConflicts: [DefinitionConflict] {
+    if let since {
+      if since.at == nil, since.token == nil {
+        since.conflict(
+          "at", problem: "is missing", allowed: "the place of the time of a record's last change, or token")
+      }
+      if since.at != nil, since.token != nil {
+        since.conflict("token", rests: ["at"], problem: "stands beside at", allowed: "at or token")
+      }
+      if since.token != nil, Since.placeholder(in: since.value)?.form != nil {
+        since.conflict(
+          "value", rests: ["token"], problem: "{since:FORM} converts a time, and {since} is the token",
+          allowed: "{since}")
+      }
+      askConflicts(since)
+      if since.param == nil, since.token == nil {
+        since.conflict("param", problem: "is missing", allowed: PagesDraft.parameter)
+      }
+      since.formConflicts
+      if since.wholeEvery == nil, (removal ?? (byKey == nil ? .twice : .ask)) != .never {
+        since.conflict(
+          "whole_every",
+          problem: "\"never\" needs removal = \"never\", because only a whole pull finds removed records",
+          allowed: "a duration, or removal = \"never\"")
+      }
+      paramConflicts(since)
+      since.pages?.conflicts(of: ["since", "pages"]) ?? []
     }
-    var conflicts: [DefinitionConflict] = []
-    if since.at == nil, since.token == nil {
-      conflicts.append(conflict("at", "is missing", "the place of the time of a record's last change, or token"))
-    }
-    if since.at != nil, since.token != nil {
-      conflicts.append(conflict("token", "stands beside at", "at or token", ["at"]))
-    }
-    if since.token != nil, Since.placeholder(in: since.value)?.form != nil {
-      conflicts.append(
-        conflict("value", "{since:FORM} converts a time, and {since} is the token", "{since}", ["token"]))
-    }
-    conflicts += askConflicts(since) { conflict($0, $1, $2, $3) }
-    if since.param == nil, since.token == nil {
-      conflicts.append(conflict("param", "is missing", "the name of a query parameter, or a place in body"))
-    }
-    conflicts += formConflicts(since) { conflict($0, $1, $2, $3) }
-    if since.wholeEvery == nil, (removal ?? (byKey == nil ? .twice : .ask)) != .never {
-      conflicts.append(
-        conflict(
-          "whole_every", "\"never\" needs removal = \"never\", because only a whole pull finds removed records",
-          "a duration, or removal = \"never\""))
-    }
-    return conflicts + paramConflicts(since) { conflict($0, $1, $2, $3) }
-      + (since.pages?.conflicts(of: ["since", "pages"]) ?? [])
   }
 
-  private func askConflicts(_ since: SinceDraft, conflict: Conflict) -> [DefinitionConflict] {
-    var conflicts: [DefinitionConflict] = []
+  @Rules<DefinitionConflict> private func askConflicts(_ since: SinceDraft) -> [DefinitionConflict] {
     if since.asks, byKey == nil {
-      conflicts.append(conflict("ask", "needs by_key of the resource", "false, or by_key", []))
+      since.conflict("ask", problem: "needs by_key of the resource", allowed: "false, or by_key")
     }
     if since.asks, since.key == nil {
-      conflicts.append(conflict("key", "is missing", "the place of the key in the incremental list", ["ask"]))
+      since.conflict(
+        "key", rests: ["ask"], problem: "is missing", allowed: "the place of the key in the incremental list")
     }
-    if !since.asks, since.key != nil { conflicts.append(conflict("key", "is for ask = true", "no key", ["ask"])) }
+    if !since.asks, since.key != nil {
+      since.conflict("key", rests: ["ask"], problem: "is for ask = true", allowed: "no key")
+    }
     if since.asks, let own = since.key, own.count != key.count {
-      conflicts.append(
-        conflict("key", "has another number of places than the key of the resource", "\(key.count)", ["ask"]))
+      since.conflict(
+        "key", rests: ["ask"], problem: "has another number of places than the key of the resource",
+        allowed: "\(key.count)")
     }
     if (since.shape ?? shape) != .rows, since.rowNames.map({ !$0.isWhole }) == true {
-      conflicts.append(conflict("row_names", "needs shape = \"rows\"", "no row_names", ["shape"]))
+      since.conflict("row_names", rests: ["shape"], problem: "needs shape = \"rows\"", allowed: "no row_names")
     }
-    return conflicts
   }
 
-  private typealias Conflict = (String, String, String, [String]) -> DefinitionConflict
-
-  private func formConflicts(_ since: SinceDraft, conflict: Conflict) -> [DefinitionConflict] {
-    var conflicts: [DefinitionConflict] = []
-    let isNumber = since.form == .number
-    if isNumber, Since.placeholder(in: since.value)?.form != nil {
-      conflicts.append(
-        conflict("value", "{since:FORM} converts a time, and form is \"number\"", "{since}", ["form"]))
-    }
-    if case .time? = since.overlap, isNumber, since.token == nil {
-      conflicts.append(conflict("overlap", "is a duration, and form is \"number\"", "an integer from 1", ["form"]))
-    }
-    if case .number? = since.overlap, !isNumber {
-      conflicts.append(
-        conflict(
-          "overlap", "is an integer, and form is \"\(since.form.rawValue)\"", "a duration such as \"5m\"", ["form"]))
-    }
-    if since.zone != nil, since.form != .rfc3339 {
-      conflicts.append(conflict("zone", "is for form = \"rfc3339\"", "no zone", ["form"]))
-    }
-    return conflicts
-  }
-
-  private func paramConflicts(_ since: SinceDraft, conflict: Conflict) -> [DefinitionConflict] {
+  @Rules<DefinitionConflict> private func paramConflicts(_ since: SinceDraft) -> [DefinitionConflict] {
     let pages = since.pages ?? self.pages
-    switch since.param {
-    case nil: return []
-    case .everyMember?:
-      return [conflict("param", "\"*\" is for pages", "the name of a query parameter, or a place in body", [])]
-    case .query?: break
-    case .body(let pointer)?:
-      let place = pointer.description.tomlString
-      if (since.method ?? method) == .get || since.from != nil && method == .get {
-        return [
-          conflict(
-            "param", "\(place) is a place in the body of a POST", "the name of a query parameter, or the method POST",
-            ["method"])
-        ]
-      }
-      if !(since.body ?? body).canSet(pointer.segments[...]) {
-        return [
-          conflict(
-            "param", "\(place) leads through something in body that is neither a table nor an existing element",
-            "a place in a table", ["body"])
-        ]
-      }
+    if since.param == .everyMember {
+      since.conflict("param", problem: "\"*\" is for pages", allowed: PagesDraft.parameter)
+    } else if case .body(let pointer)? = since.param,
+      (since.method ?? method) == .get || since.from != nil && method == .get
+    {
+      since.conflict(
+        "param", rests: ["method"],
+        problem: "\(pointer.description.tomlString) is a place in the body of a POST",
+        allowed: "the name of a query parameter, or the method POST")
+    } else if case .body(let pointer)? = since.param, !(since.body ?? body).canSet(pointer.segments[...]) {
+      since.conflict(
+        "param", rests: ["body"],
+        problem: "\(pointer.description.tomlString) leads through something in body that is neither a table nor an "
+          + "existing element", allowed: "a place in a table")
+    } else if since.param != nil, since.token == nil && since.param == pages.sentParam || since.param == pages.sizeParam
+    {
+      // A cursor may begin with the delta token.
+      since.conflict("param", problem: "is a parameter of pages too", allowed: "a parameter of its own")
     }
-    // A cursor may begin with the delta token.
-    if since.token == nil && since.param == pages.sentParam || since.param == pages.sizeParam {
-      return [conflict("param", "is a parameter of pages too", "a parameter of its own", [])]
+  }
+}
+
+extension SinceDraft {
+  fileprivate func conflict(
+    _ name: String, rests: [String] = [], problem: String, allowed: String
+  ) -> DefinitionConflict {
+    DefinitionConflict(
+      path: ["since", name], restsOn: ([name] + rests).map { ["since", $0] }, problem: problem, allowed: allowed)
+  }
+
+  @Rules<DefinitionConflict> fileprivate var formConflicts: [DefinitionConflict] {
+    if form == .number, Since.placeholder(in: value)?.form != nil {
+      conflict(
+        "value", rests: ["form"], problem: "{since:FORM} converts a time, and form is \"number\"", allowed: "{since}")
     }
-    return []
+    if case .time? = overlap, form == .number, token == nil {
+      conflict(
+        "overlap", rests: ["form"], problem: "is a duration, and form is \"number\"", allowed: "an integer from 1")
+    }
+    if case .number? = overlap, form != .number {
+      conflict(
+        "overlap", rests: ["form"], problem: "is an integer, and form is \"\(form.rawValue)\"",
+        allowed: "a duration such as \"5m\"")
+    }
+    if zone != nil, form != .rfc3339 {
+      conflict("zone", rests: ["form"], problem: "is for form = \"rfc3339\"", allowed: "no zone")
+    }
   }
 }
 
