@@ -10,25 +10,17 @@ package struct ChangeLine: Sendable {
   private let what: String
 
   /// - Parameters:
-  ///   - id: Id of the change.
-  ///   - at: Time of the change, RFC 3339.
-  ///   - record: Id of the record, shown if its key is not known.
   ///   - parent: The parent of a child with its keys, such as `item 2`; nil without a parent.
   ///   - telling: Columns that identify a record for people, the key first; empty if the resource is unknown.
-  ///   - before: The record before the change as a JSON object; nil if it was added.
-  ///   - after: The record after the change as a JSON object; nil if it was removed.
-  package init(
-    id: Int64, at: String, kind: ChangeKind, resource: String, record: Int64, parent: String? = nil,
-    telling: [Resource.Column], before: String?, after: String?
-  ) {
-    self.id = id
-    self.at = HumanFormat.second(at)
-    self.kind = kind
-    let values = JSONMembers.texts(after ?? before ?? "")
-    let key = telling.first.flatMap { values[$0.name] } ?? String(record)
+  package init(_ change: RecordChange, parent: String? = nil, telling: [Resource.Column]) {
+    id = change.id
+    at = HumanFormat.second(change.at)
+    kind = change.kind
+    let values = JSONMembers.texts(change.after ?? change.before ?? "")
+    let key = telling.first.flatMap { values[$0.name] } ?? String(change.record)
     title = telling.title(values)
-    who = "\(resource) \(key)" + (parent.map { " of \($0)" } ?? "")
-    what = before.flatMap { before in after.map { Self.differences(before, after: $0) } } ?? ""
+    who = "\(change.resource) \(key)" + (parent.map { " of \($0)" } ?? "")
+    what = change.before.flatMap { before in change.after.map { Self.differences(before, after: $0) } } ?? ""
   }
 
   /// A line of at most `width` cells; nil to cut nothing, because the output is not a terminal.

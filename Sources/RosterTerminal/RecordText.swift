@@ -2,34 +2,11 @@ package import RosterModel
 
 /// One record and its history for people.
 package struct RecordText: Sendable {
-  /// A row of `changes`.
-  package struct Change: Sendable {
-    /// The sync that made the change.
-    package var sync: Int64
-    /// The kind of change.
-    package var kind: ChangeKind
-    /// Time of the change, RFC 3339.
-    package var at: String
-    /// The record before the change as a JSON object; nil if it was added.
-    package var before: String?
-    /// The record after the change as a JSON object; nil if it was removed.
-    package var after: String?
-
-    /// Takes the columns of `changes`.
-    package init(sync: Int64, kind: ChangeKind, at: String, before: String?, after: String?) {
-      self.sync = sync
-      self.kind = kind
-      self.at = at
-      self.before = before
-      self.after = after
-    }
-  }
-
   private let resource: String
   private let telling: [Resource.Column]
   private let columns: Set<String>
   private let members: [(name: String, value: String)]
-  private let changes: [Change]
+  private let changes: [RecordChange]
   private let at: String?
   private let width: Int
   private let colour: Bool
@@ -43,7 +20,7 @@ package struct RecordText: Sendable {
   ///   - at: The time of the shown state, RFC 3339; nil for now.
   ///   - width: nil to break no line, because the output is not a terminal.
   package init(
-    _ record: String, of resource: String, columns: [Resource.Column], telling: [Resource.Column], changes: [Change],
+    _ record: String, of resource: String, columns: [Resource.Column], telling: [Resource.Column], changes: [RecordChange],
     at: String? = nil, width: Int?, colour: Bool = false
   ) {
     self.resource = resource
@@ -139,7 +116,7 @@ package struct RecordText: Sendable {
     return "\nHistory\(until), the latest change first\n" + changes.reversed().map(entry).joined()
   }
 
-  private func entry(_ change: Change) -> String {
+  private func entry(_ change: RecordChange) -> String {
     let kind = change.kind.rawValue
     let by = " by sync \(change.sync)"
     let gap = change.at.cells + 2 + kind.cells + by.cells <= width ? "  " : "\n  "

@@ -47,7 +47,7 @@ struct Changes: AsyncParsableCommand {
     var silence = SilencePolicy(toldAfter: Self.patience, givenUpAfter: nil)
     var last = ContinuousClock.now
     while true {
-      var changes: [CacheReader.Change] = []
+      var changes: [RecordChange] = []
       do {
         changes = try follower.next()
         silence.answered()
@@ -60,7 +60,7 @@ struct Changes: AsyncParsableCommand {
     }
   }
 
-  private func write(_ changes: [CacheReader.Change], follower: FeedFollower) throws {
+  private func write(_ changes: [RecordChange], follower: FeedFollower) throws {
     if changes.isEmpty { return }
     if json { return try Output.standard.write(json: changes.map { $0.json + "\n" }.joined()) }
     let terminal = Output.standard.terminal
@@ -68,10 +68,8 @@ struct Changes: AsyncParsableCommand {
     let telling = Dictionary(uniqueKeysWithValues: names.map { ($0, follower.telling($0)) })
     let parents = follower.parents(of: changes)
     let lines = changes.map { change in
-      ChangeLine(
-        id: change.id, at: change.at, kind: change.kind, resource: change.resource, record: change.record,
-        parent: parents[change.id], telling: telling[change.resource] ?? [], before: change.before, after: change.after
-      ).text(width: terminal.limit, colour: terminal.colour) + "\n"
+      ChangeLine(change, parent: parents[change.id], telling: telling[change.resource] ?? [])
+        .text(width: terminal.limit, colour: terminal.colour) + "\n"
     }
     try Output.standard.write(lines.joined())
   }

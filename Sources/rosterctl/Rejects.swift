@@ -19,10 +19,7 @@ struct Rejects: AsyncParsableCommand {
     }
     let terminal = Output.standard.terminal
     for reject in found.records {
-      let text = RejectText(
-        resource: reject.resource, parent: reject.parent, page: reject.page, position: reject.position,
-        reason: reject.reason, document: reject.document)
-      try Output.standard.write(text.text(width: terminal.limit, colour: terminal.colour))
+      try Output.standard.write(reject.text(width: terminal.limit, colour: terminal.colour))
     }
   }
 

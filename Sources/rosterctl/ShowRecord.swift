@@ -86,12 +86,9 @@ struct ShowOptions: ParsableArguments {
   func tell(_ found: CacheReader.RecordHistory, key: String, in reader: CacheReader) throws {
     guard let record = found.record else { throw Self.absence(key, found: found, in: reader.path) }
     if json { return try Output.standard.write(json: found.json + "\n") }
-    let changes = found.changes.map {
-      RecordText.Change(sync: $0.sync, kind: $0.kind, at: $0.at, before: $0.before, after: $0.after)
-    }
     let terminal = Output.standard.terminal
     let text = RecordText(
-      record, of: found.resource, columns: found.columns, telling: found.telling, changes: changes, at: found.at,
+      record, of: found.resource, columns: found.columns, telling: found.telling, changes: found.changes, at: found.at,
       width: terminal.limit, colour: terminal.colour)
     try Output.standard.write(text.text)
   }

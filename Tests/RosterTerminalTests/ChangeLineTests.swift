@@ -13,10 +13,10 @@ import Testing
     _ kind: ChangeKind, before: String?, after: String?, width: Int? = nil, telling: [Resource.Column]? = nil,
     colour: Bool = false
   ) -> String {
-    ChangeLine(
-      id: 17, at: "2026-11-21T05:19:03.614Z", kind: kind, resource: "character", record: 1,
-      telling: telling ?? self.telling, before: before, after: after
-    ).text(width: width, colour: colour)
+    let change = RecordChange(
+      id: 17, sync: 1, resource: "character", record: 1, kind: kind, at: "2026-11-21T05:19:03.614Z", before: before,
+      after: after)
+    return ChangeLine(change, telling: telling ?? self.telling).text(width: width, colour: colour)
   }
 
   @Test("A change is a line: its time, its record, what happened, and the fields before and after")
@@ -34,10 +34,10 @@ import Testing
 
   @Test("The line of a child names its parent")
   func child() {
-    let line = ChangeLine(
-      id: 17, at: "2026-11-21T05:19:03.614Z", kind: .added, resource: "note", record: 1, parent: "item 2",
-      telling: telling, before: nil, after: rick)
-    #expect(line.text(width: nil) == "17  2026-11-21 05:19:03  added    note 1 of item 2 Rick Sanchez")
+    let change = RecordChange(
+      id: 17, sync: 1, resource: "note", record: 1, kind: .added, at: "2026-11-21T05:19:03.614Z", before: nil,
+      after: rick)
+    #expect(ChangeLine(change, parent: "item 2", telling: telling).text(width: nil) == "17  2026-11-21 05:19:03  added    note 1 of item 2 Rick Sanchez")
   }
 
   @Test("A change's line fits the terminal, colour aside, and does not control it")

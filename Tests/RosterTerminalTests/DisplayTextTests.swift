@@ -36,8 +36,8 @@ let steeringScalars: Set<Unicode.Scalar> = [
       watch.line(name: "token.failed", data: data, seconds: 0), watch.line(name: "sync.failed", data: sync, seconds: 0),
       WatchLine.line(report), SyncText.line(report), SyncText.line(degraded),
       SyncTable([report]).text(width: 500),
-      RejectText(
-        resource: "issue", page: 1, position: 2, reason: hostileText, document: hostileText
+      RejectedRecord(
+        sync: 1, resource: "issue", page: 1, position: 2, reason: hostileText, document: hostileText
       ).text(width: nil),
       Timeline([(0, Event(.tokenFailed, error: hostileText)), (1, Event(.syncFailed, report: report))]).text(),
     ]

@@ -13,8 +13,13 @@ import Testing
       """
   }
 
+  private func change(_ sync: Int64, _ kind: ChangeKind, at: String, before: String?, after: String?) -> RecordChange {
+    RecordChange(
+      id: sync, sync: sync, resource: "character", record: 7, kind: kind, at: at, before: before, after: after)
+  }
+
   private func text(
-    _ record: String, changes: [RecordText.Change] = [], width: Int? = nil, of resource: Resource = .character,
+    _ record: String, changes: [RecordChange] = [], width: Int? = nil, of resource: Resource = .character,
     telling: Int = 2
   ) -> String {
     RecordText(
@@ -29,11 +34,9 @@ import Testing
       #"{"rating":1.10,"origin":{"dimension":"C-137"}}"#, #"{"rating":1.100,"origin":{"dimension":"x"}}"#
     )
     let changes = [
-      RecordText.Change(
-        sync: 2, kind: .changed, at: "2026-01-01T00:00:00.000Z", before: json("Alive"),
+      change(2, .changed, at: "2026-01-01T00:00:00.000Z", before: json("Alive"),
         after: json("Dead", extra: one, episodes: ["e/1", "e/4", "e/3"])),
-      RecordText.Change(
-        sync: 3, kind: .changed, at: "2026-01-02T00:00:00.000Z", before: json("Dead", extra: one),
+      change(3, .changed, at: "2026-01-02T00:00:00.000Z", before: json("Dead", extra: one),
         after: json("Dead", extra: two)),
     ]
     #expect(
@@ -103,8 +106,8 @@ import Testing
   @Test("rosterctl show prints added, removed and returned values, and not unchanged ones")
   func kinds() {
     let changes = [
-      RecordText.Change(sync: 2, kind: .removed, at: "t2", before: json("Dead"), after: nil),
-      RecordText.Change(sync: 3, kind: .added, at: "t3", before: nil, after: json("Dead")),
+      change(2, .removed, at: "t2", before: json("Dead"), after: nil),
+      change(3, .added, at: "t3", before: nil, after: json("Dead")),
     ]
     #expect(
       text(json("Dead"), changes: changes).hasSuffix("first\nt3  added by sync 3\nt2  removed by sync 2\n"))
@@ -113,8 +116,7 @@ import Testing
 
   @Test("On a narrow terminal a change has two lines, neither of them too long", arguments: [38, 42, 43, 80])
   func narrow(width: Int) {
-    let change = RecordText.Change(
-      sync: 8, kind: .changed, at: "2026-01-01T00:00:00.000Z", before: json("Alive"), after: json("Dead"))
+    let change = self.change(8, .changed, at: "2026-01-01T00:00:00.000Z", before: json("Alive"), after: json("Dead"))
     let text = text(json("Dead"), changes: [change], width: width)
     let gap = width < 43 ? "\n  " : "  "
     #expect(text.contains("\n2026-01-01T00:00:00.000Z\(gap)changed by sync 8\n"))
@@ -124,7 +126,7 @@ import Testing
   @Test("No text of upstream controls the terminal")
   func hostile() {
     let record = json("\\u001b[2J", extra: #"{"\u001b[2J":"\u001b[2J"}"#, episodes: ["\\u001b[2J"])
-    let change = RecordText.Change(sync: 8, kind: .changed, at: "t", before: json("Dead"), after: record)
+    let change = self.change(8, .changed, at: "t", before: json("Dead"), after: record)
     let text = text(record, changes: [change], width: 60)
     #expect(!text.contains("\u{1b}") && text.contains("�[2J"))
   }

@@ -1,3 +1,4 @@
+import RosterModel
 import Testing
 
 @testable import RosterTerminal
@@ -5,14 +6,15 @@ import Testing
 @Suite struct RejectTextTests {
   @Test("rosterctl rejects prints the place, the reason and the record, cut to the width")
   func text() {
-    let reject = RejectText(
-      resource: "issue", page: 3, position: 17, reason: "name is no text", document: #"{"id":58,"name":5}"#)
+    let reject = RejectedRecord(
+      sync: 1, resource: "issue", page: 3, position: 17, reason: "name is no text", document: #"{"id":58,"name":5}"#)
     #expect(reject.text(width: nil) == "issue, page 3, position 17: name is no text\n    {\"id\":58,\"name\":5}\n")
     #expect(reject.text(width: 20) == "issue, page 3,\nposition 17: name is\nno text\n    {\"id\":58,\"name\"…\n")
-    let child = RejectText(
-      resource: "note", parent: "item 2", page: 1, position: 1, reason: "text is no string", document: "{}")
+    var child = RejectedRecord(
+      sync: 1, resource: "note", page: 1, position: 1, reason: "text is no string", document: "{}")
+    child.parent = "item 2"
     #expect(child.text(width: nil) == "note of item 2, page 1, position 1: text is no string\n    {}\n")
-    let asked = RejectText(resource: "issue", page: 0, position: 0, reason: "r", document: "{}")
+    let asked = RejectedRecord(sync: 1, resource: "issue", page: 0, position: 0, reason: "r", document: "{}")
     #expect(asked.text(width: nil) == "issue, asked for by its key: r\n    {}\n")
   }
 }

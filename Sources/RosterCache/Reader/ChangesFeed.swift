@@ -1,4 +1,5 @@
 internal import RosterJSON
+package import RosterModel
 
 /// The position of a follower in `changes`.
 package struct FeedPosition: Sendable, Equatable {
@@ -33,7 +34,7 @@ extension CacheReader {
     /// `cache_info.feed`
     package var feed: String
     /// Oldest first.
-    package var changes: [Change]
+    package var changes: [RecordChange]
     /// The id to continue with: all changes up to it have been read.
     package var last: Int64
     /// True if no change followed these when they were read.
@@ -90,18 +91,18 @@ extension CacheReader {
 
   private func changes(
     after seen: Int64, _ resource: String?, limit: Int, maxBytes: Int
-  ) throws -> (changes: [Change], isWhole: Bool) {
-    let select = Change.select(try Schema(of: database).tables)
+  ) throws -> (changes: [RecordChange], isWhole: Bool) {
+    let select = RecordChange.select(try Schema(of: database).tables)
     let statement = try database.statement(
       "\(select) WHERE id > ?1 AND (?2 IS NULL OR resource = ?2) ORDER BY id")
     defer { statement.reset() }
     statement.bind(1, Value.integer(seen))
     statement.bind(2, Value(resource))
-    var changes: [Change] = []
+    var changes: [RecordChange] = []
     var bytes = 0
     while changes.count < limit, bytes < maxBytes {
       guard try statement.step() else { return (changes, true) }
-      let change = Change(statement.row)
+      let change = RecordChange(statement.row)
       bytes += (change.before?.utf8.count ?? 0) + (change.after?.utf8.count ?? 0)
       changes.append(change)
     }

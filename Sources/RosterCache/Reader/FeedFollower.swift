@@ -23,7 +23,7 @@ package struct FeedFollower {
 
   /// The next changes, at most `limit`; empty if there are no new ones. Throws `Failure`: 65 if everything must be read
   /// again, 1 for an unknown resource, 73 for a cache that cannot be read now.
-  package mutating func next(limit: Int = 1000) throws -> [CacheReader.Change] {
+  package mutating func next(limit: Int = 1000) throws -> [RecordChange] {
     let reader = try current()
     let now = try reader.dataVersion()
     if now == version { return [] }
@@ -43,7 +43,7 @@ package struct FeedFollower {
   package func telling(_ resource: String) -> [Resource.Column] { (try? reader?.telling(resource)) ?? [] }
 
   /// The parents of changed children, such as `item 2`, by the ids of the changes.
-  package func parents(of changes: [CacheReader.Change]) -> [Int64: String] {
+  package func parents(of changes: [RecordChange]) -> [Int64: String] {
     (try? reader?.read { try reader?.parents(of: changes) }) ?? [:]
   }
 

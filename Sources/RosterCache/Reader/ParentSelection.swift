@@ -121,7 +121,7 @@ extension CacheReader {
 
   /// The parents of changed children, such as `item 2`, by the ids of the changes.
   /// - Parameter changes: in the order of their ids.
-  func parents(of changes: [Change]) throws -> [Int64: String] {
+  func parents(of changes: [RecordChange]) throws -> [Int64: String] {
     guard let first = changes.first?.id, let last = changes.last?.id else { return [:] }
     var parents: [Int64: String] = [:]
     for resource in Set(changes.map(\.resource)) {

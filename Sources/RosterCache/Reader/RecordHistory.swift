@@ -13,14 +13,14 @@ extension CacheReader {
     /// A JSON object of columns and lists; nil if the record does not exist.
     package var record: String?
     /// Oldest first.
-    package var changes: [Change]
+    package var changes: [RecordChange]
     /// True if a snapshot was published.
     package var hasSnapshot: Bool
     /// The time that the history was requested for (RFC 3339); nil means now.
     package var at: String?
 
     /// The change that removed the record; nil if it exists, or never existed within `history`.
-    package var removal: Change? { record == nil ? changes.last { $0.kind == .removed } : nil }
+    package var removal: RecordChange? { record == nil ? changes.last { $0.kind == .removed } : nil }
 
     /// The contract's JSON of `rosterctl show`.
     package var json: String {
@@ -68,11 +68,11 @@ extension CacheReader {
     return [number]
   }
 
-  private func changes(of record: Int64, _ tables: ResourceTables) throws -> [Change] {
-    let select = Change.select(try Schema(of: database).tables)
+  private func changes(of record: Int64, _ tables: ResourceTables) throws -> [RecordChange] {
+    let select = RecordChange.select(try Schema(of: database).tables)
     return try database.rows(
       "\(select) WHERE resource = ?1 AND record_id = ?2 ORDER BY id", .text(tables.resource.name), .integer(record),
-      read: Change.init)
+      read: RecordChange.init)
   }
 }
 
