@@ -4,35 +4,6 @@ import Synchronization
 
 /// The counters of `/metrics`.
 package final class Metrics: Sendable {
-  /// Values that are read for each answer instead of being counted.
-  struct Gauges {
-    /// Number of records by resource.
-    var records: [(String, Int)]
-    /// True for trusted validators, by resource.
-    var trusted: [(String, Bool)] = []
-    /// Lists of children, by resource.
-    var lists: [(String, DaemonStatus.CachedLists)] = []
-    /// Seconds since 1970 of the last whole pull, by resource; only those with `since`.
-    var whole: [(String, Double)] = []
-    /// Seconds since 1970, like all times here; 0 before the first snapshot.
-    var snapshot: Double
-    var verified: Double
-    /// nil while a sync runs, or before the first sync has ended.
-    var nextSync: Double?
-    /// nil if upstream accepts requests.
-    var heldUntil: Double?
-    /// nil without a budget.
-    var budget: (used: Int, limit: Int)?
-    var tokenExpiry: Double?
-    /// nil without a client certificate.
-    var certificateEnd: Double?
-    var state: DaemonStatus.State
-    var pagesDone: Int
-    var pages: Int
-    var version: String
-    var processStart: Double
-  }
-
   fileprivate struct Counts {
     var syncs = Dictionary(uniqueKeysWithValues: ["published", "unchanged", "failed", "cancelled"].map { ($0, 0) })
     var requests: [String: Int] = [:]
@@ -74,7 +45,8 @@ package final class Metrics: Sendable {
     counts.withLock { $0.count(event) }
   }
 
-  func text(_ gauges: Gauges) -> String {
+  /// The counters and histograms.
+  func text() -> PrometheusText {
     let counts = counts.withLock { $0 }
     var text = PrometheusText()
     text.counters("rosterd_syncs_total", help: "Syncs that ended, by outcome.", by: "outcome", values: counts.syncs)
@@ -94,9 +66,7 @@ package final class Metrics: Sendable {
     text.histogram("rosterd_sync_duration_seconds", help: "How long syncs took.", histogram: counts.syncSeconds)
     text.histogram(
       "rosterd_request_duration_seconds", help: "How long single requests took.", histogram: counts.requestSeconds)
-    text.gauges(gauges)
-    text.process(.now, start: gauges.processStart)
-    return text.text
+    return text
   }
 }
 
@@ -115,80 +85,67 @@ extension Metrics.Counts {
   }
 }
 
+/// A value that is read for each answer instead of being counted; nil leaves the metric out.
+typealias Gauge = (name: String, help: String, value: Double?)
+
 extension PrometheusText {
-  fileprivate mutating func gauges(_ gauges: Metrics.Gauges) {
-    metric("rosterd_records", kind: .gauge, help: "Records in the snapshot, by resource.")
-    for (resource, records) in gauges.records {
-      sample("rosterd_records", labels: [("resource", resource)], value: Double(records))
+  mutating func gauges(_ gauges: [Gauge]) {
+    for gauge in gauges {
+      guard let value = gauge.value else { continue }
+      metric(gauge.name, kind: .gauge, help: gauge.help)
+      sample(gauge.name, labels: [], value: value)
     }
-    metric(
-      "rosterd_validators_trusted", kind: .gauge, help: "1 if the validators of the resource are used, 0 if they lied.")
-    for (resource, isTrusted) in gauges.trusted {
-      sample("rosterd_validators_trusted", labels: [("resource", resource)], value: isTrusted ? 1 : 0)
+  }
+
+  /// A gauge with samples for each resource that has a value.
+  private mutating func gauge(
+    _ name: String, help: String, resources: [DaemonStatus.CachedResource],
+    value: (DaemonStatus.CachedResource) -> Double?
+  ) {
+    metric(name, kind: .gauge, help: help)
+    for resource in resources {
+      if let value = value(resource) { sample(name, labels: [("resource", resource.name)], value: value) }
     }
+  }
+
+  mutating func resources(_ resources: [DaemonStatus.CachedResource]) {
+    gauge("rosterd_records", help: "Records in the snapshot, by resource.", resources: resources) { Double($0.records) }
+    gauge(
+      "rosterd_validators_trusted", help: "1 if the validators of the resource are used, 0 if they lied.",
+      resources: resources
+    ) { $0.validators == DaemonStatus.CachedResource.trusted ? 1 : 0 }
     metric(
       "rosterd_lists", kind: .gauge,
       help: "Lists of child resources by state; the records of vanished and failed ones are of an earlier sync.")
-    for (resource, lists) in gauges.lists {
+    for resource in resources {
+      guard let lists = resource.lists else { continue }
       for (state, number) in [("current", lists.current), ("vanished", lists.vanished), ("failed", lists.failed)] {
-        sample("rosterd_lists", labels: [("resource", resource), ("state", state)], value: Double(number))
+        sample("rosterd_lists", labels: [("resource", resource.name), ("state", state)], value: Double(number))
       }
     }
-    metric(
-      "rosterd_whole_timestamp_seconds", kind: .gauge,
-      help: "When a whole pull was last published or verified, by resource; only those with since.")
-    for (resource, time) in gauges.whole {
-      sample("rosterd_whole_timestamp_seconds", labels: [("resource", resource)], value: time)
-    }
     gauge(
-      "rosterd_snapshot_timestamp_seconds", help: "When the snapshot was published; 0: never.", value: gauges.snapshot)
-    gauge(
-      "rosterd_verified_timestamp_seconds", help: "When the last good sync ended; 0: none did.", value: gauges.verified)
-    if let next = gauges.nextSync {
-      gauge(
-        "rosterd_next_sync_timestamp_seconds", help: "When the next sync starts; absent while one runs.", value: next)
-    }
-    if let held = gauges.heldUntil {
-      gauge(
-        "rosterd_held_until_timestamp_seconds", help: "Upstream wants no request before; absent while it takes them.",
-        value: held)
-    }
-    if let (used, limit) = gauges.budget {
-      gauge("rosterd_budget_used", help: "Requests of the last window of limit.budget.", value: Double(used))
-      gauge("rosterd_budget_limit", help: "Requests that limit.budget permits in its window.", value: Double(limit))
-    }
-    if let expiry = gauges.tokenExpiry {
-      gauge(
-        "rosterd_token_expiry_timestamp_seconds", help: "When the access token expires; absent if not known.",
-        value: expiry)
-    }
-    if let end = gauges.certificateEnd {
-      gauge(
-        "rosterd_client_certificate_expiry_timestamp_seconds",
-        help: "When the client certificate expires; absent without one.", value: end)
-    }
+      "rosterd_whole_timestamp_seconds",
+      help: "When a whole pull was last published or verified, by resource; only those with since.",
+      resources: resources
+    ) { StatusBoard.moment($0.wholeAt) }
+  }
+
+  mutating func state(_ current: DaemonStatus.State) {
     metric("rosterd_state", kind: .gauge, help: "1 for the current state, 0 for the others.")
     for state in DaemonStatus.State.allCases {
-      sample("rosterd_state", labels: [("state", state.rawValue)], value: state == gauges.state ? 1 : 0)
+      sample("rosterd_state", labels: [("state", state.rawValue)], value: state == current ? 1 : 0)
     }
-    gauge(
-      "rosterd_sync_pages_done", help: "Pages that the running sync has; 0 between syncs.",
-      value: Double(gauges.pagesDone))
-    gauge("rosterd_sync_pages", help: "Pages of the running sync; 0 between syncs.", value: Double(gauges.pages))
-    metric("rosterd_build_info", kind: .gauge, help: "The version, as a label.")
-    sample("rosterd_build_info", labels: [("version", gauges.version)], value: 1)
   }
 
-  fileprivate mutating func process(_ facts: ProcessFacts, start: Double) {
-    gauge("process_resident_memory_bytes", help: "Resident memory.", value: Double(facts.residentBytes))
+  mutating func process(_ facts: ProcessFacts, version: String, start: Double) {
+    metric("rosterd_build_info", kind: .gauge, help: "The version, as a label.")
+    sample("rosterd_build_info", labels: [("version", version)], value: 1)
+    gauges([("process_resident_memory_bytes", "Resident memory.", Double(facts.residentBytes))])
     metric("process_cpu_seconds_total", kind: .counter, help: "User and system CPU time.")
     sample("process_cpu_seconds_total", labels: [], value: facts.cpuSeconds)
-    gauge("process_start_time_seconds", help: "When the process started, since 1970.", value: start)
-    gauge("process_open_fds", help: "Open file descriptors.", value: Double(facts.openDescriptors))
-  }
-
-  private mutating func gauge(_ name: String, help: String, value: Double) {
-    metric(name, kind: .gauge, help: help)
-    sample(name, labels: [], value: value)
+    gauges([
+      ("process_start_time_seconds", "When the process started, since 1970.", start),
+      ("process_open_fds", "Open file descriptors.", Double(facts.openDescriptors)),
+    ])
   }
 }

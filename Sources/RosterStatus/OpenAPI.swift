@@ -192,25 +192,22 @@ enum OpenAPI {
   private static var responses: String {
     let all = [
       answer(
-        "Status", means: "The state of the daemon, and what to do if something is wrong.",
-        schema: reference("Status", in: "schemas")),
+        "Status", means: "The state of the daemon, and what to do if something is wrong."),
       answer("Page", means: "The page.", type: "text/html"),
       answer("PageStyle", means: "CSS.", type: "text/css"),
       answer("PageScript", means: "JavaScript.", type: "text/javascript"),
       answer("PageIcon", means: "SVG.", type: "image/svg+xml"),
       answer(
-        "Explanation", means: "Sentences for people, and what is concerned.",
-        schema: reference("Explanation", in: "schemas")),
-      answer("Syncs", means: "The latest syncs.", schema: reference("Syncs", in: "schemas")),
-      answer("Changes", means: "Changes, or none within wait.", schema: reference("Changes", in: "schemas")),
-      answer("Cancelled", means: "The sync that is cancelled now.", schema: reference("Cancelled", in: "schemas")),
+        "Explanation", means: "Sentences for people, and what is concerned."),
+      answer("Syncs", means: "The latest syncs."),
+      answer("Changes", means: "Changes, or none within wait."),
+      answer("Cancelled", means: "The sync that is cancelled now."),
       problem("NotFresh", means: "A fresh sync was requested while one runs that is not fresh."),
       problem("NoneRuns", means: "No sync runs."),
       problem("ReadAnew", means: "The changes after since are not known: another feed, or they have expired."),
       answer("Events", means: "The stream.", type: "text/event-stream"),
       answer(
-        "Accepted", means: "The sync that runs from now on, or ran already.",
-        schema: reference("Accepted", in: "schemas")),
+        "Accepted", means: "The sync that runs from now on, or ran already."),
       answer("Metrics", means: "The metrics.", type: "text/plain"),
       answer("OpenAPI", means: "This document.", schema: #"{"type": "object"}"#),
       answer("OK", means: "Yes.", type: "text/plain", schema: #"{"const": "ok\n"}"#),
@@ -234,11 +231,14 @@ enum OpenAPI {
     return "{\n\(all.joined(separator: ",\n"))\n}"
   }
 
+  /// - Parameter schema: nil for the schema of that name, or for any text if the answer is not JSON.
   private static func answer(
     _ name: String, means description: String, type: String = "application/json", headers: String = "",
-    schema: String = #"{"type": "string"}"#
+    schema: String? = nil
   ) -> String {
-    #""\#(name)": {"description": "\#(description)",\#(headers) "content": {"\#(type)": {"schema": \#(schema)}}}"#
+    let usual = type == "application/json" ? reference(name, in: "schemas") : #"{"type": "string"}"#
+    return
+      #""\#(name)": {"description": "\#(description)",\#(headers) "content": {"\#(type)": {"schema": \#(schema ?? usual)}}}"#
   }
 
   private static func problem(_ name: String, means description: String, headers: String = "") -> String {

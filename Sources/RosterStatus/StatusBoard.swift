@@ -305,22 +305,47 @@ extension StatusBoard {
     let state = state.withLock { $0 }
     let counts = state.current?.tally.now ?? Tally.Counts()
     let limits = limits()
-    return metrics.text(
-      Metrics.Gauges(
-        records: state.cache.resources.map { ($0.name, $0.records) },
-        trusted: state.cache.resources.map { ($0.name, $0.validators == DaemonStatus.CachedResource.trusted) },
-        lists: state.cache.resources.compactMap { resource in resource.lists.map { (resource.name, $0) } },
-        whole: state.cache.resources.compactMap { resource in
-          Self.moment(resource.wholeAt).map { (resource.name, $0) }
-        },
-        snapshot: Self.moment(state.cache.publishedAt) ?? 0,
-        verified: Self.moment(state.cache.verifiedAt) ?? 0, nextSync: state.next?.timeIntervalSince1970,
-        heldUntil: limits.heldUntil?.timeIntervalSince1970, budget: limits.budget.map { ($0.used, $0.rule.limit) },
-        tokenExpiry: Self.moment(state.token.expiresAt),
-        certificateEnd: limits.certificateEnd?.timeIntervalSince1970,
-        state: DaemonStatus.state(stopping: state.stopping, token: state.token, sync: state.sync),
-        pagesDone: counts.pagesDone, pages: counts.pagesTotal ?? 0, version: version,
-        processStart: startedAt.timeIntervalSince1970))
+    let budget = limits.budget
+    var text = metrics.text()
+    text.resources(state.cache.resources)
+    text.gauges([
+      (
+        "rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0: never.",
+        Self.moment(state.cache.publishedAt) ?? 0
+      ),
+      (
+        "rosterd_verified_timestamp_seconds", "When the last good sync ended; 0: none did.",
+        Self.moment(state.cache.verifiedAt) ?? 0
+      ),
+      (
+        "rosterd_next_sync_timestamp_seconds", "When the next sync starts; absent while one runs.",
+        state.next?.timeIntervalSince1970
+      ),
+      (
+        "rosterd_held_until_timestamp_seconds", "Upstream wants no request before; absent while it takes them.",
+        limits.heldUntil?.timeIntervalSince1970
+      ),
+      ("rosterd_budget_used", "Requests of the last window of limit.budget.", budget.map { Double($0.used) }),
+      (
+        "rosterd_budget_limit", "Requests that limit.budget permits in its window.",
+        budget.map { Double($0.rule.limit) }
+      ),
+      (
+        "rosterd_token_expiry_timestamp_seconds", "When the access token expires; absent if not known.",
+        Self.moment(state.token.expiresAt)
+      ),
+      (
+        "rosterd_client_certificate_expiry_timestamp_seconds",
+        "When the client certificate expires; absent without one.", limits.certificateEnd?.timeIntervalSince1970
+      ),
+    ])
+    text.state(DaemonStatus.state(stopping: state.stopping, token: state.token, sync: state.sync))
+    text.gauges([
+      ("rosterd_sync_pages_done", "Pages that the running sync has; 0 between syncs.", Double(counts.pagesDone)),
+      ("rosterd_sync_pages", "Pages of the running sync; 0 between syncs.", Double(counts.pagesTotal ?? 0)),
+    ])
+    text.process(.now, version: version, start: startedAt.timeIntervalSince1970)
+    return text.text
   }
 
   private func upstream(_ limits: Limits, requests: Int?) -> DaemonStatus.Upstream {
@@ -335,7 +360,7 @@ extension StatusBoard {
   }
 
   /// Seconds since 1970.
-  private static func moment(_ text: String?) -> Double? {
+  static func moment(_ text: String?) -> Double? {
     text.flatMap(Date.init(rfc3339:))?.timeIntervalSince1970
   }
 }
