@@ -60,7 +60,7 @@ struct BenchSync: SyncHost {
   func permits(requests: Int) -> Bool { true }
   func renewCacheLock() {}
   func renewTokenStoreLock() {}
-  func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async {}
+  func began(_ record: SyncRecord, tally: Tally, isFresh: Bool) async {}
   func entered(_ phase: DaemonStatus.Current.Phase) {}
   func tell(_ event: Event) {}
   func ended(_ record: SyncRecord) async {}

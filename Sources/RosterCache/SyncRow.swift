@@ -20,7 +20,7 @@ enum SyncRow {
 
   /// Inserts the row if it is missing, because a damaged cache is replaced during a sync. A row of that id may also
   /// belong to another sync, in a file that replaced the cache. That row is unchanged.
-  static func write(_ report: SyncRecord, _ database: Database) throws {
+  static func write(_ report: SyncRecord, to database: Database) throws {
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
     let updates = columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     try database.statement(

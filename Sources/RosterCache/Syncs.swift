@@ -33,7 +33,7 @@ extension Cache {
         try writeEnds(database)
         try noteLatest(database)
         let report = SyncRecord(id: latestID + 1, startedAt: date.rfc3339)
-        try SyncRow.write(report, database)
+        try SyncRow.write(report, to: database)
         return report
       }
     }
@@ -80,7 +80,7 @@ extension Cache {
   }
 
   func writeEnds(_ database: Database) throws {
-    for end in unwritten { try SyncRow.write(end, database) }
+    for end in unwritten { try SyncRow.write(end, to: database) }
   }
 
   /// Limits the memory that a permanently locked cache costs, to some hundred KiB.

@@ -33,7 +33,7 @@ struct SyncProcess: SyncHost {
 
   func renewTokenStoreLock() throws { try runtime.renewTokenStoreLock() }
 
-  func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async {
+  func began(_ record: SyncRecord, tally: Tally, isFresh: Bool) async {
     await runtime.renewClientCertificate()
     runtime.reporter.began(record, tally: tally, isFresh: isFresh)
     await begun(record.id)

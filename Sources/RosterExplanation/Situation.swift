@@ -134,15 +134,15 @@ package struct Situation: Sendable {
 
 extension Situation {
   private var missed: Diagnosis? {
-    missed(.missed, "incremental pulls have missed records", hasSince: true)
+    missed(.missed, what: "incremental pulls have missed records", hasSince: true)
   }
 
   /// The same for children without `since`.
   private var missedLists: Diagnosis? {
-    missed(.missedLists, "lists that were not requested have changed", hasSince: false)
+    missed(.missedLists, what: "lists that were not requested have changed", hasSince: false)
   }
 
-  private func missed(_ kind: Diagnosis.Kind, _ what: String, hasSince: Bool) -> Diagnosis? {
+  private func missed(_ kind: Diagnosis.Kind, what: String, hasSince: Bool) -> Diagnosis? {
     let missed = cache.resources.filter { $0.missed ?? 0 > 0 && $0.hasSince == hasSince }
     guard !missed.isEmpty else { return nil }
     let counts = missed.map { "\($0.missed ?? 0) of \($0.name)" }.joined(separator: ", ")

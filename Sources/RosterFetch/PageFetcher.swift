@@ -129,7 +129,7 @@ package struct PageFetcher: Sendable {
   /// for this list.
   /// - Parameter isBodyKnown: true if the body is the known one, and is not in the response.
   package func read(
-    _ response: Response, isBodyKnown: Bool, _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan]
+    _ response: Response, isBodyKnown: Bool, to wanted: PageQuery, of paging: Paging, plans: [RecordPlan]
   ) -> Answer? {
     guard isBodyKnown else { return (try? answer(response, to: wanted, of: paging, plans: plans)) ?? nil }
     guard paging.agrees(response, with: wanted.facts) else { return nil }
@@ -138,11 +138,11 @@ package struct PageFetcher: Sendable {
   }
 
   /// Reads records that the definition has, as if upstream had sent them.
-  package func read(_ records: [JSONValue], _ wanted: PageQuery, plan: RecordPlan) throws -> Answer {
+  package func read(_ records: [JSONValue], of wanted: PageQuery, plan: RecordPlan) throws -> Answer {
     let json = JSONWriter(.list(records))
     let digest = digest(json.bytes)
     if digest == wanted.digest {
-      // No answer said so, as a 304 does.
+      // Unlike after a 304, no answer confirms a validator.
       return .unchanged(Validator(), answered: clock.now(), isTransferred: true)
     }
     let scan = try RecordDecoder.scan(page: json.bytes, by: plan)

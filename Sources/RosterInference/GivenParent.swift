@@ -32,7 +32,7 @@ extension ListAddress {
       }
       places.append(place)
     }
-    return filled(slots, places)
+    return filled(slots, places: places)
   }
 
   /// The address of which the value is the whole: `path` becomes a placeholder (R5.4). Its query is a part of it.
@@ -65,7 +65,7 @@ extension ListAddress {
     }
   }
 
-  private func filled(_ slots: [AddressSlot], _ places: [ValuePlace]) -> ListAddress {
+  private func filled(_ slots: [AddressSlot], places: [ValuePlace]) -> ListAddress {
     var slots = slots
     for place in places.sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
       slots[place.slot].text.replaceSubrange(place.range, with: place.column.placeholder)

@@ -30,7 +30,7 @@ struct TableSwap {
     }
     for (_, table, _) in replaced { try objects.revokeDefaults(on: sql.name(table.name)) }
     for object in kept { try objects.remake(object) }
-    for view in views { try remake(view, objects) }
+    for view in views { try remake(view, among: objects) }
   }
 
   private func exchange(_ tables: [Filled], old: [String], views: [View]) throws {
@@ -60,7 +60,7 @@ struct TableSwap {
     var objects: [UserObjects.Object]
   }
 
-  private func remake(_ view: View, _ objects: UserObjects) throws {
+  private func remake(_ view: View, among objects: UserObjects) throws {
     try objects.remake(view.made)
     try objects.revokeDefaults(on: view.name)
     for object in view.objects { try objects.remake(object) }

@@ -58,7 +58,7 @@ struct UserObjects {
       """
       SELECT 'the index ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) FROM pg_index i
       WHERE i.indrelid = to_regclass($1) AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)
-      """, name)
+      """, of: name)
   }
 
   /// Grants on the relation and on its columns.
@@ -94,7 +94,7 @@ struct UserObjects {
         format('ALTER TABLE %s %s ROW LEVEL SECURITY', $1::text, s.words)
       FROM pg_class c, LATERAL (VALUES ('ENABLE', c.relrowsecurity), ('FORCE', c.relforcerowsecurity)) s(words, is_on)
       WHERE c.oid = to_regclass($1) AND s.is_on
-      """, name)
+      """, of: name)
   }
 
   /// Triggers and rules, and whether they are enabled.
@@ -111,7 +111,7 @@ struct UserObjects {
       FROM reactions r, LATERAL (VALUES (1, r.definition), (2, format('ALTER TABLE %s %s %s %I', $1::text,
         CASE r.enabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, r.kind,
         r.name))) s(step, statement) WHERE s.step = 1 OR r.enabled <> 'O' ORDER BY s.step
-      """, name)
+      """, of: name)
   }
 
   private func comments(on name: String, kind: String) throws -> [Object] {
@@ -122,7 +122,7 @@ struct UserObjects {
         ELSE format('COMMENT ON COLUMN %s.%I IS %L', $1::text, t.attname, d.description) END
       FROM pg_description d LEFT JOIN pg_attribute t ON t.attrelid = d.objoid AND t.attnum = d.objsubid
       WHERE d.objoid = to_regclass($1) AND d.classoid = 'pg_class'::regclass
-      """, name)
+      """, of: name)
   }
 
   /// Security labels, by which an extension may hide values.
@@ -134,7 +134,7 @@ struct UserObjects {
         l.label)
       FROM pg_seclabel l LEFT JOIN pg_attribute t ON t.attrelid = l.objoid AND t.attnum = l.objsubid
       WHERE l.objoid = to_regclass($1) AND l.classoid = 'pg_class'::regclass
-      """, name)
+      """, of: name)
   }
 
   private func defaults(of name: String) throws -> [Object] {
@@ -144,10 +144,10 @@ struct UserObjects {
         t.attname, pg_get_expr(d.adbin, d.adrelid))
       FROM pg_attrdef d JOIN pg_attribute t ON t.attrelid = d.adrelid AND t.attnum = d.adnum
       WHERE d.adrelid = to_regclass($1)
-      """, name)
+      """, of: name)
   }
 
-  private func objects(_ query: String, _ name: String) throws -> [Object] {
+  private func objects(_ query: String, of name: String) throws -> [Object] {
     try connection.run(query, with: [name]).map { Object(title: $0[0] ?? "", statement: $0[1] ?? "") }
   }
 

@@ -63,13 +63,13 @@ struct ListSupply: Sendable {
     while let wanted = waiting.popFirst() {
       switch try question.paging(of: wanted, baseURL: baseURL, links) {
       case .success(let (plan, paging)):
-        var list = PulledList(wanted, plan, paging, baseURL: baseURL, at: now)
+        var list = PulledList(wanted, plan: plan, paging: paging, baseURL: baseURL, at: now)
         if wanted.start == nil { list.audited = audited[plan.resource.name] ?? [] }
         list.isShared = shared.contains(plan.resource.name)
         next.list = list
         return next
       case .failure(let settled):
-        next.ends.append(ListEnd(question.plan.resource.name, wanted.place, settled.state))
+        next.ends.append(ListEnd(question.plan.resource.name, at: wanted.place, state: settled.state))
       }
     }
     return next

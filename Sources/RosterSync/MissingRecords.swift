@@ -85,7 +85,7 @@ struct MissingRecords: Sendable {
       if failures == MissingRecords.maxFailures { throw failure }
     }
 
-    mutating func answered(_ lookup: KeyRequests.KeyLookup, _ kept: KeptAnswer) {
+    mutating func answered(_ lookup: KeyRequests.KeyLookup, kept: KeptAnswer) {
       failures = 0
       answers.rejected += kept.rejected
       answers.found += kept.found
@@ -99,7 +99,7 @@ struct MissingRecords: Sendable {
     for lookup in lookups {
       let kept = try await session.takeOver(
         plan.resource.name, list: place.number, answer: lookup.request.url, receivedIn: recently)
-      if let kept { asked.answered(lookup, kept) } else { waiting.append(lookup) }
+      if let kept { asked.answered(lookup, kept: kept) } else { waiting.append(lookup) }
     }
     try await fetchAll(waiting, asked: &asked)
   }
@@ -121,7 +121,7 @@ struct MissingRecords: Sendable {
         switch answer {
         case .failure(let failure): try asked.failed(failure)
         case .success(let (lookup, answer)):
-          do { try await asked.answered(lookup, keep(answer, lookup: lookup)) } catch let failure as Failure
+          do { try await asked.answered(lookup, kept: keep(answer, lookup: lookup)) } catch let failure as Failure
             where failure.kind == .badAnswer
           { try asked.failed(failure) }
         }

@@ -101,7 +101,7 @@ struct Pull: Sendable {
     repeat {
       while let job = work.shared.next() ?? work.plan.next(concurrency: progress.host.settings.concurrency) {
         guard let list = work.lists[job.list] else { continue }
-        if list.isShared, !work.shared.begin(job.page.sharedKey, job) { continue }
+        if list.isShared, !work.shared.begin(job.page.sharedKey, job: job) { continue }
         await begin(job, list: list, work: &work, in: &group)
       }
     } while await openNext(&work)
@@ -122,7 +122,7 @@ struct Pull: Sendable {
         settle(job, list: list, work: &work)
       } else {
         work.note(isResumed: false, list: job.list)
-        group.addTask { await PullStep(fetching: job, known) { try await fetch(job, list: list, known: known) } }
+        group.addTask { await PullStep(fetching: job, known: known) { try await fetch(job, list: list, known: known) } }
       }
     } catch {
       work.plan.failed()
@@ -188,11 +188,11 @@ struct Pull: Sendable {
       digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: job.isFromKept,
       isResumption: list.isResumed && list.paging.followsAnswers)
     if let inline = list.plans[0].resource.inline {
-      return (try fetcher.read(inline, wanted, plan: list.plans[0]), nil)
+      return (try fetcher.read(inline, of: wanted, plan: list.plans[0]), nil)
     }
     let found =
       list.isShared
-      ? try await fetchShared(wanted, list)
+      ? try await fetchShared(wanted, of: list)
       : (try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context), nil)
     if case .page(let page) = found.0, let known { try await expectHonest(page, job: job, list: list, known: known) }
     return found
@@ -200,20 +200,20 @@ struct Pull: Sendable {
 
   /// Uses the answer that another list received at the same address in this sync, or requests the page (P12).
   private func fetchShared(
-    _ wanted: PageFetcher.PageQuery, _ list: PulledList
+    _ wanted: PageFetcher.PageQuery, of list: PulledList
   ) async throws -> (PageFetcher.Answer, SharedAnswer?) {
     let found = try await session.sharedAnswer(
       to: wanted.page.sharedKey, digest: wanted.digest, validator: wanted.validator)
     if let found,
       let answer = fetcher.read(
-        found.response, isBodyKnown: found.isBodyKnown, wanted, of: list.paging, plans: list.plans)
+        found.response, isBodyKnown: found.isBodyKnown, to: wanted, of: list.paging, plans: list.plans)
     {
       return (answer, nil)
     }
     let heard = Mutex<Response?>(nil)
     let answer = try await fetcher.passing { response in heard.withLock { $0 = response } }
       .fetch(wanted, of: list.paging, plans: list.plans, for: progress.context)
-    return (answer, heard.withLock { $0 }.flatMap { SharedAnswer($0, answer, to: wanted, list) })
+    return (answer, heard.withLock { $0 }.flatMap { SharedAnswer($0, answer: answer, to: wanted, in: list) })
   }
 
   /// Throws a `ValidatorLie` if the validator is the stored one and the records are not the stored ones (P15.3).
@@ -263,7 +263,7 @@ extension Pull {
         }
         // `came` has counted the page already.
         note(failure, of: list, work: &work)
-        work.plan.ends(job.list, .failed("\(failure)"))
+        work.plan.ends(job.list, as: .failed("\(failure)"))
       }
       if let shared { work.queue.add(shared) } else if list.isShared { work.shared.end(job.page.sharedKey) }
       settle(job, list: list, work: &work)
@@ -297,7 +297,7 @@ extension Pull {
         return work.failed(error, whileWriting: false)
       }
     }
-    work.plan.ended(job, .failed("\(failure)"))
+    work.plan.ended(job, as: .failed("\(failure)"))
     settle(job, list: list, work: &work)
   }
 
@@ -329,7 +329,7 @@ extension Pull {
         ListDrift(place: list.place, reason: drift, isIncremental: list.start != nil))
       return
     }
-    work.children.note(list, outcome)
+    work.children.note(list, outcome: outcome)
     var end = list.end(after: outcome)
     // An empty list by its status (E4.1) is kept as long as any other.
     if end.answered == nil { end.answered = clock.now() }
@@ -361,7 +361,7 @@ extension Pull {
   private func decline(_ status: Int, job: PullPlan.PageJob, list: PulledList, work: inout PullState) {
     let each = list.plans[0].resource.each
     if job.page.number == 1, each?.emptyStatuses.contains(status) == true {
-      return list.start == nil ? work.plan.wasPastTheEnd(job) : work.plan.ended(job, .empty)
+      return list.start == nil ? work.plan.wasPastTheEnd(job) : work.plan.ended(job, as: .empty)
     }
     let failure = Failure(
       .badAnswer, step: "pull page \(job.page.number) of \(list.resources[0])", subject: job.page.request.shownURL,
@@ -369,7 +369,7 @@ extension Pull {
       reason: .status(status)
     ).with(.vanishedLists, [.resource(list.resources[0])])
     note(failure, of: list, work: &work)
-    work.plan.ended(job, .vanished("\(failure)"))
+    work.plan.ended(job, as: .vanished("\(failure)"))
   }
 
   private func links() -> NextLinks { progress.host.settings.links }
@@ -380,7 +380,7 @@ extension Pull {
     let waiting = page.body.count * list.plans.count
     guard
       try work.plan.came(
-        job, page.facts, waiting: waiting, isTransferred: true,
+        job, facts: page.facts, waiting: waiting, isTransferred: true,
         records: list.start == nil ? page.records(of: list.plans) : page.changes, links: links)
     else { return }
     work.queue.add(received(page, job: job, list: list), at: clock.uptime())
@@ -405,11 +405,11 @@ extension Pull {
     var facts = ListFacts(known[0], list.since)
     if let answered { facts.answered = answered }
     let now = clock.now()
-    guard try work.plan.came(job, facts, isTransferred: false, links: links) else { return }
+    guard try work.plan.came(job, facts: facts, isTransferred: false, links: links) else { return }
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
-        resource, list.place,
-        ConfirmedPage(
+        resource, of: list.place,
+        page: ConfirmedPage(
           number: job.page.number, page: page, validator: validator, receivedAt: isTransferred ? now : nil,
           confirmedAt: isTransferred || answered == nil ? nil : now, answered: answered),
         at: clock.uptime())

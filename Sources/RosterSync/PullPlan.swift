@@ -19,7 +19,7 @@ package struct PullPlan: Sendable {
     package var page: PageRequest
     /// True if the first page announced this page, so that it must exist (P7).
     package var isAnnounced: Bool
-    /// A page that was not transferred in this pull led to it.
+    /// True if the page before it, which led to this page, was not transferred in this pull.
     package var isFromKept: Bool
   }
 
@@ -158,12 +158,12 @@ package struct PullPlan: Sendable {
   ///   - records: the page's records; nil for a page that was not transferred.
   ///   - links: evaluated if the page leads to another origin.
   mutating func came(
-    _ job: PageJob, _ facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
+    _ job: PageJob, facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
     records: @autoclosure () -> RepeatedPages.Page? = nil, links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
     land(job)
     guard let place = place(of: job.list),
-      try lists[place].came(job, facts, isTransferred: isTransferred, records: records, links: links)
+      try lists[place].came(job, facts: facts, isTransferred: isTransferred, records: records, links: links)
     else { return false }
     waitingBytes += bytes
     return true
@@ -176,7 +176,7 @@ package struct PullPlan: Sendable {
   }
 
   /// A child list has failed or vanished: the other lists go on.
-  mutating func ended(_ job: PageJob, _ ending: ListEnd.State) {
+  mutating func ended(_ job: PageJob, as ending: ListEnd.State) {
     land(job)
     change(job.list) {
       $0.ending = $0.ending ?? ending
@@ -185,7 +185,7 @@ package struct PullPlan: Sendable {
   }
 
   /// A child list ends because of a fault that `came` has thrown.
-  mutating func ends(_ list: Int, _ ending: ListEnd.State) {
+  mutating func ends(_ list: Int, as ending: ListEnd.State) {
     change(list) {
       $0.ending = $0.ending ?? ending
       $0.way = .ended
@@ -322,7 +322,7 @@ extension PullPlan.List {
 
   /// See `PullPlan.came`.
   mutating func came(
-    _ job: PullPlan.PageJob, _ facts: ListFacts, isTransferred: Bool, records: () -> RepeatedPages.Page?,
+    _ job: PullPlan.PageJob, facts: ListFacts, isTransferred: Bool, records: () -> RepeatedPages.Page?,
     links: () -> NextLinks
   ) throws(Failure) -> Bool {
     if isTransferred, let first, facts.contradicts(first, inChain: isChain) {
@@ -353,7 +353,7 @@ extension PullPlan.List {
     let next: Paging.Next
     do throws(PagingFault) {
       next = try paging.next(after: page, facts, links: links)
-      if next == .end { try paging.expectUsable(facts.token, from: page, links) }
+      if next == .end { try paging.expectUsable(facts.token, from: page, links: links) }
     } catch {
       throw refused(page, cause: error.reason, hint: error.hint, trouble: error.trouble)
     }

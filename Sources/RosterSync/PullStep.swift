@@ -16,8 +16,8 @@ enum PullStep: Sendable {
   case failed(any Error, job: PullPlan.PageJob?)
 
   init(
-    fetching job: PullPlan.PageJob, _ known: [CachedPage]?,
-    _ fetch: () async throws -> (PageFetcher.Answer, SharedAnswer?)
+    fetching job: PullPlan.PageJob, known: [CachedPage]?,
+    fetch: () async throws -> (PageFetcher.Answer, SharedAnswer?)
   ) async {
     do {
       let (answer, shared) = try await fetch()
@@ -116,7 +116,7 @@ struct ChildOutcome: Sendable {
   static let maxServerErrors = 8
 
   /// Notes whether upstream has read `since.param`.
-  mutating func note(_ list: PulledList, _ outcome: PullOutcome) {
+  mutating func note(_ list: PulledList, outcome: PullOutcome) {
     guard let since = list.since, case .mark(let start)? = list.start, outcome.extent.transferred > 0 else { return }
     let isIgnored = since.isIgnored(from: start, lowest: outcome.extent.lowest)
     let resource = list.resources[0]
@@ -128,7 +128,8 @@ extension PulledList {
   /// The end of a child list after its pull.
   func end(after outcome: PullOutcome) -> ListEnd {
     let name = resources[0]
-    var end = ListEnd(name, place, outcome.ending ?? .pulled, answered: outcome.answered, count: outcome.count)
+    var end = ListEnd(
+      name, at: place, state: outcome.ending ?? .pulled, answered: outcome.answered, count: outcome.count)
     guard end.state == .pulled, let since, outcome.hasPages else { return end }
     if let at = since.token {
       guard let token = outcome.token else {

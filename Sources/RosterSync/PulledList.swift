@@ -47,7 +47,7 @@ struct PulledList: Sendable {
   /// - Parameters:
   ///   - plan: reads its pages.
   ///   - paging: with the values of the parent.
-  init(_ wanted: WantedList, _ plan: RecordPlan, _ paging: Paging, baseURL: String, at now: Date) {
+  init(_ wanted: WantedList, plan: RecordPlan, paging: Paging, baseURL: String, at now: Date) {
     (plans, wholePlans, self.paging) = ([plan], [plan], paging)
     (self.baseURL, self.now) = (baseURL, now)
     resources = [plan.resource.name]

@@ -68,7 +68,7 @@ struct SharedRequests {
   var isWaiting: Bool { !waiting.isEmpty }
 
   /// Returns false if the page waits for the answer to another list.
-  mutating func begin(_ key: String, _ job: PullPlan.PageJob) -> Bool {
+  mutating func begin(_ key: String, job: PullPlan.PageJob) -> Bool {
     if open.insert(key).inserted { return true }
     waiting.append((key, job))
     return false
@@ -94,7 +94,7 @@ extension PageRequest {
 extension SharedAnswer {
   /// The answer to a request of a list, as other lists may use it; nil if they may not.
   init?(
-    _ response: Response, _ answer: PageFetcher.Answer, to query: PageFetcher.PageQuery, _ list: PulledList
+    _ response: Response, answer: PageFetcher.Answer, to query: PageFetcher.PageQuery, in list: PulledList
   ) {
     // An answer may repeat a token that is a parameter in its links.
     if response.token?.parameter != nil { return nil }

@@ -52,7 +52,7 @@ struct StageQueue {
   }
 
   mutating func add(
-    _ resource: String, _ place: ListPlace, _ page: ConfirmedPage, at now: @autoclosure () -> Duration
+    _ resource: String, of place: ListPlace, page: ConfirmedPage, at now: @autoclosure () -> Duration
   ) {
     if page.receivedAt != nil { transferred(at: now()) }
     waiting.confirmed[StagedList(resource: resource, place: place), default: []].append(page)

@@ -85,7 +85,7 @@ package actor Sync {
       return await end(SyncRecord(id: error.id, startedAt: startedAt.rfc3339), of: nil, with: error.cause)
     }
     let isFresh = request.withLock { $0.isFresh }
-    await host.began(session.record, tally, isFresh: isFresh)
+    await host.began(session.record, tally: tally, isFresh: isFresh)
     do {
       if isFresh { try await session.beginFresh() }
       let published = try await publishRetryingSession(session)
@@ -230,7 +230,7 @@ package actor Sync {
     let resources = wanted.flatMap { lists[$0].resources }
     let incremental = incremental
     tally.update { counts in
-      for resource in resources { counts.restart(resource, incremental.contains(resource) ? .since : .whole) }
+      for resource in resources { counts.restart(resource, as: incremental.contains(resource) ? .since : .whole) }
     }
     host.entered(tally.now.pagesDone == 0 ? .discovering : .pulling)
     let progress = PullProgress(context: .init(sync: record.id, tally: tally), host: host)
@@ -330,7 +330,7 @@ package actor Sync {
   }
 
   /// Notes whether upstream ignores `since.param` in the lists of a child.
-  func note(_ resource: String, _ ignoresSince: Bool) {
+  func note(_ resource: String, ignoresSince: Bool) {
     self.ignoresSince[resource] = self.ignoresSince[resource] == true || ignoresSince
   }
 
@@ -403,12 +403,12 @@ package actor Sync {
       do {
         // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
         try expectOpenGate()
-        try machine.asked(plan.resource.name, .success(try await answers(plan, in: session, by: fetcher)))
+        try machine.asked(plan.resource.name, answers: .success(try await answers(plan, in: session, by: fetcher)))
       } catch var failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
         let reason =
           incremental.contains(plan.resource.name) ? "upstream says that it changed" : "upstream lists it no more"
         failure.concerned += await missingItems(of: plan.resource.name, reason: reason, in: session)
-        try machine.asked(plan.resource.name, .failure(failure))
+        try machine.asked(plan.resource.name, answers: .failure(failure))
       }
       try await guardAsked(plan.resource.name, in: session)
     }

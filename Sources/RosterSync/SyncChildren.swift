@@ -17,7 +17,7 @@ extension Sync {
       try machine.descends()
       for plan in children {
         try await planLists(plan.resource.name, of: pull)
-        tally.update { $0.restart(plan.resource.name, .each) }
+        tally.update { $0.restart(plan.resource.name, as: .each) }
       }
       let failures = try await pullLists(children, of: pull, by: fetcher)
       for plan in children {
@@ -77,7 +77,7 @@ extension Sync {
       failures.merge(outcome.failures) { first, _ in first }
       try machine.pulled()
       host.entered(.verifying)
-      for (resource, ignores) in outcome.ignoresSince { note(resource, ignores) }
+      for (resource, ignores) in outcome.ignoresSince { note(resource, ignoresSince: ignores) }
       try await pullWhole(outcome.refusals, in: pull.session)
       if !outcome.lies.isEmpty {
         try await distrustLists(outcome.lies, of: pull)
@@ -147,12 +147,13 @@ extension Sync {
       if repeats[number, default: 0] <= SyncMachine.maxRepeats {
         again.append(drift.place)
       } else if drift.isIncremental {
-        ended.append(ListEnd(resource, drift.place, .pulled, isWeak: true))
+        ended.append(ListEnd(resource, at: drift.place, state: .pulled, isWeak: true))
       } else {
         ended.append(
           ListEnd(
-            resource, drift.place,
-            .failed("its pages changed while they were pulled, \(SyncMachine.maxRepeats + 1) times: \(drift.reason)")))
+            resource, at: drift.place,
+            state: .failed(
+              "its pages changed while they were pulled, \(SyncMachine.maxRepeats + 1) times: \(drift.reason)")))
       }
     }
     for end in ended where !end.isWeak { try await session.discard(resource, in: end.place) }

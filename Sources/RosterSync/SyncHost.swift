@@ -23,7 +23,7 @@ package protocol SyncHost: Sendable {
   func renewTokenStoreLock() throws
 
   /// Called when the row is written: from then on the sync can be watched and joined.
-  func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) async
+  func began(_ record: SyncRecord, tally: Tally, isFresh: Bool) async
 
   /// Reports that the sync has reached a phase.
   func entered(_ phase: DaemonStatus.Current.Phase)

@@ -162,7 +162,7 @@ package struct SyncMachine: Sendable {
 
   /// Receives the answers about the missing records of a resource, or the failure of the requests. If an answer is
   /// missing, or the control question found nothing, no record of that resource is removed (P8, P16).
-  package mutating func asked(_ resource: String, _ answers: Result<KeyAnswers, Failure>) throws(Failure) {
+  package mutating func asked(_ resource: String, answers: Result<KeyAnswers, Failure>) throws(Failure) {
     guard state == .asking else { throw defect("asked") }
     switch answers {
     case .success(let answers):

@@ -20,7 +20,8 @@ package struct RecordText: Sendable {
   ///   - at: The time of the shown state, RFC 3339; nil for now.
   ///   - width: nil to break no line, because the output is not a terminal.
   package init(
-    _ record: String, of resource: String, columns: [Resource.Column], telling: [Resource.Column], changes: [RecordChange],
+    _ record: String, of resource: String, columns: [Resource.Column], telling: [Resource.Column],
+    changes: [RecordChange],
     at: String? = nil, width: Int?, colour: Bool = false
   ) {
     self.resource = resource

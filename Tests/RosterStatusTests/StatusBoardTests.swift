@@ -77,7 +77,7 @@ import Testing
   func missed() {
     let board = makeBoard()
     let tally = Tally(resources: ["pilot"])
-    tally.update { $0.restart("pilot", .since) }
+    tally.update { $0.restart("pilot", as: .since) }
     board.syncBegan(SyncRecord(id: 18, startedAt: ""), tally: tally)
     #expect(board.status().sync.current?.resources.map(\.kind) == [.since])
     var resource = DaemonStatus.CachedResource(
@@ -97,7 +97,7 @@ import Testing
     let tally = Tally(resources: ["issue", "comment"])
     tally.update { counts in
       counts.done("issue", records: 30, pages: 1)
-      counts.restart("comment", .each)
+      counts.restart("comment", as: .each)
       counts.setLists(of: "comment", done: 0, total: 30)
       for _ in 1...12 { counts.endList(of: "comment") }
     }

@@ -30,7 +30,7 @@ private final class Planned {
   ) throws -> Bool {
     let records = likeness.map { RepeatedPages.Page(likeness: $0, keys: [$0]) }
     return try plan.came(
-      job, facts, waiting: waiting, isTransferred: isTransferred, records: records, links: { links })
+      job, facts: facts, waiting: waiting, isTransferred: isTransferred, records: records, links: { links })
   }
 
   /// To the page that is asked for next.

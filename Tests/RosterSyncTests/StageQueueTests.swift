@@ -49,13 +49,13 @@ private func page(_ number: Int) -> PageBody {
       place: 1)
     let known = ConfirmedPage(number: 1, page: page)
     var queue = StageQueue()
-    for _ in 1..<512 { queue.add("a", ListPlace(), known, at: .zero) }
+    for _ in 1..<512 { queue.add("a", of: ListPlace(), page: known, at: .zero) }
     #expect(queue.due(at: .zero) == nil)
     #expect(queue.next(at: .seconds(9), isLast: false) == nil)
-    queue.add("a", ListPlace(), known, at: .zero)
+    queue.add("a", of: ListPlace(), page: known, at: .zero)
     #expect(queue.next(at: .zero, isLast: false)?.confirmed[.init(resource: "a", place: ListPlace())]?.count == 512)
     queue.written()
-    queue.add("a", ListPlace(), known, at: .zero)
+    queue.add("a", of: ListPlace(), page: known, at: .zero)
     queue.add([RosterSyncTests.page(2)], at: .zero)
     #expect(queue.next(at: .milliseconds(100), isLast: false)?.confirmedCount == 1)
   }

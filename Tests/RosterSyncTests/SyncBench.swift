@@ -191,7 +191,7 @@ struct SyncBench {
     var pausedUntil: Date? { ledger?.wait(for: nil).map { clock.now() + $0.seconds } }
     func renewCacheLock() {}
     func renewTokenStoreLock() {}
-    func began(_ record: SyncRecord, _ tally: Tally, isFresh: Bool) {}
+    func began(_ record: SyncRecord, tally: Tally, isFresh: Bool) {}
     func entered(_ phase: DaemonStatus.Current.Phase) { onPhase(phase) }
     func tell(_ event: Event) { events.add(event) }
     func ended(_ record: SyncRecord) {}

@@ -187,11 +187,11 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   @Test("P8.7, P8.8: missing records are removed only if each of them could be asked for")
   func asked() throws {
     var asked = machine(.asking)
-    try asked.asked("character", .success(KeyAnswers()))
+    try asked.asked("character", answers: .success(KeyAnswers()))
     #expect(asked.decisions["character"]?.removal == .missing)
     #expect(asked.shortcoming == nil)
     var unanswered = machine(.asking)
-    try unanswered.asked("character", .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
+    try unanswered.asked("character", answers: .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
     #expect(unanswered.decisions["character"]?.removal == .keepsAll)
     #expect(unanswered.shortcoming?.contains("no character was removed") == true)
     try unanswered.publishes()
@@ -202,7 +202,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     var machine = Self.comparing()
     #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
     #expect(machine.trouble?.kind == .rejects && machine.trouble?.others == nil)
-    try machine.asked("character", .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
+    try machine.asked("character", answers: .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
     #expect(machine.trouble?.kind == .unasked && machine.trouble?.others?.map(\.kind) == [.rejects])
   }
 
@@ -222,7 +222,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
     var answers = KeyAnswers()
     answers.rejected = 1
-    try machine.asked("character", .success(answers))
+    try machine.asked("character", answers: .success(answers))
     #expect(machine.decisions["character"]?.removal == .missing)
     #expect(machine.shortcoming == "2 records could not be stored; see the table rejects")
   }
@@ -253,7 +253,9 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
       #expect(exit(machine.compared(found())) == .defect)
       machine = RosterSyncTests.machine(state)
     }
-    if state != .asking { #expect(throws: Failure.self) { try machine.asked("character", .success(KeyAnswers())) } }
+    if state != .asking {
+      #expect(throws: Failure.self) { try machine.asked("character", answers: .success(KeyAnswers())) }
+    }
     machine = RosterSyncTests.machine(state)
     if state != .asking, state != .publishing { #expect(throws: Failure.self) { try machine.publishes() } }
   }

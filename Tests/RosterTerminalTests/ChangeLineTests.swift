@@ -37,7 +37,9 @@ import Testing
     let change = RecordChange(
       id: 17, sync: 1, resource: "note", record: 1, kind: .added, at: "2026-11-21T05:19:03.614Z", before: nil,
       after: rick)
-    #expect(ChangeLine(change, parent: "item 2", telling: telling).text(width: nil) == "17  2026-11-21 05:19:03  added    note 1 of item 2 Rick Sanchez")
+    #expect(
+      ChangeLine(change, parent: "item 2", telling: telling).text(width: nil)
+        == "17  2026-11-21 05:19:03  added    note 1 of item 2 Rick Sanchez")
   }
 
   @Test("A change's line fits the terminal, colour aside, and does not control it")

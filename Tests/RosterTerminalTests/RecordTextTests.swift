@@ -34,9 +34,11 @@ import Testing
       #"{"rating":1.10,"origin":{"dimension":"C-137"}}"#, #"{"rating":1.100,"origin":{"dimension":"x"}}"#
     )
     let changes = [
-      change(2, .changed, at: "2026-01-01T00:00:00.000Z", before: json("Alive"),
+      change(
+        2, .changed, at: "2026-01-01T00:00:00.000Z", before: json("Alive"),
         after: json("Dead", extra: one, episodes: ["e/1", "e/4", "e/3"])),
-      change(3, .changed, at: "2026-01-02T00:00:00.000Z", before: json("Dead", extra: one),
+      change(
+        3, .changed, at: "2026-01-02T00:00:00.000Z", before: json("Dead", extra: one),
         after: json("Dead", extra: two)),
     ]
     #expect(

@@ -42,7 +42,7 @@ struct DifferenceTable {
     try write(.init(kind: .added, key: key(&decoder), after: json(of: &decoder)))
   }
 
-  func changed(_ decoder: inout RecordDecoder, _ difference: RecordDifference) throws {
+  func changed(_ decoder: inout RecordDecoder, by difference: RecordDifference) throws {
     let (before, after) = (try stored(difference.id), json(of: &decoder))
     let columns = difference.columns.map { tables.resource.columns[$0].name }
     let extra = difference.extra ? ExtraDifference.paths(before, after: after) : []

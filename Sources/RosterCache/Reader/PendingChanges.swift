@@ -184,7 +184,7 @@ private struct PendingReading {
 
   /// Indexes the pages of the file as its writer would.
   private mutating func index() throws {
-    var (source, conclusion) = (PullKey("", []), PullManifest?.none)
+    var (source, conclusion) = (PullKey("", resources: []), PullManifest?.none)
     var pages = 0
     let end = try file.walk { facts, place, body in
       switch facts.kind {
@@ -215,7 +215,7 @@ private struct PendingReading {
     var compared: [Int: PendingResource] = [:]
     for index in descent.family.descending {
       let isInSnapshot = snapshot[resources[index].name] != nil
-      compared[index] = try compare(index, descent, isInSnapshot: isInSnapshot)
+      compared[index] = try compare(index, in: descent, isInSnapshot: isInSnapshot)
     }
     pull.resources += resources.indices.compactMap { compared[$0] }
     guard pull.isWhole else { return }
@@ -225,7 +225,7 @@ private struct PendingReading {
     }
   }
 
-  private func compare(_ index: Int, _ descent: ListDescent, isInSnapshot: Bool) throws -> PendingResource {
+  private func compare(_ index: Int, in descent: ListDescent, isInSnapshot: Bool) throws -> PendingResource {
     let (tables, plan) = (descent.tables[index], descent.plans[index])
     let removal = conclusion.map { $0.parts[index].removal }
     let only = try compareLists(index, descent: descent)
@@ -234,7 +234,8 @@ private struct PendingReading {
     var pending = PendingResource(tables)
     try descent.forEachList(of: index, only) { scope, found in
       table.owner = try owner(of: scope)
-      var differences = try ResourceDifferences(database, file, tables, plan, scope, found, Interruption())
+      var differences = try ResourceDifferences(
+        database, file: file, tables: tables, plan: plan, scope: scope, found: found, interruption: Interruption())
       try differences.find(removal, table: table)
       pending.add(differences)
     }
@@ -253,16 +254,16 @@ private struct PendingReading {
     func compared(_ scope: ListScope) throws -> ResourceComparison {
       let (tables, plan) = (descent.tables[index], descent.plans[index])
       return scope.isIncremental
-        ? try IncrementalComparison(database, file, descent.family, plan, scope).run()
-        : try KeyComparison(database, file, tables, plan, scope).run()
+        ? try IncrementalComparison(database, file: file, family: descent.family, plan: plan, scope: scope).run()
+        : try KeyComparison(database, file: file, tables: tables, plan: plan, scope: scope).run()
     }
     guard resource.each != nil else {
       let isIncremental = conclusion?.parts[index].isIncremental == true
-      let scope = try ListScope(resource.name, at: index, isIncremental: isIncremental, database)
+      let scope = try ListScope(resource.name, at: index, isIncremental: isIncremental, in: database)
       return (scope, try compared(scope))
     }
     let now = pull.report?.finishedAt.flatMap { Date(rfc3339: $0) } ?? Date()
-    try ListPlanning(descent, index, upstream: upstream, now: now, isFresh: false).run()
+    try ListPlanning(descent, resource: index, upstream: upstream, now: now, isFresh: false).run()
     try settleLists(index)
     try descent.forEachList(of: index, nil) { scope, _ in try descent.note(compared(scope), of: scope) }
     return nil

@@ -7,7 +7,7 @@ struct ListID: Equatable {
 
   /// - Parameter parent: record id of the parent; 0 for the only list of a resource.
   /// - Returns: nil if the cache has no such list.
-  init?(_ name: String, parent: Int64 = 0, _ database: Database) throws {
+  init?(_ name: String, parent: Int64 = 0, in database: Database) throws {
     let found = try database.first(
       """
       SELECT l.id, l.resource_id FROM main.cache_resources c
@@ -25,7 +25,7 @@ struct ListID: Equatable {
     try database.run(
       "INSERT INTO main.cache_lists(resource_id, parent_id) SELECT id, ?2 FROM main.cache_resources WHERE name = ?1",
       .text(name), .integer(parent))
-    guard let added = try ListID(name, parent: parent, database) else {
+    guard let added = try ListID(name, parent: parent, in: database) else {
       throw SQLiteError.damaged("cache_resources lacks \(name)")
     }
     self = added

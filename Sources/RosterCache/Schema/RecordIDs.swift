@@ -4,7 +4,7 @@ internal import RosterModel
 /// gets the next number, and the highest number is kept when the table is dropped.
 enum RecordIDs {
   /// Stores the highest record id of a table that will be dropped.
-  static func note(_ tables: ResourceTables, _ database: Database) throws {
+  static func note(_ tables: ResourceTables, in database: Database) throws {
     try database.run(
       """
       INSERT INTO main.cache_record_ids SELECT ?1, max(

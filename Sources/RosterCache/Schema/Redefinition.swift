@@ -15,7 +15,7 @@ struct Redefinition {
 
   /// nil if no definition has changed.
   /// - Parameter tick: called repeatedly while it runs.
-  init?(_ schema: Schema, _ database: Database, tick: @escaping () -> Void) throws {
+  init?(_ schema: Schema, in database: Database, tick: @escaping () -> Void) throws {
     self.database = database
     self.tick = tick
     self.schema = schema
@@ -28,7 +28,7 @@ struct Redefinition {
         old: try ResourceTables(name: name, definition: definition), new: new,
         isChanged: !new.resource.hasFeed(of: definition))
     }
-    changed = pairs.filter { pair in pair.isChanged || Self.losesParents(pair.new, pairs) }
+    changed = pairs.filter { pair in pair.isChanged || Self.losesParents(pair.new, among: pairs) }
     if changed.isEmpty { return nil }
   }
 
@@ -46,7 +46,7 @@ struct Redefinition {
     try makeRoom()
     // All old tables are renamed before the first new one is made, because a new name may be another's old one.
     let aside = try changed.enumerated().map { index, pair in
-      pair.old.isLike(pair.new) && !Self.losesParents(pair.new, changed)
+      pair.old.isLike(pair.new) && !Self.losesParents(pair.new, among: changed)
         ? pair.old : try setAside(pair.old, index: index)
     }
     for (old, new) in zip(aside, changed.map(\.new)) {
@@ -90,19 +90,19 @@ struct Redefinition {
   }
 
   private func move(_ old: ResourceTables, to new: ResourceTables) throws {
-    try RecordIDs.note(old, database)
+    try RecordIDs.note(old, in: database)
     for statement in new.create { try database.execute(statement) }
     try RecordIDs.goOn(new, in: database)
     // A record of another parent, or of one with other record ids, would belong to no list.
-    if old.parent == new.parent, !Self.losesParents(new, changed) { try moveRecords(old, to: new) }
+    if old.parent == new.parent, !Self.losesParents(new, among: changed) { try moveRecords(old, to: new) }
     for statement in old.drop { try database.execute(statement) }
   }
 
   /// True if records of the parent get other record ids.
-  private static func losesParents(_ child: ResourceTables, _ pairs: [Pair]) -> Bool {
+  private static func losesParents(_ child: ResourceTables, among pairs: [Pair]) -> Bool {
     guard let parent = child.parent else { return false }
     return pairs.contains { pair in
-      pair.new.resource.name == parent && (!pair.old.keepsIDs(in: pair.new) || losesParents(pair.new, pairs))
+      pair.new.resource.name == parent && (!pair.old.keepsIDs(in: pair.new) || losesParents(pair.new, among: pairs))
     }
   }
 
@@ -144,7 +144,7 @@ struct Redefinition {
 
   /// Forgets the pages, so that the next sync transfers the whole resource: each record counts as listed by no page.
   private func forgetPages(of new: ResourceTables, old: ResourceTables) throws {
-    guard let list = try ListID(new.resource.name, database) else {
+    guard let list = try ListID(new.resource.name, in: database) else {
       throw SQLiteError.damaged("cache_lists lacks \(new.resource.name)")
     }
     let ids = "SELECT \(new.id) FROM main.\(new.table)"

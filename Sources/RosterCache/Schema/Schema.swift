@@ -48,12 +48,12 @@ struct Schema {
 
   private func create(_ database: Database) throws {
     for statement in FixedTables.create { try database.execute(statement) }
-    for table in tables { try add(table, database) }
+    for table in tables { try add(table, to: database) }
     try defineRemoved(database)
   }
 
   /// Adds a resource: its empty tables and its row.
-  func add(_ table: ResourceTables, _ database: Database) throws {
+  func add(_ table: ResourceTables, to database: Database) throws {
     for statement in table.create { try database.execute(statement) }
     try RecordIDs.goOn(table, in: database)
     try introduce(table, in: database)
@@ -66,7 +66,7 @@ struct Schema {
     }
     if let definition {
       let table = try ResourceTables(name: name, definition: definition)
-      try RecordIDs.note(table, database)
+      try RecordIDs.note(table, in: database)
       for statement in table.drop { try database.execute(statement) }
     }
     try dropLists(of: name, database)

@@ -37,7 +37,7 @@ extension CachedPage {
     skipped = row.int(10)
   }
 
-  init(_ facts: PageMetadata, _ place: Int64, guardedBelow: Int64) {
+  init(_ facts: PageMetadata, at place: Int64, guardedBelow: Int64) {
     state = place < guardedBelow ? .guarded : .kept
     self.place = place
     address = facts.address

@@ -39,7 +39,7 @@ extension Cache {
           WHERE resource = ?1
           """, Value(index))
         try ListPlanning(
-          descent(database, file: file), index, upstream: upstream, now: now, isFresh: pull.isFresh
+          descent(database, file: file), resource: index, upstream: upstream, now: now, isFresh: pull.isFresh
         ).run()
         var planned = try chooseStarts(index, at: now, permits: permits, in: database)
         planned.resumedPages = try useKept(index, at: now, maxAge: maxAge, in: database, file: file)
@@ -66,7 +66,7 @@ extension Cache {
     for entry in kept where isDated || entry.at > earliest && entry.at <= now.timeIntervalSince1970 {
       tick()
       let (facts, body) = try file.page(at: entry.place)
-      guard try isSameQuestion(facts, index, list: entry.list, in: database) else { continue }
+      guard try isSameQuestion(facts, resource: index, list: entry.list, in: database) else { continue }
       guard let manifest = ListManifest(UnsafeRawBufferPointer(body)) else { continue }
       try manifest.restore(index, list: entry.list, in: database)
       pull.confirmed += manifest.same.count
@@ -77,7 +77,7 @@ extension Cache {
 
   /// True if the list's question is still the one by which an interrupted sync pulled it.
   private func isSameQuestion(
-    _ facts: PageMetadata, _ index: Int, list: Int64, in database: Database
+    _ facts: PageMetadata, resource index: Int, list: Int64, in database: Database
   ) throws -> Bool {
     let name = plans[index].resource.name
     if try questionColumns(of: name).isEmpty { return true }
@@ -125,7 +125,7 @@ extension Cache {
   }
 
   private func entry(of end: ListEnd, _ index: Int, in database: Database) throws -> (PageMetadata, [UInt8]) {
-    let body = try ListManifest(index, list: end.place.number, end, database).bytes
+    let body = try ListManifest(index, list: end.place.number, end: end, in: database).bytes
     let asked = try database.first(
       "SELECT \(ParentTables.question) FROM temp.lists WHERE list = ?1", .integer(end.place.number)
     ) { $0.optionalText(0) }
@@ -200,7 +200,7 @@ extension Cache {
     let hasVanished =
       try family.parent(of: index).map {
         try family.hasVanished(
-          "l", child: index, parent: $0, pull, isParentStored: database.hasTable(of: plans[$0].resource.name))
+          "l", child: index, parent: $0, pull: pull, isParentStored: database.hasTable(of: plans[$0].resource.name))
       } ?? "false"
     return """
       SELECT l.path AS path, l.error AS error, \(hasVanished) AS has_vanished

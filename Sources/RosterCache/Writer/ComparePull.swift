@@ -9,7 +9,7 @@ extension Cache {
       try interruptible(database) {
         try indices.map { index in
           try beginComparison(index, in: database)
-          return try compare(try onlyList(at: index, database), database, file)
+          return try compare(try onlyList(at: index, database), in: database, file: file)
         }
       }
     }
@@ -28,7 +28,7 @@ extension Cache {
         var drifts: [ListDrift] = []
         let descent = descent(database, file: file)
         try descent.forEachList(of: index, nil) { scope, _ in
-          let found = try compare(scope, database, file)
+          let found = try compare(scope, in: database, file: file)
           try descent.note(found, of: scope)
           total.add(found)
           if let drift = try self.drift(of: scope, found, drift: drift, in: database) { drifts.append(drift) }
@@ -44,7 +44,7 @@ extension Cache {
   /// The only list of a resource.
   func onlyList(at index: Int, _ database: Database) throws -> ListScope {
     let name = plans[index].resource.name
-    return try ListScope(name, at: index, isIncremental: pull.incremental.contains(name), database)
+    return try ListScope(name, at: index, isIncremental: pull.incremental.contains(name), in: database)
   }
 
   private func drift(
@@ -83,16 +83,18 @@ extension Cache {
     }
   }
 
-  private func compare(_ scope: ListScope, _ database: Database, _ file: PageSpool) throws -> ResourceComparison {
+  private func compare(_ scope: ListScope, in database: Database, file: PageSpool) throws -> ResourceComparison {
     let (tables, plan) = (try tables(at: scope.index), plans[scope.index])
     func onPage() throws {
       tick()
       if interruption.isWanted { throw CancellationError() }
     }
     if scope.isIncremental {
-      return try IncrementalComparison(database, file, Family(tables: schema.tables), plan, scope).run(onPage)
+      return try IncrementalComparison(
+        database, file: file, family: Family(tables: schema.tables), plan: plan, scope: scope
+      ).run(onPage)
     }
-    return try KeyComparison(database, file, tables, plan, scope).run(onPage: onPage)
+    return try KeyComparison(database, file: file, tables: tables, plan: plan, scope: scope).run(onPage: onPage)
   }
 
   func missing(

@@ -24,7 +24,7 @@ extension Cache {
       }
       let incremental = Set(plans.indices.filter { pull.incremental.contains(plans[$0].resource.name) })
       let conclusion = try PullManifest(
-        database, sync: sync, isGuarded: isGuarded, removals, incremental: incremental)
+        database, sync: sync, isGuarded: isGuarded, removals: removals, incremental: incremental)
       _ = try store([], in: database, file: file)
       if isGuarded { pull.guardedBelow = file.end }
       let body = conclusion.bytes
@@ -47,7 +47,7 @@ extension Cache {
     return Array(try file.append([(facts, source)] + pages).dropFirst())
   }
 
-  var source: PullKey { PullKey(upstream, schema.tables.map(\.resource)) }
+  var source: PullKey { PullKey(upstream, resources: schema.tables.map(\.resource)) }
 
   private func sum(_ report: SyncRecord, decisions: [String: RemovalDecision]) throws -> SyncRecord {
     return try performPull("compare the pull with the snapshot") { database, file in
@@ -65,7 +65,8 @@ extension Cache {
           let (descent, only) = (descent(database, file: file), try only(at: index, database))
           try descent.forEachList(of: index, only) { scope, found in
             var differences = try ResourceDifferences(
-              database, file, schema.tables[index], plans[index], scope, found, interruption)
+              database, file: file, tables: schema.tables[index], plan: plans[index], scope: scope, found: found,
+              interruption: interruption)
             try differences.find(removal, table: nil)
             differences.sum(into: &report)
           }

@@ -23,7 +23,7 @@ struct IncrementalComparison {
   private let family: Family
 
   init(
-    _ database: Database, _ file: PageSpool, _ family: Family, _ plan: RecordPlan, _ scope: ListScope
+    _ database: Database, file: PageSpool, family: Family, plan: RecordPlan, scope: ListScope
   ) throws {
     self.family = family
     let tables = family.tables[scope.index]

@@ -4,7 +4,7 @@ internal import RosterModel
 /// Notes of an incremental pull beside its records, which the next whole pull clears (I10, I11).
 extension ResourcePublication {
   /// Notes the effect of writing a record of a page.
-  mutating func note(_ outcome: RecordWriter.Outcome, _ decoder: inout RecordDecoder) throws {
+  mutating func note(_ outcome: RecordWriter.Outcome, of decoder: inout RecordDecoder) throws {
     if case .same = outcome { return }
     guard found.isIncremental else {
       if isMissed(decoder.mark) { missed += 1 }

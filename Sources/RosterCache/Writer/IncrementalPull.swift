@@ -7,7 +7,7 @@ extension Cache {
   func sinceHistory(of resource: String) throws -> SinceHistory {
     try performPull("read the mark") { database, _ in
       let definition = plans[try index(of: resource)].resource
-      guard let list = try ListID(resource, database) else {
+      guard let list = try ListID(resource, in: database) else {
         return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false)
       }
       var history = try Self.history(of: list, Self.question(of: definition, database), in: database)

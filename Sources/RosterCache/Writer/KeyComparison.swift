@@ -15,7 +15,7 @@ struct KeyComparison {
   private let pulled: Statement
 
   init(
-    _ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ scope: ListScope
+    _ database: Database, file: PageSpool, tables: ResourceTables, plan: RecordPlan, scope: ListScope
   ) throws {
     self.database = database
     self.file = file

@@ -20,7 +20,7 @@ struct ListDescent {
     for table in ["temp.parents", "temp.removed_parents"] {
       try database.run("DELETE FROM \(table) WHERE resource = ?1", Value(index))
     }
-    var staging = try ParentStaging(self, index)
+    var staging = try ParentStaging(self, resource: index)
     try forEachList(of: index, only) { scope, found in
       tick()
       try staging.stage(scope, found: found)
@@ -82,7 +82,7 @@ struct ListDescent {
       list in
       let scope = ListScope(
         index: index, number: list.number, parent: list.parent,
-        list: try ListID(name, parent: list.parent, database), isIncremental: list.isIncremental)
+        list: try ListID(name, parent: list.parent, in: database), isIncremental: list.isIncremental)
       return (scope, ResourceComparison(resource: name, list.found))
     }
   }

@@ -44,7 +44,7 @@ package struct ListEnd: Sendable, Equatable {
 
   /// The end of that list.
   package init(
-    _ resource: String, _ place: ListPlace, _ state: State, answered: Date? = nil, count: Int? = nil,
+    _ resource: String, at place: ListPlace, state: State, answered: Date? = nil, count: Int? = nil,
     isWeak: Bool = false
   ) {
     (self.resource, self.place, self.state) = (resource, place, state)

@@ -14,7 +14,7 @@ struct ListManifest {
   /// Published pages that are unchanged.
   var same: [(number: Int64, page: Int64)]
 
-  init(_ index: Int, list: Int64, _ end: ListEnd, _ database: Database) throws {
+  init(_ index: Int, list: Int64, end: ListEnd, in database: Database) throws {
     answered = end.answered?.timeIntervalSince1970
     count = end.count.map(Int64.init)
     (mark, token) = end.mark.stored

@@ -15,7 +15,7 @@ struct ListPlanning {
   /// True if the last published lists belong to another upstream.
   private let isForeign: Bool
 
-  init(_ descent: ListDescent, _ index: Int, upstream: String, now: Date, isFresh: Bool) throws {
+  init(_ descent: ListDescent, resource index: Int, upstream: String, now: Date, isFresh: Bool) throws {
     database = descent.database
     self.descent = descent
     self.index = index

@@ -147,13 +147,13 @@ extension ResourcePublication {
     guard let parent = publication.family.parent(of: index) else { return }
     let failed = try database.rows(
       """
-      SELECT l.parent, l.state, l.error, \(publication.family.hasVanished("l", child: index, parent: parent, publication.pull))
+      SELECT l.parent, l.state, l.error, \(publication.family.hasVanished("l", child: index, parent: parent, pull: publication.pull))
       FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
       """, Value(index), .text(name)
     ) { (parent: $0.integer(0), error: $0.text(2), hasVanished: $0.int(3) != 0) }
     for entry in failed {
       let list =
-        try ListID(name, parent: entry.parent, database) ?? ListID(adding: name, parent: entry.parent, database)
+        try ListID(name, parent: entry.parent, in: database) ?? ListID(adding: name, parent: entry.parent, database)
       try database.run(
         """
         UPDATE main.cache_lists SET due_at = min(coalesce(due_at, 0), 0), error = ?3, records = coalesce(records, 0),

@@ -14,9 +14,9 @@ struct ListScope {
   let isIncremental: Bool
 
   /// The only list of a resource.
-  init(_ resource: String, at index: Int, isIncremental: Bool, _ database: Database) throws {
+  init(_ resource: String, at index: Int, isIncremental: Bool, in database: Database) throws {
     self.init(
-      index: index, number: 0, parent: 0, list: try ListID(resource, database), isIncremental: isIncremental)
+      index: index, number: 0, parent: 0, list: try ListID(resource, in: database), isIncremental: isIncremental)
   }
 
   init(index: Int, number: Int64, parent: Int64, list: ListID?, isIncremental: Bool) {

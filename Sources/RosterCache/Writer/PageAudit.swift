@@ -108,7 +108,7 @@ extension Cache {
       """
       SELECT p.keys, p.rejected_keys, p.skipped_keys FROM main.cache_pages p
       WHERE p.list_id = ?1 AND p.address = ?2
-      """, Value(try ListID(page.resource, parent: page.parent, database)?.id), .text(page.address)
+      """, Value(try ListID(page.resource, parent: page.parent, in: database)?.id), .text(page.address)
     ) { [$0.bytes(0), $0.bytes(1), $0.bytes(2)] }
     let scan = page.scan
     guard let stored else { return false }

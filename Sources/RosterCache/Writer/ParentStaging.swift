@@ -13,7 +13,7 @@ struct ParentStaging {
   private let insert: Statement
   private var nextID: Int64
 
-  init(_ descent: ListDescent, _ index: Int) throws {
+  init(_ descent: ListDescent, resource index: Int) throws {
     database = descent.database
     file = descent.file
     tables = descent.tables[index]

@@ -22,7 +22,7 @@ extension Cache {
         var written = try publication.write(into: report, decisions)
         let end = now()
         written.finishedAt = end.rfc3339
-        try SyncRow.write(written, database)
+        try SyncRow.write(written, to: database)
         try SyncRow.prune(database, history: history, at: end)
         return written
       }

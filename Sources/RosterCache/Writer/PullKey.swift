@@ -12,7 +12,7 @@ struct PullKey {
     Array(([upstream] + resources.map { "\($0.name) \($0.pulledDefinition)" }).joined(separator: "\n").utf8)
   }
 
-  init(_ upstream: String, _ resources: [Resource]) {
+  init(_ upstream: String, resources: [Resource]) {
     self.upstream = upstream
     self.resources = resources
   }

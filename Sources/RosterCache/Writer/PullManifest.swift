@@ -30,7 +30,7 @@ struct PullManifest {
 
   /// Reads the conclusion of the current pull from the temporary tables.
   init(
-    _ database: Database, sync: Int64, isGuarded: Bool, _ removals: [RemovalDecision.Removal], incremental: Set<Int>
+    _ database: Database, sync: Int64, isGuarded: Bool, removals: [RemovalDecision.Removal], incremental: Set<Int>
   ) throws {
     self.sync = sync
     self.isGuarded = isGuarded

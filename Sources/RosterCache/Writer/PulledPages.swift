@@ -45,7 +45,7 @@ extension Cache {
             let facts = try file.facts(at: place)
             // The page was read by another question, and may lack what this question looks for.
             guard facts.since?.question ?? 0 == question else { continue }
-            found[address] = CachedPage(facts, place, guardedBelow: pull.guardedBelow)
+            found[address] = CachedPage(facts, at: place, guardedBelow: pull.guardedBelow)
           } else if let published {
             look.bind(1, published)
             look.bind(2, address)
@@ -261,7 +261,7 @@ extension Cache {
     let isOurs = try found.map { try isOfSnapshot($0, in: database) } ?? false
     let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, in: database)
     if try !redefine(database), !isKnown { try renewFeed(database) }
-    try ListRules.apply(schema, database)
+    try ListRules.apply(schema, to: database)
     if let until = migrated?.heldUntil {
       // Version 0.1 did not store when the hold began.
       try database.run(
@@ -273,7 +273,7 @@ extension Cache {
     generation += 1
     pulled = file
     try remember(file, remembered: remembered, in: database)
-    if isOurs, let found { try index(file, found, database) } else { try file.empty() }
+    if isOurs, let found { try index(file, of: found, in: database) } else { try file.empty() }
     try writeOwner(database, file: file)
   }
 
@@ -293,7 +293,7 @@ extension Cache {
 
   /// Adapts the tables to the definitions. Returns false if they agree already.
   private func redefine(_ database: Database) throws -> Bool {
-    guard let redefinition = try Redefinition(schema, database, tick: tick) else { return false }
+    guard let redefinition = try Redefinition(schema, in: database, tick: tick) else { return false }
     let names = redefinition.names.joined(separator: ", ")
     logger.notice("the definition of \(names) is another one: the next sync transfers all of it")
     try database.transaction { try redefinition.run() }
@@ -327,7 +327,7 @@ extension Cache {
   func freeTemporaryRoom() throws {
     try performPull("free the room of temporary tables") { database, file in
       guard let owner = try file.owner(), try PulledTables.shrink(in: database) else { return }
-      try index(file, owner, database)
+      try index(file, of: owner, in: database)
     }
   }
 
@@ -381,7 +381,7 @@ extension Cache {
       "the cache may not be the one that was written last: its feed is a new one", metadata: ["path": "\(path)"])
   }
 
-  private func index(_ file: PageSpool, _ owner: PageSpool.Owner, _ database: Database) throws {
+  private func index(_ file: PageSpool, of owner: PageSpool.Owner, in database: Database) throws {
     (pull.guardedBelow, pull.sync) = (owner.guardedBelow, owner.sync)
     try database.transaction("BEGIN") {
       try file.scan { facts, place in
@@ -394,7 +394,7 @@ extension Cache {
   }
 
   private func unconfirm(_ index: Int, place: ListPlace, address: String, in database: Database) throws {
-    let list = try ListID(schema.tables[index].resource.name, parent: place.parent, database)
+    let list = try ListID(schema.tables[index].resource.name, parent: place.parent, in: database)
     try database.run(
       """
       DELETE FROM temp.same WHERE resource = ?1 AND list = ?2

@@ -22,8 +22,8 @@ struct ResourceDifferences {
   private var rejected = 0
 
   init(
-    _ database: Database, _ file: PageSpool, _ tables: ResourceTables, _ plan: RecordPlan, _ scope: ListScope,
-    _ found: ResourceComparison, _ interruption: Interruption
+    _ database: Database, file: PageSpool, tables: ResourceTables, plan: RecordPlan, scope: ListScope,
+    found: ResourceComparison, interruption: Interruption
   ) throws {
     self.database = database
     self.file = file
@@ -81,7 +81,7 @@ struct ResourceDifferences {
       try table?.added(&decoder)
     case .changed(let difference):
       changed += 1
-      try table?.changed(&decoder, difference)
+      try table?.changed(&decoder, by: difference)
     }
   }
 

@@ -41,7 +41,7 @@ struct ResourcePublication {
   var pageChange = 0
   var counts = ListCounts()
 
-  init(_ publication: SnapshotPublication, _ index: Int, _ decision: RemovalDecision) throws {
+  init(_ publication: SnapshotPublication, at index: Int, decision: RemovalDecision) throws {
     self.publication = publication
     self.index = index
     self.decision = decision
@@ -57,7 +57,7 @@ struct ResourcePublication {
       """, .text(name)
     ) { (isFirst: $0.int(0) != 0, records: $0.int(1), pages: $0.int(2), id: $0.integer(3)) }
     guard let state else { throw SQLiteError.damaged("cache_resources lacks \(name)") }
-    scope = try ListScope(name, at: index, isIncremental: found.isIncremental, database)
+    scope = try ListScope(name, at: index, isIncremental: found.isIncremental, in: database)
     guard let list = plan.resource.each == nil ? scope.list : ListID(id: 0, resource: state.id) else {
       throw SQLiteError.damaged("cache_lists lacks \(name)")
     }
@@ -132,7 +132,7 @@ struct ResourcePublication {
   private mutating func begin(_ complete: CompleteList) throws {
     let (name, parent) = (plan.resource.name, complete.parent)
     isUntold = try isUntold(complete)
-    list = try ListID(name, parent: parent, database) ?? ListID(adding: name, parent: parent, database)
+    list = try ListID(name, parent: parent, in: database) ?? ListID(adding: name, parent: parent, database)
     scope = ListScope(
       index: index, number: complete.number, parent: parent, list: list, isIncremental: complete.isIncremental)
     found = ResourceComparison(resource: name, complete.found)
@@ -207,7 +207,7 @@ struct ResourcePublication {
         case .record:
           if found.isAsked { continue }
           let outcome = try records.write(&pulled.decoder, of: scope)
-          if isNoted { try note(outcome, &pulled.decoder) }
+          if isNoted { try note(outcome, of: &pulled.decoder) }
         case .rejected:
           // A page of an incremental pull has a negative number in `rejects`.
           let page = found.isIncremental ? -pulled.number : pulled.number
@@ -248,7 +248,7 @@ struct ResourcePublication {
         switch step {
         case .record:
           let outcome = try records.write(&pulled.decoder, of: scope)
-          if found.isIncremental { try note(outcome, &pulled.decoder) }
+          if found.isIncremental { try note(outcome, of: &pulled.decoder) }
         case .rejected:
           try reject(pulled.decoder.reject, page: 0, position: rejected)
           rejected += 1

@@ -40,7 +40,7 @@ struct SnapshotPublication {
     let haveResourcesChanged = try defineResources()
     for index in family.descending {
       let decision = decisions[plans[index].resource.name] ?? RemovalDecision()
-      var publication = try ResourcePublication(self, index, decision)
+      var publication = try ResourcePublication(self, at: index, decision: decision)
       try publication.write()
       try publication.sum(into: &record)
       if publication.isNew { isNew = true }
@@ -83,7 +83,7 @@ struct SnapshotPublication {
     let new = schema.tables.filter { !found.contains($0.resource.name) }
     guard !gone.isEmpty || !new.isEmpty else { return false }
     for name in gone { try schema.drop(name, in: database) }
-    for tables in new { try schema.add(tables, database) }
+    for tables in new { try schema.add(tables, to: database) }
     try schema.defineRemoved(database)
     return true
   }

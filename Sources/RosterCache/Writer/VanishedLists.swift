@@ -50,7 +50,7 @@ struct VanishedLists {
 
   /// A condition: this sync has found that upstream still has the record `id`. A whole pull lists it, an incremental
   /// pull received it, or `by_key` has it (E7.5).
-  func isConfirmed(_ index: Int, _ id: String, isIncremental: Bool) -> String {
+  func isConfirmed(_ index: Int, id: String, isIncremental: Bool) -> String {
     let tables = family.tables[index]
     let keys = tables.keys
     var (lists, list, isWhole) = ("", "0", isIncremental ? "false" : "true")
@@ -77,7 +77,7 @@ extension Family {
   ///   - pull: with the comparisons of this sync.
   ///   - isParentStored: false if the parent has no table, so that no list has vanished before.
   func hasVanished(
-    _ row: String, child: Int, parent: Int, _ pull: PullFacts, isParentStored: Bool = true
+    _ row: String, child: Int, parent: Int, pull: PullFacts, isParentStored: Bool = true
   ) -> String {
     guard isParentStored else { return "\(row).state = \(ParentTables.State.vanished.rawValue)" }
     let isIncremental = pull.incremental.contains(tables[parent].resource.name)
@@ -85,7 +85,7 @@ extension Family {
       coalesce((SELECT k.state FROM main.cache_resources c CROSS JOIN main.cache_lists k
         ON k.resource_id = c.id AND k.parent_id = \(row).parent WHERE c.name = ?2), 'current')
       """
-    let isConfirmed = VanishedLists(family: self).isConfirmed(parent, "\(row).parent", isIncremental: isIncremental)
+    let isConfirmed = VanishedLists(family: self).isConfirmed(parent, id: "\(row).parent", isIncremental: isIncremental)
     return """
       (\(row).state = \(ParentTables.State.vanished.rawValue) AND CASE \(before) WHEN 'current' THEN true
         WHEN 'vanished' THEN NOT \(isConfirmed) ELSE false END)

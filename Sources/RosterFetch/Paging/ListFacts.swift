@@ -153,7 +153,7 @@ extension Paging {
     case .cursor(_, _, .header(let name)):
       text(response[name]) == known || (response[name] == nil && response.status == 304)
     case .next(.header(let name)):
-      address(response[name], response) == known || (response[name] == nil && response.status == 304)
+      address(response[name], in: response) == known || (response[name] == nil && response.status == 304)
     case .link: links(response, to: known)
     case .cursor, .next, .number, .offset, .after, .one, .record: true
     }
@@ -168,8 +168,8 @@ extension Paging {
     case .cursor(_, _, .header(let name)): text(response[name])
     case .cursor(.everyMember, _, .body(let place)): try members(scan.at, place: place, response: response)
     case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place: place)
-    case .next(.header(let name)): address(response[name], response)
-    case .next(.body(let place)): try address(scan.at, place, response)
+    case .next(.header(let name)): address(response[name], in: response)
+    case .next(.body(let place)): try address(scan.at, at: place, in: response)
     case .link: try link(response)
     case .number, .offset, .one, .record: nil
     }
@@ -183,7 +183,7 @@ extension Paging {
 
   /// The address of the Link header.
   private func link(_ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
-    do throws(LinkHeader.Unclosed) { return address(try LinkHeader.next(in: response.headers), response) } catch {
+    do throws(LinkHeader.Unclosed) { return address(try LinkHeader.next(in: response.headers), in: response) } catch {
       throw UndefinedAnswer(reason: "an address in its Link header has no closing >")
     }
   }
@@ -193,7 +193,7 @@ extension Paging {
   }
 
   /// The address without the token, which upstream may repeat: an address is stored and shown (T8, T9).
-  private func address(_ text: String?, _ response: Response) -> ListFacts.Value? {
+  private func address(_ text: String?, in response: Response) -> ListFacts.Value? {
     self.text(
       text.map { text in
         let address = absolute(text, after: response)
@@ -236,11 +236,11 @@ extension Paging {
   }
 
   private func address(
-    _ found: PointedValue, _ place: JSONPointer, _ response: Response
+    _ found: PointedValue, at place: JSONPointer, in response: Response
   ) throws(UndefinedAnswer) -> ListFacts.Value? {
     switch found.kind {
     case .absent, .null: return nil
-    case .text(let text): return address(text, response)
+    case .text(let text): return address(text, in: response)
     case .integer, .number, .boolean, .compound, .members: throw UndefinedAnswer(reason: "\(place) is not an address")
     }
   }

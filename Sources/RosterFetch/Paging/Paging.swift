@@ -99,7 +99,7 @@ package final class Paging: Sendable {
 
   /// Throws if a delta token of that page is an address that the next pull could not follow.
   package func expectUsable(
-    _ token: String?, from page: PageRequest, _ links: () -> NextLinks
+    _ token: String?, from page: PageRequest, links: () -> NextLinks
   ) throws(PagingFault) {
     guard let token, resource.since?.param == nil else { return }
     _ = try request(1, after: 0, at: token, from: page, links)

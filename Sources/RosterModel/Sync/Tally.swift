@@ -67,7 +67,7 @@ package final class Tally: Sendable {
     }
 
     /// Resets a resource that is pulled again from its first page.
-    package mutating func restart(_ resource: String, _ kind: DaemonStatus.PulledResource.Kind) {
+    package mutating func restart(_ resource: String, as kind: DaemonStatus.PulledResource.Kind) {
       guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
       resources[index] = DaemonStatus.PulledResource(name: resource, kind: kind)
     }
