@@ -9,39 +9,28 @@ final class LoopbackReceiver: Sendable {
   /// The query of the answer, decoded.
   typealias Answer = [String: String]
 
-  /// `http://127.0.0.1:PORT/`
-  let address: String
-  private let listener: CInt
+  private let listener: LoopbackListener
   private let queue = DispatchQueue(label: "rosterd.login")
+
+  /// `http://127.0.0.1:PORT/`
+  var address: String { "http://127.0.0.1:\(listener.port)/" }
 
   /// - Throws: a `Failure` (69) if no port can be opened.
   init() throws(Failure) {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var place = sockaddr_in()
-    place.sin_family = sa_family_t(AF_INET)
-    place.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isOpen = withUnsafeMutablePointer(to: &place) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, size) == 0 && listen(listener, 16) == 0 && getsockname(listener, $0, &size) == 0
-      }
-    }
-    guard listener >= 0, isOpen else {
+    do throws(SystemError) { listener = try LoopbackListener(isBlocking: true) } catch {
       throw Failure(
-        .unreachable, step: "listen for the browser's answer", subject: "127.0.0.1", cause: SystemError.last.text,
+        .unreachable, step: "listen for the browser's answer", subject: "127.0.0.1", cause: error.text,
         hint: "see whether this machine has free ports, or use rosterd login --device")
     }
-    self.listener = listener
-    address = "http://127.0.0.1:\(UInt16(bigEndian: place.sin_port))/"
   }
 
   /// Waits for one answer with a `state`; nil if none comes in time. Call it once.
   func answer(within patience: Duration) async -> Answer? {
     await withCheckedContinuation { continuation in
       queue.async { [self] in
-        var visits = LoopbackVisits(listener)
+        var visits = LoopbackVisits(listener.descriptor)
         continuation.resume(returning: visits.answer(until: .now + patience))
-        close(listener)
+        close(listener.descriptor)
       }
     }
   }

@@ -101,26 +101,14 @@ package struct WebServer {
   }
 
   private static func listen(_ port: UInt16) throws(Failure) -> (Int32, WebGate) {
-    let descriptor = Glibc.socket(AF_INET, UnixSocket.stream, 0)
-    var yes: Int32 = 1
-    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout.size(ofValue: yes)))
-    var place = sockaddr_in()
-    place.sin_family = sa_family_t(AF_INET)
-    place.sin_port = port.bigEndian
-    place.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isOpen = withUnsafeMutablePointer(to: &place) { place in
-      place.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
-        bind(descriptor, place, size) == 0 && Glibc.listen(descriptor, SOMAXCONN) == 0
-          && getsockname(descriptor, place, &size) == 0
-      }
-    }
-    guard isOpen else {
+    do throws(SystemError) {
+      let listener = try LoopbackListener(port: port, isBlocking: false)
+      return (listener.descriptor, WebGate(port: listener.port))
+    } catch {
       throw Failure(
-        .cannotWrite, step: "offer the page", subject: "127.0.0.1:\(port)", cause: SystemError.last.text,
+        .cannotWrite, step: "offer the page", subject: "127.0.0.1:\(port)", cause: error.text,
         hint: "name another --port, or none to have a free one")
     }
-    return (descriptor, WebGate(port: UInt16(bigEndian: place.sin_port)))
   }
 }
 
