@@ -96,6 +96,10 @@ package struct Login: Sendable {
 
   private static let step = "get the first refresh token"
 
+  private func failure(_ kind: Failure.Kind, at url: String? = nil, cause: String, hint: String) -> Failure {
+    Failure(kind, step: Self.step, subject: (url ?? settings.tokenURL).queryMasked, cause: cause, hint: hint)
+  }
+
   /// Exchanges the code for a refresh token.
   /// - Throws: a `Failure`: 65 without a refresh token in the answer, 69, or 77 if upstream refuses the code.
   package func refreshToken(code: Secret, _ request: AuthorizationRequest) async throws -> Secret {
@@ -147,9 +151,7 @@ package struct Login: Sendable {
   }
 
   private var expired: Failure {
-    Failure(
-      .cancelled, step: Self.step, subject: settings.tokenURL.queryMasked,
-      cause: "the code was not confirmed before it expired", hint: "run rosterd login again")
+    failure(.cancelled, cause: "the code was not confirmed before it expired", hint: "run rosterd login again")
   }
 
   private func post(_ url: String, fields: [(String, String)]) async throws -> Response {
@@ -178,8 +180,8 @@ package struct Login: Sendable {
       answer["access_token"]?.text != nil || answer["refresh_token"]?.text != nil
     else { throw refusal(response, at: url, hiding: secrets, what: "the login") }
     guard let token = answer["refresh_token"]?.text.map({ Secret($0) }), token.fitsHeader else {
-      throw Failure(
-        .badAnswer, step: Self.step, subject: url.queryMasked, cause: "the answer has no refresh_token",
+      throw failure(
+        .badAnswer, cause: "the answer has no refresh_token",
         hint:
           "ask for one as upstream's documentation says, such as by a scope (offline_access) or a parameter of auth.authorize_url (access_type=offline)"
       )
@@ -190,8 +192,8 @@ package struct Login: Sendable {
   private func refusal(_ response: Response, at url: String, hiding secrets: [Secret], what: String) -> Failure {
     let said = ServerStatement(response).map { ", \($0.shown(hiding: credentials.secrets + secrets))" } ?? ""
     let isHTML = said.isEmpty && (200...299).contains(response.status) ? ", and the answer is not a JSON object" : ""
-    return Failure(
-      .refused, step: Self.step, subject: url.queryMasked,
+    return failure(
+      .refused, at: url,
       cause: "upstream refuses \(what) (\(response.status)\(said)\(isHTML))",
       hint: "see whether client_id, auth.scope and the addresses in [auth] are those that upstream registered")
   }
@@ -200,24 +202,22 @@ package struct Login: Sendable {
   /// - Parameter said: `error` and `error_description` of the answer.
   package func denied(_ said: [String]) -> Failure {
     let text = said.map { $0.masking(credentials.secrets.map { $0.reveal() }).printable.prefix(200) }
-    return Failure(
-      .refused, step: Self.step, subject: settings.tokenURL.queryMasked,
+    return failure(
+      .refused,
       cause: "upstream or its user denied the login\(text.isEmpty ? "" : " (\(text.joined(separator: ", ")))")",
       hint: "run rosterd login again and allow the access")
   }
 
   /// The answer of the browser belongs to another request.
   package var foreignState: Failure {
-    Failure(
-      .refused, step: Self.step, subject: settings.tokenURL.queryMasked,
-      cause: "the browser's answer has another state than this login",
+    failure(
+      .refused, cause: "the browser's answer has another state than this login",
       hint: "run rosterd login again, and use only the address that it prints")
   }
 
   /// No answer of the browser came in time.
   package var unanswered: Failure {
-    Failure(
-      .cancelled, step: Self.step, subject: settings.tokenURL.queryMasked,
-      cause: "the browser has sent no answer within 5 minutes", hint: "run rosterd login again")
+    failure(
+      .cancelled, cause: "the browser has sent no answer within 5 minutes", hint: "run rosterd login again")
   }
 }

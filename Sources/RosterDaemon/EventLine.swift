@@ -73,8 +73,7 @@ extension Event {
   private func ending(_ what: String) -> String {
     guard let report else { return what }
     let counts =
-      "\(what): \(report.records) \(report.records == 1 ? "record" : "records")"
-      + " on \(report.pages) \(report.pages == 1 ? "page" : "pages")"
+      "\(what): \(report.records.counted(as: "record")) on \(report.pages.counted(as: "page"))"
       + " (\(report.added) added, \(report.changed) changed, \(report.removed) removed)"
     let rejected = report.rejected == 0 ? "" : "; \(report.rejected) rejected"
     return counts + rejected + (report.error.map { "; \($0)" } ?? "")

@@ -189,20 +189,13 @@ struct AnswerPlaces: Sendable {
     more = place(resource.pages.ending?.pointer)
     token = place(resource.since?.token?.pointer)
     readsMembers = if case .cursor(.everyMember, _, _) = resource.pages.style { true } else { false }
-    switch resource.pages.style {
-    case .number(_, _, let last):
-      self.last = place(last?.pointer)
-      at = .nowhere
-    case .cursor(_, _, .body(let pointer)), .next(.body(let pointer)):
-      last = .nowhere
-      at = place(pointer)
-    case .after(_, let pointer):
-      last = .nowhere
-      at = .inLastRecord(pointer)
-    case .offset, .cursor, .next, .link, .one, .record:
-      last = .nowhere
-      at = .nowhere
-    }
+    (last, at) =
+      switch resource.pages.style {
+      case .number(_, _, let last): (place(last?.pointer), .nowhere)
+      case .cursor(_, _, .body(let pointer)), .next(.body(let pointer)): (.nowhere, place(pointer))
+      case .after(_, let pointer): (.nowhere, .inLastRecord(pointer))
+      case .offset, .cursor, .next, .link, .one, .record: (.nowhere, .nowhere)
+      }
   }
 }
 
