@@ -10,8 +10,7 @@ import Testing
   private static let files = Credentials(accessToken: Secret("a0"))
 
   private func bench(_ files: Credentials = files, workspace: Workspace? = nil) async throws -> Bench {
-    let bench = try Bench(.bearerRenew, credentials: files, workspace: workspace)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.bearerRenew, credentials: files, workspace: workspace).inSync()
     return bench
   }
 
@@ -86,8 +85,7 @@ import Testing
 
   @Test("T2.1, T2.5: bearer_renew renews before the exp of a JWT, with the token that is still valid")
   func early() async throws {
-    let bench = try Bench(.bearerRenew, credentials: Self.files)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.bearerRenew, credentials: Self.files).inSync()
     let end = Int(bench.clock.now.timeIntervalSince1970) + 100
     let long = jwt(#"{"exp":\#(end)}"#)
     _ = try await renew(bench, to: long)

@@ -140,8 +140,7 @@ struct ExchangeKeeperTests {
 
   /// One that has logged in, with the token of that login.
   private func loggedIn() async throws -> (Bench, Token) {
-    let bench = try Bench(.exchange, credentials: Self.files)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.exchange, credentials: Self.files).inSync()
     grant(bench, access: "a1", refresh: "r1")
     let token = try #require(try await bench.keeper.current())
     await bench.keeper.accepted(token.generation)
@@ -200,8 +199,9 @@ struct ExchangeKeeperTests {
 
   @Test("T13.4, T6.8: without a login a refresh that is answered without JSON leaves the session")
   func noJSONWithoutLogin() async throws {
-    let bench = try Bench(.exchange, credentials: Credentials(refreshToken: Secret("r0"))) { $0.exchange?.login = nil }
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.exchange, credentials: Credentials(refreshToken: Secret("r0"))) {
+      $0.exchange?.login = nil
+    }.inSync()
     bench.endpoint.answer(200, body: "<html>")
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.trouble == .tokenMalformed && bench.status?.state != .unauthorized)
@@ -210,8 +210,9 @@ struct ExchangeKeeperTests {
 
   @Test("T13.4: without a login a refused refresh ends the session")
   func noLogin() async throws {
-    let bench = try Bench(.exchange, credentials: Credentials(refreshToken: Secret("r0"))) { $0.exchange?.login = nil }
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.exchange, credentials: Credentials(refreshToken: Secret("r0"))) {
+      $0.exchange?.login = nil
+    }.inSync()
     bench.endpoint.answer(400)
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.cause == "upstream refuses the refresh token (400)")

@@ -77,8 +77,7 @@ struct ServerStatementFailureTests {
       (422, #"{"message":"Not enough segments"}"#, "upstream answered 422, Not enough segments"),
     ])
   func failures(status: Int, body: String, cause: String) async throws {
-    let bench = try Bench(.oauth2Refresh, credentials: Credentials(refreshToken: Secret("r0-secret-r0")))
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.oauth2Refresh, credentials: Credentials(refreshToken: Secret("r0-secret-r0"))).inSync()
     bench.endpoint.answer(status, body: body)
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.cause == cause)

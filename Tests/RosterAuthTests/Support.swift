@@ -139,6 +139,12 @@ final class Bench: Sendable {
       logger: Logger(label: "test") { _ in LineHandler(lines: lines) }, random: { 0 })
   }
 
+  /// The same, after a sync has begun.
+  func inSync() async throws -> Bench {
+    try await keeper.syncBegins()
+    return self
+  }
+
   private let box: CredentialBox
 
   func setCredentials(_ credentials: Credentials) { box.value.withLock { $0 = credentials } }
@@ -160,8 +166,7 @@ final class Bench: Sendable {
 
   /// One whose first refresh is under way, for the request that waits for it.
   static func refreshing(lines: Recorder<String> = Recorder()) async throws -> (Bench, Task<Token?, any Error>) {
-    let bench = try Bench(lines: lines)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(lines: lines).inSync()
     let request = bench.requests(1)[0]
     await bench.endpoint.arrived(1)
     return (bench, request)

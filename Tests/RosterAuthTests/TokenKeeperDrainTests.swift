@@ -11,8 +11,7 @@ import Testing
 struct TokenKeeperDrainTests {
   @Test("T4.4: a shutdown tries once more to store an answer that could not be stored")
   func unstoredAtShutdown() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     try bench.breakStore()
     bench.endpoint.grant("a1", refresh: "r1")
     _ = await failure { try await bench.keeper.current() }
@@ -24,8 +23,7 @@ struct TokenKeeperDrainTests {
   @Test("T4.4: if a shutdown cannot store the answer either, the log says that the token is lost")
   func lostAtShutdown() async throws {
     let lines = Recorder<String>()
-    let bench = try Bench(lines: lines)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(lines: lines).inSync()
     try bench.breakStore()
     bench.endpoint.grant("a1", refresh: "r1")
     _ = await failure { try await bench.keeper.current() }
@@ -63,8 +61,7 @@ struct TokenKeeperDrainTests {
 
   @Test("T7.2: a shutdown between two attempts waits for nothing")
   func drainCoolingDown() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     let request = bench.requests(1)[0]
     bench.endpoint.answer(503)
     await bench.clock.sleepers(1)

@@ -17,8 +17,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T5.1, T5.2: passing failures are tried again one at a time while the requests wait, and the sync survives")
   func passing() async throws {
-    let bench = try Bench { $0.retry.maxRetries = 6 }
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench { $0.retry.maxRetries = 6 }.inSync()
     let requests = bench.requests(3)
     await bench.events.wait(for: .tokenJoined, 2)
     let faults: [@Sendable (TokenEndpoint) -> Void] = [
@@ -47,8 +46,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T5.1, T5.2: after the last retry every waiting request fails with the same 69, and the session stays")
   func exhausted() async throws {
-    let bench = try Bench { $0.retry.maxRetries = 0 }
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench { $0.retry.maxRetries = 0 }.inSync()
     let requests = bench.requests(2)
     await bench.events.wait(for: .tokenJoined, 1)
     bench.endpoint.answer(500)
@@ -67,8 +65,7 @@ struct TokenKeeperFailureTests {
 
   @Test("P11.10, T5.1: a Retry-After beyond max_retry_after ends the sync and is reported")
   func longRetryAfter() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(600))
@@ -112,8 +109,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T5.3: a refusal after an attempt without an answer says that upstream may have rotated the token")
   func rotatedUnseen() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     bench.endpoint.fail(.timeout)
     bench.endpoint.answer(400)
     let request = bench.requests(1)[0]
@@ -129,8 +125,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T5.3: an attempt without a connection cannot have rotated the token", arguments: [false, true])
   func neverSent(unsent: Bool) async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     var refused = RequestFault(.unreachable, cause: "refused", reason: .connection)
     refused.isUnsent = unsent
     bench.endpoint.answer(.failure(refused))
@@ -144,8 +139,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T5.3: a refusal also reports an attempt without an answer in an earlier process")
   func rotatedUnseenBefore() async throws {
-    let bench = try Bench { $0.retry.maxRetries = 0 }
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench { $0.retry.maxRetries = 0 }.inSync()
     bench.endpoint.fail(.timeout)
     _ = await failure { try await bench.keeper.current() }
     #expect(await bench.keeper.drain())
@@ -179,8 +173,7 @@ struct TokenKeeperFailureTests {
     "T6.1, T6.2, T6.3: a refused or incomplete answer fails all waiting requests with one 77 that names the file",
     arguments: [(400, "", "refused"), (401, "", "refused"), (403, "", "refused"), (200, "{}", "incomplete")])
   func ends(status: Int, body: String, reason: String) async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     let requests = bench.requests(3)
     await bench.events.wait(for: .tokenJoined, 2)
     bench.endpoint.answer(status, body: body)
@@ -211,8 +204,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T6.4, T6.5: an ended session sends nothing, restarts included, until a credential's bytes change")
   func staysEnded() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     let ended = await refuse(bench)
     let again = await failure { try await bench.keeper.syncBegins() }
     #expect(again == ended && ended != nil)
@@ -234,8 +226,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T6.6: --retry-session tries the stored token once more, and once only")
   func retrySession() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     _ = await refuse(bench)
     try await bench.keeper.syncBegins(retrySession: true)
     _ = await refuse(bench)
@@ -251,8 +242,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T6.6: after a trial without a token from upstream the session is ended as before")
   func retryUnanswered() async throws {
-    let bench = try Bench { $0.retry.maxRetries = 0 }
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench { $0.retry.maxRetries = 0 }.inSync()
     let ended = await refuse(bench)
     try await bench.keeper.syncBegins(retrySession: true)
     bench.endpoint.answer(503)
@@ -266,8 +256,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T6.6: a retry request that joins a sync gives an ended session one more trial in it")
   func joinedRetry() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     _ = await refuse(bench)
     await bench.keeper.retrySession()
     #expect(bench.status?.state != .unauthorized)
@@ -290,8 +279,7 @@ struct TokenKeeperFailureTests {
 
   @Test("T6.5: scope and token_url reopen an ended session at SIGHUP, early_refresh does not")
   func liftedByReload() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     _ = await refuse(bench)
     var settings = bench.settings
     settings.earlyRefresh = .seconds(1)
@@ -310,8 +298,7 @@ struct TokenKeeperFailureTests {
     "T6.8, T6.9, T6.11: any other answer fails the sync with 77, and the session stays",
     arguments: [(302, "", "other"), (404, "", "other"), (200, "<html>", "malformed"), (200, "{", "malformed")])
   func other(status: Int, body: String, reason: String) async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     let first = await refuse(bench, status: status, body: body)
     #expect(first?.kind == .refused)
     #expect((first?.cause.contains("may be used up") == true) == (reason == "malformed"))
@@ -327,8 +314,7 @@ struct TokenKeeperFailureTests {
 
   @Test("P11.4, T9.1: no network at all fails the sync without a retry, and the message has no query of the URL")
   func noNetwork() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     let down = RequestFault(.unreachable, cause: "no route")
     bench.endpoint.answer(.failure(down))
     let failure = await failure { try await bench.keeper.current() }
@@ -339,8 +325,7 @@ struct TokenKeeperFailureTests {
   @Test("T6.7: with client credentials a refused refresh token is followed by one new grant")
   func newGrant() async throws {
     let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
-    let bench = try Bench(.oauth2ClientCredentials, credentials: files)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.oauth2ClientCredentials, credentials: files).inSync()
     bench.endpoint.grant("a1", refresh: "r1")
     let first = try #require(try await bench.keeper.current())
     await bench.keeper.accepted(first.generation)
@@ -359,8 +344,7 @@ struct TokenKeeperFailureTests {
   @Test("P13.4: after a stop no new grant follows a refused refresh token")
   func noGrantAfterStop() async throws {
     let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
-    let bench = try Bench(.oauth2ClientCredentials, credentials: client)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.oauth2ClientCredentials, credentials: client).inSync()
     bench.endpoint.grant("a1", refresh: "r1")
     let first = try #require(try await bench.keeper.current())
     await bench.keeper.accepted(first.generation)
@@ -378,8 +362,7 @@ struct TokenKeeperFailureTests {
   @Test("T5.3: if no refresh token was sent, the message does not say that one may have been rotated")
   func nothingRotated() async throws {
     let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
-    let bench = try Bench(.oauth2ClientCredentials, credentials: client) { $0.retry.maxRetries = 0 }
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.oauth2ClientCredentials, credentials: client) { $0.retry.maxRetries = 0 }.inSync()
     bench.endpoint.fail(.timeout)
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure != nil && failure?.cause.contains(bench.settings.mayHaveRotated) == false)
@@ -401,8 +384,7 @@ struct TokenKeeperFailureTests {
 
   @Test("auth.logout_status ends the session at once, but not for a token of an earlier session")
   func logout() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     bench.endpoint.grant("a1", refresh: "r1")
     let token = try #require(try await bench.keeper.current())
     _ = await bench.keeper.endSession(status: 403, generation: 0)

@@ -15,8 +15,7 @@ struct TokenKeeperStoreTests {
 
   @Test("T4.1: a rotated refresh token is on disk before any request has the access token that arrived with it")
   func storedFirst() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     let requests = bench.requests(2)
     await bench.events.wait(for: .tokenJoined)
     #expect(bench.stored?.accessToken == nil)
@@ -30,8 +29,7 @@ struct TokenKeeperStoreTests {
   @Test(
     "T4.4, T4.5: no request uses an answer that cannot be stored; the next sync stores it first, without a refresh")
   func unstored() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     try bench.breakStore()
     bench.endpoint.grant("a1", refresh: "r1")
     let first = await failure { try await bench.keeper.current() }
@@ -50,8 +48,7 @@ struct TokenKeeperStoreTests {
 
   @Test("T4.4: a process that ends with its sync replaces no token while the store cannot be written")
   func unwritable() async throws {
-    let bench = try Bench(endsWithSync: true)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(endsWithSync: true).inSync()
     try bench.breakStore()
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.kind == .cannotWrite && bench.endpoint.requests.all.isEmpty)
@@ -81,8 +78,7 @@ struct TokenKeeperStoreTests {
 
   @Test("T10.1: after a restart a stored token that is still valid is used without a refresh")
   func restart() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
     _ = try await bench.keeper.current()
     let restarted = try Bench(workspace: bench.workspace)
@@ -98,8 +94,7 @@ struct TokenKeeperStoreTests {
     "T10.2: a credential whose bytes changed wins over the store, before a sync and across a restart",
     arguments: [false, true])
   func changed(restarts: Bool) async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     bench.endpoint.grant("a1", refresh: "r1")
     _ = try await bench.keeper.current()
     let next = restarts ? try Bench(workspace: bench.workspace) : bench
@@ -113,8 +108,7 @@ struct TokenKeeperStoreTests {
 
   @Test("T8.5: a store of another origin is not used, and no credential at all is 78")
   func otherPlace() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     bench.endpoint.grant("a1", refresh: "r1")
     _ = try await bench.keeper.current()
     let moved = try Bench(workspace: bench.workspace) { $0.tokenOrigin = "https://other.test:443" }
@@ -129,8 +123,7 @@ struct TokenKeeperStoreTests {
 
   @Test("With a store, a removed credential file does not start a new session")
   func fileGone() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
     _ = try await bench.keeper.current()
     let restarted = try Bench(.oauth2Refresh, credentials: Credentials(), workspace: bench.workspace)
@@ -158,8 +151,7 @@ struct TokenKeeperStoreTests {
 
   @Test("F9.2: a reload whose new flow lacks its credential is 78 and changes nothing")
   func refusedReload() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     bench.endpoint.grant("a1", refresh: "r1")
     let token = try await bench.keeper.current()
     var settings = bench.settings
@@ -172,8 +164,7 @@ struct TokenKeeperStoreTests {
 
   @Test("A reload with new credentials serves requests that wait between two attempts, one token request at a time")
   func reloadWhileCoolingDown() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     let request = bench.requests(1)[0]
     bench.endpoint.answer(503)
     await bench.clock.sleepers(1)
@@ -212,8 +203,8 @@ struct TokenKeeperStoreTests {
     var texts: [String] = []
     for answer in ["{\"error\":\"\(secrets[0])\"}", "<p>\(secrets[0])", "{\"token\":\"\(secrets[3])\"}"] {
       for status in [200, 400, 404, 500] {
-        let bench = try Bench(.oauth2Refresh, credentials: files, lines: lines) { $0.retry.maxRetries = 0 }
-        try await bench.keeper.syncBegins()
+        let bench = try await Bench(.oauth2Refresh, credentials: files, lines: lines) { $0.retry.maxRetries = 0 }
+          .inSync()
         bench.endpoint.answer(status, body: answer)
         failures.append(await failure { try await bench.keeper.rejected(1 << 20) })
         _ = await bench.keeper.drain()
@@ -266,8 +257,7 @@ struct TokenKeeperStoreTests {
   @Test(
     "T6.10: a token too large for the store is incomplete, and the store remains readable", arguments: [false, true])
   func tooLarge(isRefreshToken: Bool) async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     let large = String(repeating: "x", count: 1 << 20)
     bench.endpoint.grant(isRefreshToken ? "a1" : large, refresh: isRefreshToken ? large : nil)
     let ended = await failure { try await bench.keeper.current() }

@@ -12,8 +12,7 @@ struct TokenKeeperTests {
 
   /// A bench whose current token is generation 2, stored, with that life.
   private func settled(life: Int? = nil, _ flow: Flow = .oauth2Refresh) async throws -> Bench {
-    let bench = try Bench(flow)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(flow).inSync()
     bench.endpoint.grant("a1", refresh: "r1", expiresIn: life)
     _ = try await bench.keeper.current()
     return bench
@@ -21,8 +20,7 @@ struct TokenKeeperTests {
 
   @Test("T1.1: eight requests with the dead token cause one refresh")
   func oneRefresh() async throws {
-    let bench = try Bench(.oauth2Refresh, credentials: Self.withFirst)
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.oauth2Refresh, credentials: Self.withFirst).inSync()
     let first = try #require(try await bench.keeper.current())
     #expect(first.access == Secret("a0"))
     let requests = bench.reject(first.generation, times: 8)
@@ -42,8 +40,7 @@ struct TokenKeeperTests {
 
   @Test("T1.1: requests without any token share one refresh too")
   func absent() async throws {
-    let bench = try Bench()
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench().inSync()
     let requests = bench.requests(4)
     await bench.events.wait(for: .tokenJoined, 3)
     bench.endpoint.grant("a1")
@@ -167,8 +164,7 @@ struct TokenKeeperTests {
     arguments: [(Flow.none, nil), (.static, "a0"), (.basic, "dTpw")] as [(Flow, String?)])
   func notRenewable(flow: Flow, sent: String?) async throws {
     let files = Credentials(accessToken: Secret("a0"), username: Secret("u"), password: Secret("p"))
-    let bench = try Bench(flow, credentials: files) { $0.storePath = "/nonexistent/token.json" }
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(flow, credentials: files) { $0.storePath = "/nonexistent/token.json" }.inSync()
     let token = try await bench.keeper.current()
     #expect(token?.access == sent.map { Secret($0) })
     let refused = await failure { try await bench.keeper.rejected(token?.generation) }
@@ -181,8 +177,7 @@ struct TokenKeeperTests {
 
   @Test("After a reload that changes auth.send, a 401 to the token in its old place is sent again with the new one")
   func moved() async throws {
-    let bench = try Bench(.static, credentials: Credentials(accessToken: Secret("a0")))
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.static, credentials: Credentials(accessToken: Secret("a0"))).inSync()
     let old = try #require(try await bench.keeper.current())
     var settings = bench.settings
     settings.send = TokenPlace(.parameter, name: "api_key")
@@ -196,8 +191,7 @@ struct TokenKeeperTests {
   @Test("T2.2: a static token whose own exp has passed is not sent")
   func staticExpired() async throws {
     let old = Secret(jwt(#"{"exp":1600000000}"#))
-    let bench = try Bench(.static, credentials: Credentials(accessToken: old))
-    try await bench.keeper.syncBegins()
+    let bench = try await Bench(.static, credentials: Credentials(accessToken: old)).inSync()
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.kind == .refused)
     #expect(bench.status?.state == .expired)
