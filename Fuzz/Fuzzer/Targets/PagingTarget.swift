@@ -110,7 +110,8 @@ enum PagingTarget {
         guard let facts = answer.facts else { return }
         checkKept(asking.page, answer, facts)
         let came = try? plan.came(
-          asking, facts, isTransferred: true, records: .init(likeness: answer.likeness), links: { [links] in links })
+          asking, facts: facts, isTransferred: true, records: .init(likeness: answer.likeness),
+          links: { [links] in links })
         guard came != nil else { return }
         checkCounts(plan, asking.page)
         // A pull notices a repetition after at most twice as many pages as there are answers.
