@@ -202,7 +202,7 @@ struct KeyComparison {
     return other
   }
 
-  /// The keys of the published page of an address; nil if there is none.
+  /// The keys of the published page of an address; nil if no page of that address is published.
   private func keys(of address: String, _ published: Statement) throws -> [UInt8]? {
     published.bind(5, address)
     defer { published.reset() }
