@@ -84,10 +84,26 @@ struct CacheReaderTests {
     await cache.close()
   }
 
+  @Test(
+    "Case and diacritics do not matter for list --search, in Greek and Cyrillic too",
+    arguments: [
+      ("ελλαδα", [1, 2]), ("Ελλάδα", [1, 2]), ("ΕΛΛΑΔΑ", [1, 2]), ("ελλ", [1, 2]), ("ζωη", [3]), ("ΖΩΉ rick", [3]),
+      ("елка", [4, 5]), ("Ёлка", [4, 5]), ("иод", [4]), ("ελλο", []), ("sanchez", [3]),
+    ])
+  func diacritics(words: String, ids: [Int64]) async throws {
+    let cache = try await folder.define()
+    let names = ["Ελλάδα", "ΕΛΛΑΔΑ", "Ζωή Rick Sánchez", "ёлка Йод", "ЕЛКА"]
+    _ = try await cache.mirror([
+      names.enumerated().map { #"{"id":\#($0 + 1),"name":"\#($1)","origin":{},"location":{},"episode":[]}"# }
+    ])
+    #expect(try found(words) == ids)
+    await cache.close()
+  }
+
   @Test("Words are split as the index splits them")
   func words() {
-    #expect(SearchWords.query("C-137, Ra\u{301}z") == "\"137\"* \"C\"* \"Ra\u{301}z\"*")
-    #expect(SearchWords.query("a A a") == "\"A\"* \"a\"*")
+    #expect(SearchWords.query("C-137, Ra\u{301}z") == "\"137\"* AND \"C\"* AND \"Ra\u{301}z\"*")
+    #expect(SearchWords.query("a A a") == "\"A\"* AND \"a\"*")
     #expect(SearchWords.query(" -\" \u{301} ") == nil)
   }
 
