@@ -1,4 +1,3 @@
-import Dispatch
 import FoundationEssentials
 import Glibc
 import RosterAuth
@@ -75,12 +74,12 @@ package struct LoginProcess: Sendable {
     let receiver = try LoopbackReceiver()
     let request = AuthorizationRequest(redirect: receiver.address)
     let url = request.address(address, clientID: credentials.clientID ?? Secret(""), scope: settings.scope)
-    tell("open this address in a browser on this machine, within 5 minutes:\n\(url)")
     let opened = openBrowser(url)
     defer {
-      opened?.file.remove()
-      withExtendedLifetime(opened?.endings) {}
+      try? opened.file.get().remove()
+      withExtendedLifetime(opened.endings) {}
     }
+    tell("open this address in a browser on this machine, within 5 minutes:\n\(url)")
     guard let answer = await receiver.answer(within: Self.patience) else { throw login.unanswered }
     guard answer["state"] == request.state else { throw login.foreignState }
     guard let code = answer["code"], !code.isEmpty else {
@@ -105,12 +104,10 @@ package struct LoginProcess: Sendable {
   }
 
   /// The address has the state of this login, and all users see the command line of a browser (T11.4).
-  /// - Returns: The file that leads the browser, and the signal handlers that remove it; nil if there is no such file.
-  private func openBrowser(_ url: String) -> (file: AddressFile, endings: [any DispatchSourceSignal])? {
-    guard let file = try? AddressFile(url, environment: environment) else { return nil }
-    let endings = file.removedBySignals(exitAfterInterrupt: nil)
-    if file.openBrowser() != 0 { file.remove() }
-    return (file, endings)
+  private func openBrowser(_ url: String) -> AddressFile.Watched {
+    let opened = AddressFile.watched(url, environment: environment, exitAfterInterrupt: nil)
+    if let file = try? opened.file.get(), file.openBrowser() != 0 { file.remove() }
+    return opened
   }
 
   // MARK: The configuration

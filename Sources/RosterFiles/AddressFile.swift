@@ -1,6 +1,7 @@
 package import Dispatch
 import Glibc
 package import RosterModel
+import Synchronization
 
 /// A file that leads a browser to an address. Only this user may read it, but all users see the command line of a
 /// browser (proc(5)).
@@ -33,26 +34,51 @@ package struct AddressFile: Sendable {
     if let folder { rmdir(folder) }
   }
 
-  private static let endings = [SIGINT, SIGTERM, SIGHUP]
+  /// A file, and the signal handlers that remove it. Keep them while the file is needed.
+  package typealias Watched = (file: Result<AddressFile, Failure>, endings: [any DispatchSourceSignal])
 
-  /// Removes the file when a signal ends the process. Dispatch's threads receive the signals. A signal that is ignored,
-  /// as by nohup(1), remains so.
+  /// Writes a file, and removes it when a signal ends the process. The handlers are installed before the file exists,
+  /// so that no signal leaves it behind. A signal that is ignored, as by nohup(1), remains so.
   /// - Parameter code: Exit code after SIGINT; nil if SIGINT ends the process like the other signals.
-  /// - Returns: The signal handlers. Keep them while the file is needed.
-  package func removedBySignals(exitAfterInterrupt code: Int32?) -> [any DispatchSourceSignal] {
-    Self.endings.filter { !isIgnored(signal: $0) }.map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler {
-        remove()
+  package static func watched(
+    _ address: String, environment: [String: String], exitAfterInterrupt code: Int32?
+  ) -> Watched {
+    let place = Place()
+    let endings = endings.filter { !isIgnored(signal: $0) }.map { number in
+      handler(of: number) {
+        place.file.withLock { $0?.remove() }
         if number == SIGINT, let code { _exit(code) }
         signal(number, SIG_DFL)
         kill(getpid(), number)
       }
-      source.resume()
-      return source
     }
+    let file = Result { () throws(Failure) in
+      try place.file.withLock { (file) throws(Failure) in
+        let written = try AddressFile(address, environment: environment)
+        file = written
+        return written
+      }
+    }
+    return (file, endings)
   }
+
+  /// Returns when Dispatch receives the signal.
+  private static func handler(of number: CInt, _ handle: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    let registered = DispatchSemaphore(value: 0)
+    source.setRegistrationHandler { registered.signal() }
+    source.setEventHandler(handler: handle)
+    source.resume()
+    registered.wait()
+    return source
+  }
+
+  /// The handlers wait while the file is being written.
+  private final class Place: Sendable {
+    let file = Mutex<AddressFile?>(nil)
+  }
+
+  private static let endings = [SIGINT, SIGTERM, SIGHUP]
 
   /// Starts the desktop's browser without waiting for it, and leaves no zombie (signal(7)).
   /// - Returns: 0, or the error's number.

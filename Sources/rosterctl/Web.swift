@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dispatch
 import Glibc
 import RosterFiles
 import RosterModel
@@ -23,25 +22,23 @@ struct Web: AsyncParsableCommand {
     // The reader of the first line may have closed the pipe.
     try server.run(
       renewed: { Output.standard.say("this address has been used; for another browser: \($0)\n") },
-      ticketUsed: { opened?.file.remove() })
+      ticketUsed: { try? opened?.file.get().remove() })
   }
 
   /// Starts the desktop's browser. If this fails, the user can open the printed address.
-  /// - Returns: The file that leads the browser, and the signal handlers that remove it; nil if there is no such file.
-  private static func open(_ address: String) -> (file: AddressFile, endings: [any DispatchSourceSignal])? {
+  private static func open(_ address: String) -> AddressFile.Watched {
+    let opened = AddressFile.watched(address, environment: environment, exitAfterInterrupt: 0)
     do throws(Failure) {
-      let file = try AddressFile(address, environment: environment)
-      let endings = file.removedBySignals(exitAfterInterrupt: 0)
+      let file = try opened.file.get()
       let code = file.openBrowser()
       if code != 0 {
         file.remove()
         let cause = SystemError(code: code).text
         Output.error.tell("cannot open a browser (xdg-open): \(cause); open that address in one")
       }
-      return (file, endings)
     } catch {
       Output.error.tell("\(error); open that address in a browser")
     }
-    return nil
+    return opened
   }
 }
