@@ -18,7 +18,6 @@ struct Rosterd: AsyncParsableCommand {
     defaultSubcommand: RunCommand.self)
 
   static func main() async {
-    shareArena()
     if isDaemon { EarlyHangup.remember() }
     preventCoreFiles()
     occupyStandardStreams()
