@@ -94,9 +94,21 @@ struct ReferenceDecoder {
     // Another column may have the same place and a type that is not allowed for keys.
     let types = resource.columns.filter { $0.at == resource.key }.map(\.type)
     if types.first(where: { $0 == .text || $0 == .integer }) == .text {
-      return text.flatMap { $0.isEmpty ? nil : $0 }
+      return text.flatMap { $0.isEmpty || hasHalfPair(written) ? nil : $0 }
     }
     return text == nil ? Int64(written).flatMap { $0 > 0 ? String($0) : nil } : nil
+  }
+
+  /// True if an escape of the string is half of a surrogate pair (P9.4).
+  private func hasHalfPair(_ written: String) -> Bool {
+    var units: [UInt16] = []
+    var rest = Array(written.utf8)[...]
+    while let byte = rest.popFirst() {
+      let isUnit = byte == UInt8(ascii: "\\") && rest.popFirst() == UInt8(ascii: "u")
+      units.append(isUnit ? UInt16(String(decoding: rest.prefix(4), as: UTF8.self), radix: 16) ?? 0 : 0)
+      if isUnit { rest = rest.dropFirst(4) }
+    }
+    return String(validating: units, as: UTF16.self) == nil
   }
 
   private func holds(_ condition: Resource.Condition, record: Written) -> Bool {
