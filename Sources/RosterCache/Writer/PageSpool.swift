@@ -311,7 +311,7 @@ private struct Head {
   }
 }
 
-/// The beginning of an entry, as far as it was read.
+/// The part of an entry that was read.
 private final class ReadBuffer {
   private var memory: UnsafeMutableRawBufferPointer
   private(set) var count = 0

@@ -125,7 +125,7 @@ extension NIOSSLCertificate {
     return (try? DERElement.elements(of: value[...]).first?.elements(atLeast: 1)) ?? []
   }
 
-  /// The first critical extension that BoringSSL does not know; such a certificate is refused (RFC 5280 §4.2).
+  /// The first critical extension that BoringSSL does not know, so that it refuses the certificate (RFC 5280 §4.2).
   var unknownCriticalExtension: String? {
     _extensions.lazy.filter { $0.isCritical }.map { $0.objectIdentifier }.first { identifier in
       !Self.knownExtensions.contains { NIOSSLObjectIdentifier($0) == identifier }
