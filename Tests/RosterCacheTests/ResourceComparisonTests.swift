@@ -99,6 +99,18 @@ struct ResourceComparisonTests {
     #expect(try folder.ask("SELECT name FROM characters WHERE id < 3") == ["Name 1?", "Name 2!"])
   }
 
+  @Test("P7.3: the last occurrence of a key wins, also if its page lists the same keys as before")
+  func relistedLater() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...6)))
+    let record = try await cache.begin(at: noon).record
+    let found = try await compare(cache, [[person(1), person(4, mark: "?")]] + paired(people(3...6, mark: "!")))
+    #expect(found.distinct == 5 && found.repeats == 1 && found.missing == 1)
+    #expect(try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays).changed == 4)
+    await cache.close()
+    #expect(try folder.ask("SELECT name FROM characters WHERE id IN (3, 4)") == ["Name 3!", "Name 4!"])
+  }
+
   @Test("P7.1, P7.3: a record that was skipped, or that moved, is counted once, also on a kept page")
   func passedTwice() async throws {
     var alive = Resource.character
