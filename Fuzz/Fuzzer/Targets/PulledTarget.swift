@@ -17,7 +17,7 @@ enum PulledTarget {
     var facts: [UInt8]
     var body: [UInt8]
 
-    init(_ facts: PageMetadata, _ body: [UInt8]) {
+    init(_ facts: EntryFacts, _ body: [UInt8]) {
       self.facts = []
       self.body = body
       facts.write(to: &self.facts)
@@ -75,12 +75,12 @@ enum PulledTarget {
   private static func checkFacts(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { bytes in
       var reader = FactsReader(bytes)
-      guard let facts = PageMetadata(&reader, digest: 0) else { return }
+      guard let facts = EntryFacts(&reader, digest: 0) else { return }
       let written = Page(facts, []).facts
       written.withUnsafeBytes { written in
         var again = FactsReader(written)
         promise(
-          PageMetadata(&again, digest: 0).map { Page($0, []).facts } == Array(written), "written, they are others")
+          EntryFacts(&again, digest: 0).map { Page($0, []).facts } == Array(written), "written, they are others")
       }
     }
   }
@@ -89,7 +89,7 @@ enum PulledTarget {
 
   private static func page(
     _ number: Int, _ text: [UInt8], _ digest: PageDigest, _ choices: inout Choices
-  ) -> (facts: PageMetadata, body: [UInt8]) {
+  ) -> (facts: EntryFacts, body: [UInt8]) {
     var scan = PageScan()
     scan.records = choices.next(64)
     scan.count = PointedValue(choices.flag() ? .integer(.max) : .absent)
@@ -100,7 +100,7 @@ enum PulledTarget {
       resource: "thing", number: number, address: word(0) ?? "", next: word(1),
       validator: Validator(etag: word(2), lastModified: nil), receivedAt: Date(timeIntervalSince1970: 0.5),
       body: text, digest: digest(text), scan: scan)
-    return (PageMetadata(page), page.body)
+    return (EntryFacts(page), page.body)
   }
 
   private static func damage(_ bytes: [UInt8], _ junk: [UInt8], _ choices: inout Choices) -> [UInt8] {

@@ -77,7 +77,7 @@ extension Cache {
 
   /// True if the list's question is still the one by which an interrupted sync pulled it.
   private func isSameQuestion(
-    _ facts: PageMetadata, resource index: Int, list: Int64, in database: Database
+    _ facts: EntryFacts, resource index: Int, list: Int64, in database: Database
   ) throws -> Bool {
     let name = plans[index].resource.name
     if try questionColumns(of: name).isEmpty { return true }
@@ -100,7 +100,7 @@ extension Cache {
   func endLists(_ ends: [ListEnd]) throws {
     guard !ends.isEmpty else { return }
     try performPull("keep pulled lists") { database, file in
-      var entries: [(PageMetadata, [UInt8])] = []
+      var entries: [(EntryFacts, [UInt8])] = []
       for end in ends {
         let index = try self.index(of: end.resource)
         let (state, error) = end.state.stored
@@ -124,12 +124,12 @@ extension Cache {
     }
   }
 
-  private func entry(of end: ListEnd, _ index: Int, in database: Database) throws -> (PageMetadata, [UInt8]) {
+  private func entry(of end: ListEnd, _ index: Int, in database: Database) throws -> (EntryFacts, [UInt8]) {
     let body = try ListManifest(index, list: end.place.number, end: end, in: database).bytes
     let asked = try database.first(
       "SELECT \(ParentTables.question) FROM temp.lists WHERE list = ?1", .integer(end.place.number)
     ) { $0.optionalText(0) }
-    var facts = PageMetadata(
+    var facts = EntryFacts(
       .list, number: begun, digest: try Self.digest(database)(body), resource: end.resource, list: end.place.path,
       address: (asked ?? nil) ?? "", receivedAt: end.answered ?? Date(timeIntervalSince1970: 0))
     if try !questionColumns(of: end.resource).isEmpty {

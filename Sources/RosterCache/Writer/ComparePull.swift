@@ -132,8 +132,8 @@ extension Cache {
 
   private func append(
     _ answer: PageBody, in database: Database, file: PageSpool
-  ) throws -> [(facts: PageMetadata, place: Int64)] {
-    let facts = PageMetadata(answer, kind: .answer)
+  ) throws -> [(facts: EntryFacts, place: Int64)] {
+    let facts = EntryFacts(answer, kind: .answer)
     let index = try self.index(of: answer.resource)
     return try store([(facts, answer.body)], in: database, file: file).map { place in
       try PulledTables.see(facts, index: index, list: answer.place.number, place: place, in: database)
@@ -143,7 +143,7 @@ extension Cache {
 
   /// Makes kept answers part of this sync.
   private func use(
-    _ answers: [(facts: PageMetadata, place: Int64)], resource: String, list: Int64, in database: Database
+    _ answers: [(facts: EntryFacts, place: Int64)], resource: String, list: Int64, in database: Database
   ) throws -> KeptAnswer {
     let index = try self.index(of: resource)
     var kept = KeptAnswer(rejected: 0, found: 0)
@@ -233,7 +233,7 @@ extension Cache {
   private func kept(
     _ resource: String, list: Int64, address: String, times: Range<Date>, in database: Database,
     file: PageSpool
-  ) throws -> (facts: PageMetadata, place: Int64)? {
+  ) throws -> (facts: EntryFacts, place: Int64)? {
     let found = try database.first(
       "SELECT place, at FROM temp.seen WHERE resource = ?1 AND list = ?3 AND address = ?2",
       Value(try index(of: resource)), .text(address), .integer(list)

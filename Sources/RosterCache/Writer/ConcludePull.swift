@@ -28,22 +28,21 @@ extension Cache {
       _ = try store([], in: database, file: file)
       if isGuarded { pull.guardedBelow = file.end }
       let body = conclusion.bytes
-      try file.conclude(PageMetadata(.conclusion, number: sync, digest: try Self.digest(database)(body)), body: body)
+      try file.conclude(EntryFacts(.conclusion, number: sync, digest: try Self.digest(database)(body)), body: body)
       try writeOwner(database, file: file)
     }
   }
 
   /// Appends pages to the file. If the file is empty, the source of the pages precedes them. Returns the place of each
   /// page.
-  func store(_ pages: [(facts: PageMetadata, body: [UInt8])], in database: Database, file: PageSpool) throws -> [Int64]
-  {
+  func store(_ pages: [(facts: EntryFacts, body: [UInt8])], in database: Database, file: PageSpool) throws -> [Int64] {
     if pull.sync != begun {
       pull.sync = begun
       try writeOwner(database, file: file)
     }
     guard file.end == PageSpool.headerLength else { return try file.append(pages) }
     let source = source.bytes
-    let facts = PageMetadata(.source, number: begun, digest: try Self.digest(database)(source))
+    let facts = EntryFacts(.source, number: begun, digest: try Self.digest(database)(source))
     return Array(try file.append([(facts, source)] + pages).dropFirst())
   }
 

@@ -91,7 +91,7 @@ struct IncrementalComparison {
       """, in: scope, .text(Resource.incrementalPrefix), .text("since!"))
   }
 
-  private func receive(_ facts: PageMetadata, found: inout ResourceComparison) throws {
+  private func receive(_ facts: EntryFacts, found: inout ResourceComparison) throws {
     found.received += facts.records
     found.rejected += facts.rejects
     found.rejectedUnknown += facts.rejectsOfUnknownKey

@@ -134,7 +134,7 @@ struct KeyComparison {
     ) { $0.integer(0) }
   }
 
-  private func add(_ facts: PageMetadata, to found: inout ResourceComparison) {
+  private func add(_ facts: EntryFacts, to found: inout ResourceComparison) {
     found.rejected += facts.rejects
     found.rejectedUnknown += facts.rejectsOfUnknownKey
     found.skipped += facts.skipped

@@ -52,7 +52,7 @@ struct ListManifest {
   private static func bytes(of number: Int64) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
 
   private static func bytes(of text: String?) -> [UInt8] {
-    guard let text else { return bytes(of: Int64(PageMetadata.none)) }
+    guard let text else { return bytes(of: Int64(EntryFacts.none)) }
     return bytes(of: Int64(text.utf8.count)) + text.utf8
   }
 

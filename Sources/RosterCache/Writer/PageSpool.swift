@@ -145,7 +145,7 @@ final class PageSpool {
   }
 
   /// Returns the place of each page. Appends all of them or, if it throws, none.
-  func append(_ pages: [(facts: PageMetadata, body: [UInt8])]) throws -> [Int64] {
+  func append(_ pages: [(facts: EntryFacts, body: [UInt8])]) throws -> [Int64] {
     // The conclusion described other pages than there will be.
     if hasConclusion { try cut(to: end) }
     buffer.removeAll(keepingCapacity: true)
@@ -171,7 +171,7 @@ final class PageSpool {
 
   /// Writes the conclusion of a whole pull after its pages, and replaces an earlier conclusion. The next page
   /// overwrites it.
-  func conclude(_ facts: PageMetadata, body: [UInt8]) throws {
+  func conclude(_ facts: EntryFacts, body: [UInt8]) throws {
     let pages = end
     _ = try append([(facts, body)])
     (end, hasConclusion) = (pages, true)
@@ -181,19 +181,19 @@ final class PageSpool {
   private static let bufferLimit = 4 << 20
 
   /// The facts of an existing page.
-  func facts(at place: Int64) throws -> PageMetadata {
+  func facts(at place: Int64) throws -> EntryFacts {
     guard let entry = try entry(at: place, into: facts, reading: 2_048) else { throw damaged(place) }
     return entry.facts
   }
 
   /// A page with its body, which is valid until the next call.
-  func page(at place: Int64) throws -> (facts: PageMetadata, body: UnsafeBufferPointer<UInt8>) {
+  func page(at place: Int64) throws -> (facts: EntryFacts, body: UnsafeBufferPointer<UInt8>) {
     guard let page = try wholeEntry(at: place) else { throw damaged(place) }
     return (page.facts, page.body.bindMemory(to: UInt8.self))
   }
 
   /// Visits all complete entries, and removes everything after them.
-  func scan(_ visit: (PageMetadata, Int64) throws -> Void) throws {
+  func scan(_ visit: (EntryFacts, Int64) throws -> Void) throws {
     var conclusion: Int64?
     try cut(
       to: walk { facts, place, _ in
@@ -204,7 +204,7 @@ final class PageSpool {
   }
 
   /// Visits all complete entries in their order, and returns the offset after them. A body is valid until the next one.
-  func walk(_ visit: (PageMetadata, Int64, UnsafeRawBufferPointer) throws -> Void) throws -> Int64 {
+  func walk(_ visit: (EntryFacts, Int64, UnsafeRawBufferPointer) throws -> Void) throws -> Int64 {
     var place = Self.headerLength
     while let page = try wholeEntry(at: place) {
       guard digest(page.body) == page.facts.digest else { break }
@@ -217,8 +217,7 @@ final class PageSpool {
   private func damaged(_ place: Int64) -> SQLiteError { .damaged("the pulled page at byte \(place) is not whole") }
 
   /// nil if the entry is missing or incomplete. The body is valid until the next call.
-  private func wholeEntry(at place: Int64) throws -> (facts: PageMetadata, body: UnsafeRawBufferPointer, length: Int64)?
-  {
+  private func wholeEntry(at place: Int64) throws -> (facts: EntryFacts, body: UnsafeRawBufferPointer, length: Int64)? {
     // Most entries are read by one call.
     guard let entry = try entry(at: place, into: page, reading: 16_384) else { return nil }
     let length = Int(entry.head.length)
@@ -230,7 +229,7 @@ final class PageSpool {
   /// Reads `size` bytes, and more if the facts are longer. nil if the entry is missing, or its facts are incomplete.
   private func entry(
     at place: Int64, into buffer: ReadBuffer, reading size: Int
-  ) throws -> (head: Head, facts: PageMetadata)? {
+  ) throws -> (head: Head, facts: EntryFacts)? {
     try buffer.restart(size, readSome(_:at:), at: place)
     guard buffer.count >= Head.length, let head = Head(buffer.bytes),
       try buffer.fill(Head.length + head.facts, readSome(_:at:), at: place)
@@ -238,7 +237,7 @@ final class PageSpool {
     let facts = UnsafeRawBufferPointer(rebasing: buffer.bytes[Head.length..<Head.length + head.facts])
     guard digest(facts) == head.check else { return nil }
     var reader = FactsReader(facts)
-    return PageMetadata(&reader, digest: head.digest).map { (head, $0) }
+    return EntryFacts(&reader, digest: head.digest).map { (head, $0) }
   }
 
   // MARK: The file

@@ -60,7 +60,7 @@ enum ParentTables {
   }
 
   /// Notes an entry of the file that ends a list.
-  static func keep(_ facts: PageMetadata, list: Int64, place: Int64, in database: Database) throws {
+  static func keep(_ facts: EntryFacts, list: Int64, place: Int64, in database: Database) throws {
     try database.run(
       "UPDATE temp.lists SET kept = ?2, kept_asked = ?3, kept_at = ?4 WHERE list = ?1", .integer(list), .integer(place),
       .text(facts.address), .real(facts.receivedAt.timeIntervalSince1970))

@@ -91,8 +91,8 @@ extension Cache {
     }
   }
 
-  private func facts(_ page: PageBody, in database: Database) throws -> PageMetadata {
-    var facts = PageMetadata(page)
+  private func facts(_ page: PageBody, in database: Database) throws -> EntryFacts {
+    var facts = EntryFacts(page)
     let question = try keptQuestion(of: page.resource, list: page.place.number, database)
     if question != 0 { facts.since = SinceFacts(page, question: question) }
     if pull.ignoresValidators(of: page.resource) { facts.validator = Validator() }
@@ -135,15 +135,15 @@ extension Cache {
   /// that upstream confirmed. The next sync does not transfer them again (P4).
   private func noteSeen(
     _ resource: String, place: ListPlace, pages: [ConfirmedPage], in database: Database, file: PageSpool
-  ) throws -> [(PageMetadata, Int64)] {
+  ) throws -> [(EntryFacts, Int64)] {
     let digest = try Self.digest(database)([])
     let question = try keptQuestion(of: resource, list: place.number, database)
-    let seen = pages.compactMap { confirmed -> PageMetadata? in
+    let seen = pages.compactMap { confirmed -> EntryFacts? in
       let validator = confirmed.validator.isEmpty ? confirmed.page.validator : confirmed.validator
       let kept = confirmed.page.state == .kept ? confirmed.confirmedAt : nil
       let changed = validator == confirmed.page.validator ? nil : Date.distantPast
       guard let at = confirmed.receivedAt ?? kept ?? changed else { return nil }
-      var facts = PageMetadata(
+      var facts = EntryFacts(
         .again, number: begun, digest: digest, resource: resource, list: place.path, address: confirmed.page.address,
         validator: validator, receivedAt: at)
       if question != 0 { facts.since = SinceFacts(question: question, answered: confirmed.answered ?? at) }
@@ -177,7 +177,7 @@ extension Cache {
     ) { row in
       let sent = Validator(etag: row.optionalText(4), lastModified: row.optionalText(5))
       let known = Validator(etag: row.optionalText(6), lastModified: row.optionalText(7))
-      var facts = PageMetadata(
+      var facts = EntryFacts(
         .again, number: begun, digest: digest, resource: name, address: row.text(1),
         validator: sent.isEmpty ? known : sent, receivedAt: Date(timeIntervalSince1970: row.real(2)))
       let answered = row.optionalReal(3).map(Date.init(timeIntervalSince1970:))
@@ -206,7 +206,7 @@ extension Cache {
       // The file has no other page, so it can be emptied.
       if try hasPulled(database) {
         let digest = try Self.digest(database)([])
-        let entry = PageMetadata(
+        let entry = EntryFacts(
           .dropped, number: begun, digest: digest, resource: resource, list: place?.path ?? "")
         _ = try file.append([(entry, [])])
       } else {
@@ -228,7 +228,7 @@ extension Cache {
   private func noteLies(_ database: Database, file: PageSpool) throws {
     guard !pull.lying.isEmpty else { return }
     let digest = try Self.digest(database)([])
-    let notes = pull.lying.sorted().map { PageMetadata(.lie, number: begun, digest: digest, resource: $0) }
+    let notes = pull.lying.sorted().map { EntryFacts(.lie, number: begun, digest: digest, resource: $0) }
     _ = try store(notes.map { ($0, []) }, in: database, file: file)
   }
 

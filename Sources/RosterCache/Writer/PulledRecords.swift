@@ -62,7 +62,7 @@ struct PulledRecords: ~Copyable {
   }
 
   /// The next page or answer; nil after the last one.
-  mutating func nextPage() throws -> PageMetadata? {
+  mutating func nextPage() throws -> EntryFacts? {
     guard let (at, number) = places.popFirst() else { return nil }
     if interruption.isWanted { throw CancellationError() }
     let (facts, body) = try file.page(at: at)

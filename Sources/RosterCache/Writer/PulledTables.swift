@@ -68,7 +68,7 @@ enum PulledTables {
   }
 
   /// Applies one entry of the file to the tables.
-  static func take(_ facts: PageMetadata, index: Int, number: Int?, place: Int64, in database: Database) throws {
+  static func take(_ facts: EntryFacts, index: Int, number: Int?, place: Int64, in database: Database) throws {
     let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, in: database)
     switch facts.kind {
     case .page: try insert(index, list: list, address: facts.address, number: number, place: place, in: database)
@@ -92,7 +92,7 @@ enum PulledTables {
     try ParentTables.forget(index, list: list, in: database)
   }
 
-  static func see(_ facts: PageMetadata, index: Int, list: Int64, place: Int64, in database: Database) throws {
+  static func see(_ facts: EntryFacts, index: Int, list: Int64, place: Int64, in database: Database) throws {
     try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)").run([
       Value(index), .integer(list), .text(facts.address), .integer(place),
       .real(facts.receivedAt.timeIntervalSince1970), Value(facts.validator.etag), Value(facts.validator.lastModified),

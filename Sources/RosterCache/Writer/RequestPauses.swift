@@ -37,7 +37,7 @@ package struct RequestPauses: Sendable, Equatable {
 
 extension RequestPauses {
   /// Adds a pause that the file of pulled pages has.
-  mutating func add(_ facts: PageMetadata) {
+  mutating func add(_ facts: EntryFacts) {
     add(from: facts.receivedAt, until: facts.receivedAt.addingTimeInterval(Double(facts.count ?? 0) / 1000))
   }
 }
@@ -51,7 +51,7 @@ extension Cache {
       try noteConfirmed(in: database, file: file)
       guard try hasPulled(database), pull.pauses.add(from: start, until: end) else { return }
       let length = Int((end.timeIntervalSince(start) * 1000).rounded(.up))
-      let facts = PageMetadata(
+      let facts = EntryFacts(
         .pause, number: begun, digest: try Self.digest(database)([]), length: length, receivedAt: start)
       // `store` would note this sync as the one that pulled the pages.
       _ = try file.append([(facts, [])])

@@ -220,7 +220,7 @@ struct ResourcePublication {
     }
   }
 
-  private func isSettled(_ page: PageMetadata) -> Bool {
+  private func isSettled(_ page: EntryFacts) -> Bool {
     guard let since = plan.resource.since, let facts = page.since else { return true }
     return since.isSettled(highest: facts.highest.flatMap { since.mark($0) }, answered: facts.answered)
   }
@@ -401,7 +401,7 @@ private struct PageRows {
       """)
   }
 
-  func write(_ facts: PageMetadata, _ number: Int) throws {
+  func write(_ facts: EntryFacts, _ number: Int) throws {
     upsert.bind(15, blob: facts.keys)
     upsert.bind(16, blob: facts.rejectedKeys)
     upsert.bind(17, blob: facts.skippedKeys)

@@ -2,10 +2,13 @@ internal import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
-/// The facts that are kept of a pulled page besides its body.
-struct PageMetadata {
+/// The facts of an entry in the file of pulled pages (`PageSpool`), besides its body. An entry is a page, or a note
+/// about pages.
+struct EntryFacts {
   enum Kind: Int {
-    case page, answer
+    case page
+    /// An answer of `by_key`.
+    case answer
     /// The page was received again without a change; it is published or in this file.
     case again
     /// Earlier pages of the resource are dropped.
@@ -235,7 +238,7 @@ struct FactsReader {
   /// Outer nil: data truncated. Inner nil: field absent.
   mutating func bytes() -> [UInt8]?? {
     guard let length = number() else { return nil }
-    if length == PageMetadata.none { return .some(nil) }
+    if length == EntryFacts.none { return .some(nil) }
     guard length >= 0, length <= source.count - at else { return nil }
     defer { at += length }
     return .some(Array(source[at..<at + length]))

@@ -1,0 +1,129 @@
+package import FoundationEssentials
+package import RosterModel
+
+/// The facts of a page that the cache already has.
+package struct CachedPage: Sendable, Equatable {
+  /// The origin of these facts.
+  package enum State: Sendable, Equatable {
+    /// The rows of this page are published.
+    case published
+    /// The page was received by a pull that was not published, possibly this one. It may be requested conditionally or
+    /// reused (P4).
+    case kept
+    /// As `kept`, but the removal guard stopped that pull: a page without a validator must be pulled again (P4).
+    case guarded
+  }
+
+  /// The origin of these facts.
+  package var state: State
+  /// Identifies the page like `PageBody.address`.
+  package var address: String
+  /// Empty if the server sent no validator.
+  package var validator: Validator
+  /// Digest of the body. Equal digests mean equal bytes.
+  package var digest: Int64
+  /// The position where the list continues, as in `PageBody.next`.
+  package var next: String?
+  /// The value at the definition's `count`; nil if the page has no such value.
+  package var count: Int?
+  /// The value at the definition's `last`; nil if the page has no such value.
+  package var last: Int?
+  /// Elements of its list, rejected and skipped ones included.
+  package var records: Int
+  /// Number of these records that can be stored.
+  package var storable: Int
+  /// Number of these records that `where` skips.
+  package var skipped: Int
+  /// The highest value at `since.at`, or the delta token of the page; nil if it has none.
+  package var highest: String?
+  /// `Date` of the answer that brought a kept page of a resource with `since`.
+  package var answered: Date?
+  /// The time at which an unpublished pull received the page, possibly this one; nil for a published page.
+  package var receivedAt: Date?
+  /// Its id in `cache_pages`, or its place in the file of pulled pages.
+  package let place: Int64
+}
+
+/// A known page that is part of this pull. Upstream says that it is unchanged (304), its body is the same byte for byte
+/// (P6), or it is reused from an interrupted pull (P4).
+package struct ConfirmedPage: Sendable {
+  /// Position of the page, as in `PageBody.number`.
+  package var number: Int
+  /// The known facts of the page.
+  package var page: CachedPage
+  /// The new validator that upstream sent; empty if the old one is still valid.
+  package var validator: Validator
+  /// The time at which the unchanged page was transferred; nil if it was not transferred.
+  package var receivedAt: Date?
+  /// The time at which upstream confirmed the page (304); nil if it was not requested, or was transferred.
+  package var confirmedAt: Date?
+  /// `Date` of the answer that confirmed the page; nil if it was not requested.
+  package var answered: Date?
+
+  /// Without further arguments, the page keeps its validator and was not requested.
+  package init(
+    number: Int, page: CachedPage, validator: Validator = Validator(), receivedAt: Date? = nil,
+    confirmedAt: Date? = nil, answered: Date? = nil
+  ) {
+    self.number = number
+    self.page = page
+    self.validator = validator
+    self.receivedAt = receivedAt
+    self.confirmedAt = confirmedAt
+    self.answered = answered
+  }
+}
+
+extension CachedPage {
+  /// The entries of the file for one page: its place there, and the note that upstream sent or confirmed it again.
+  static let selectEntries = """
+    SELECT p.place, s.place, s.at, s.etag, s.last_modified, s.answered FROM (SELECT ?1 AS resource, ?2 AS list, ?3 AS address) a
+    LEFT JOIN temp.pulled p USING (resource, list, address) LEFT JOIN temp.seen s USING (resource, list, address)
+    """
+
+  /// Takes the note of `selectEntries`, unless it is older than the page's current body or belongs to a guarded pull.
+  mutating func came(again entry: Row, guardedBelow: Int64) {
+    guard let noted = entry.optionalInteger(1), noted >= guardedBelow, state == .published || noted > place else {
+      return
+    }
+    receivedAt = Date(timeIntervalSince1970: entry.real(2))
+    validator = Validator(etag: entry.optionalText(3), lastModified: entry.optionalText(4))
+    answered = entry.optionalReal(5).map(Date.init(timeIntervalSince1970:))
+    if state == .guarded { state = .kept }
+  }
+
+  static let select =
+    "SELECT id, etag, last_modified, digest, next, count, last, records, storable, highest, skipped FROM main.cache_pages"
+
+  init(row: Row, _ address: String) {
+    state = .published
+    place = row.integer(0)
+    self.address = address
+    validator = Validator(etag: row.optionalText(1), lastModified: row.optionalText(2))
+    digest = row.integer(3)
+    next = row.optionalText(4)
+    count = row.optionalInteger(5).map { Int($0) }
+    last = row.optionalInteger(6).map { Int($0) }
+    records = row.int(7)
+    storable = row.int(8)
+    highest = row.optionalText(9)
+    skipped = row.int(10)
+  }
+
+  init(_ facts: EntryFacts, at place: Int64, guardedBelow: Int64) {
+    state = place < guardedBelow ? .guarded : .kept
+    self.place = place
+    address = facts.address
+    validator = facts.validator
+    digest = facts.digest
+    next = facts.next
+    count = facts.count
+    last = facts.last
+    records = facts.records
+    storable = facts.storable
+    skipped = facts.skipped
+    receivedAt = facts.receivedAt
+    highest = facts.since?.highest
+    answered = facts.since?.answered
+  }
+}
