@@ -51,12 +51,12 @@ extension RecordDecoder {
     }
   }
 
-  /// The first byte of what is at `by_key_records`, after a look at the whole body.
+  /// The position of the value at `by_key_records`. Throws if the body is not JSON as a whole.
   mutating func answerStart() throws(Malformed) -> Int {
     try first(at: plan.resource.byKeyRecords, "a record or a list of them")
   }
 
-  /// The first byte of what is at a place, after a look at the whole body.
+  /// The position of the value at that place. Throws if the body is not JSON as a whole.
   private mutating func first(at place: JSONPointer, _ expected: String) throws(Malformed) -> Int {
     let start = scanner.at
     _ = try scanner.value()

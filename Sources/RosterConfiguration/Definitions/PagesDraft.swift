@@ -2,11 +2,12 @@ import RosterModel
 
 /// The keys of `[resource.NAME.pages]`, each by itself.
 struct PagesDraft: Sendable {
-  enum Style: String, CaseIterable, Sendable {
+  /// The values of the key `style`.
+  enum StyleName: String, CaseIterable, Sendable {
     case number, offset, cursor, next, link, after, one, record
   }
 
-  var style = Style.number
+  var style = StyleName.number
   var param: Resource.RequestPlace?
   var value: String?
   var first: Int?
@@ -95,7 +96,7 @@ struct PagesDraft: Sendable {
   private static let most = 2_000_000_000
 }
 
-extension PagesDraft.Style {
+extension PagesDraft.StyleName {
   /// Keys of `pages` that the style does not use.
   var foreignKeys: Set<String> {
     if self == .record { return Set(PagesDraft.keys.map(\.name)).subtracting(["style"]) }

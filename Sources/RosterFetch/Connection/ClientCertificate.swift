@@ -54,12 +54,12 @@ package struct ClientCertificate: Sendable, Equatable {
 
 /// A client certificate and the origins that it is presented to (T15.1).
 package struct ClientIdentity: Sendable, Equatable {
-  /// The pair.
+  /// The certificate with its chain, and its private key.
   package var certificate: ClientCertificate
   /// Origins of base_url and of the token addresses.
   package var origins: Set<Origin>
 
-  /// A proxy's address is not among the origins.
+  /// - Parameter origins: without the origins of proxies, which get no certificate.
   package init(_ certificate: ClientCertificate, origins: Set<Origin>) {
     self.certificate = certificate
     self.origins = origins
