@@ -18,7 +18,7 @@ struct Rosterd: AsyncParsableCommand {
     defaultSubcommand: RunCommand.self)
 
   static func main() async {
-    if isDaemon { EarlyHangup.remember() }
+    handleEarlySignals()
     preventCoreFiles()
     occupyStandardStreams()
     // If a reader of the log or of an answer closes its pipe, the write fails with an error instead of ending the
@@ -50,10 +50,19 @@ struct Rosterd: AsyncParsableCommand {
     }
   }
 
-  /// True for `run`, which is also the command if none is named. A hangup ends the other commands.
-  private static var isDaemon: Bool {
-    guard let word = CommandLine.arguments.dropFirst().first else { return true }
-    return word == RunCommand._commandName || word.hasPrefix("-")
+  /// Gives `run` and `sync` their exit codes also after a signal that arrives before they have opened anything (P13).
+  /// Later `Daemon` and `OneSync` handle the signals. All other commands end by the signal itself.
+  private static func handleEarlySignals() {
+    // `run` is also the command if none is named.
+    let word = CommandLine.arguments.dropFirst().first ?? RunCommand._commandName
+    if word == RunCommand._commandName || word.hasPrefix("-") {
+      EarlyHangup.remember()
+      for number in [SIGTERM, SIGINT] { signal(number) { _ in _exit(0) } }
+    } else if word == SyncCommand._commandName {
+      for number in [SIGTERM, SIGINT] { signal(number) { _ in _exit(Failure.Kind.cancelled.exitCode) } }
+      // After nohup(1) the sync continues.
+      if !isIgnored(signal: SIGHUP) { signal(SIGHUP) { _ in _exit(Failure.Kind.cancelled.exitCode) } }
+    }
   }
 
   /// Prints the output that the command line requests instead of a command, such as help, or reports its error, also to

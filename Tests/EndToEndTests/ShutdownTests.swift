@@ -64,6 +64,31 @@ import Testing
     }
   }
 
+  enum EarlyStop: CaseIterable {
+    case run, sync, hangup
+
+    var command: String { self == .run ? "run" : "sync" }
+    var signals: [Int32] { self == .hangup ? [SIGHUP] : [SIGTERM, SIGINT] }
+  }
+
+  @Test("P13.1, P13.3: a signal before the configuration is read ends with the same exit code", arguments: EarlyStop.allCases)
+  func early(stop: EarlyStop) async throws {
+    try await withSite(.pages(1)) { site in
+      for signal in stop.signals {
+        // A named pipe is read only below /dev.
+        let file = "/dev/shm/rosterd-\(UInt32.random(in: 0 ... .max)).toml"
+        try #require(mkfifo(file, 0o600) == 0)
+        defer { unlink(file) }
+        let program = try site.start(stop.command, "--config", file)
+        // The call returns as soon as the program opens the other side, and then waits for text that never comes.
+        let pipe = open(file, O_WRONLY)
+        defer { close(pipe) }
+        try await self.stop(program, signal: signal, exit: stop == .run ? 0 : 1)
+      }
+      #expect(access(site.cache, F_OK) != 0)
+    }
+  }
+
   @Test("T7.2: a shutdown waits for the token request in flight and stores its answer")
   func token() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
