@@ -1,6 +1,7 @@
 import CSQLite
 import Glibc
 internal import RosterDecode
+internal import RosterJSON
 internal import RosterModel
 
 /// A value that is bound to a parameter of a statement.
@@ -129,22 +130,23 @@ struct Row {
 
   fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
 
-  /// True if the column has exactly this value.
+  /// True if the column has this value. The order of the members of a JSON object is no difference (P5.4).
   func equals(_ column: Int32, _ value: FieldValue) -> Bool {
     let type = sqlite3_column_type(handle, column)
     return switch value {
     case .null: type == SQLITE_NULL
-    case .text(let bytes), .json(let bytes): type == SQLITE_TEXT && equals(column, bytes: bytes)
+    case .text(let bytes): type == SQLITE_TEXT && equals(column, bytes: bytes)
+    case .json(let bytes):
+      type == SQLITE_TEXT && (equals(column, bytes: bytes) || MemberOrder.isOnlyDifference(utf8(column), bytes))
     case .integer(let number): type == SQLITE_INTEGER && integer(column) == number
     case .boolean(let flag): type == SQLITE_INTEGER && integer(column) == (flag ? 1 : 0)
     case .real(let number): type == SQLITE_FLOAT && real(column) == number
     }
   }
 
-  /// Compares with a text; nil means NULL.
-  func equals(_ column: Int32, _ text: UnsafeBufferPointer<UInt8>?) -> Bool {
-    guard let text else { return isNull(column) }
-    return equals(column, .text(text))
+  /// Compares with JSON; nil means NULL.
+  func equals(_ column: Int32, json: UnsafeBufferPointer<UInt8>?) -> Bool {
+    equals(column, json.map(FieldValue.json) ?? .null)
   }
 
   private func equals(_ column: Int32, bytes: UnsafeBufferPointer<UInt8>) -> Bool {

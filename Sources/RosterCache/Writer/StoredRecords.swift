@@ -44,7 +44,7 @@ struct StoredRecords {
   /// The differences of all but the lists.
   private func difference(_ row: Row, _ decoder: inout RecordDecoder) -> RecordDifference {
     var found = RecordDifference(id: row.integer(0))
-    found.extra = !row.equals(Int32(columns + 1), decoder.extra)
+    found.extra = !row.equals(Int32(columns + 1), json: decoder.extra)
     for column in 0..<columns where !row.equals(Int32(column + 1), decoder.column(column)) {
       found.columns.append(column)
     }
@@ -93,7 +93,7 @@ struct StoredList {
     while decoder.nextRow() {
       guard try select.step() else { return false }
       for column in 0..<columns where !select.row.equals(Int32(column), decoder.rowColumn(column)) { return false }
-      if hasExtra, !select.row.equals(Int32(columns), decoder.rowExtra) { return false }
+      if hasExtra, !select.row.equals(Int32(columns), json: decoder.rowExtra) { return false }
     }
     return try !select.step()
   }
