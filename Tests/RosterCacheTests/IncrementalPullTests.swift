@@ -184,7 +184,8 @@ struct IncrementalPullTests {
     let cache = try await folder.define([resource])
     let rejected = #"{"id":7,"name":7,"at":3}"#
     _ = try await Self.whole(resource, pages: [[Self.thing(1, mark: 1)], [rejected]], mark: "4", in: cache)
-    let pull = try await Self.pull(resource, pages: [[Self.thing(1, mark: 5)], [], [rejected]], in: cache)
+    let later = #"{"id":7,"name":8,"at":4}"#
+    let pull = try await Self.pull(resource, pages: [[Self.thing(1, mark: 5)], [], [later]], in: cache)
     _ = try await Self.publish(pull, mark: nil, in: cache)
     #expect(try folder.ask("SELECT page FROM rejects ORDER BY page") == ["-3", "2"])
     let record = try await cache.begin(at: noon).record
@@ -194,6 +195,24 @@ struct IncrementalPullTests {
     _ = try await cache.publish(
       record, decisions: ["thing": RemovalDecision(.keepsAll)], at: noon, history: ninetyDays)
     #expect(try folder.ask("SELECT page FROM rejects ORDER BY page") == ["3"])
+    await cache.close()
+  }
+
+  @Test("P9.1: a record that a whole pull rejected has one row if an incremental pull rejects it again unchanged")
+  func rejectedAgain() async throws {
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    let (rejected, later) = (#"{"id":7,"name":7,"at":4}"#, #"{"id":7,"name":8,"at":5}"#)
+    _ = try await Self.whole(resource, pages: [[Self.thing(1, mark: 1), rejected]], mark: "4", in: cache)
+    let rows = "SELECT sync_id || ' ' || page || ' ' || document FROM rejects ORDER BY page"
+    let first = "1 1 \(rejected)"
+    for pages in [[[rejected]], [[rejected, Self.thing(2, mark: 4)]], [nil]] {
+      let record = try await Self.publish(try await Self.pull(resource, pages: pages, in: cache), mark: nil, in: cache)
+      #expect(record.rejected == 1)
+      #expect(try folder.ask(rows) == [first])
+    }
+    _ = try await Self.publish(try await Self.pull(resource, pages: [[later]], in: cache), mark: nil, in: cache)
+    #expect(try folder.ask(rows) == ["5 -1 \(later)", first])
     await cache.close()
   }
 

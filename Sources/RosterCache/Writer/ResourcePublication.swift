@@ -330,7 +330,8 @@ struct ResourcePublication {
   // MARK: Rejects and totals
 
   /// Keeps the rows of equal rejects. An incremental pull also keeps those of the last whole pull, and those of answers
-  /// if it has no answers. Returns true if a row was written.
+  /// if it has no answers. It writes no second row that is equal to one of the whole pull. Returns true if a row was
+  /// written.
   private func writeRejects(includingAnswers: Bool) throws -> Bool {
     let same =
       "s.resource = ?1 AND s.list = ?2 AND s.page = m.page AND s.position = m.position AND s.reason = m.reason "
@@ -339,6 +340,13 @@ struct ResourcePublication {
       found.isIncremental
       ? "page \(includingAnswers ? "<=" : "<") 0 AND -page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
       : "page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
+    if found.isIncremental {
+      try database.run(
+        """
+        DELETE FROM temp.rejected WHERE resource = ?1 AND list = ?2 AND (reason, document) IN (
+          SELECT reason, document FROM main.rejects WHERE resource = ?5 AND parent_id = ?4 AND page > 0)
+        """, in: scope, .text(plan.resource.name))
+    }
     let gone = try database.run(
       """
       DELETE FROM main.rejects AS m WHERE resource = ?5 AND parent_id = ?4 AND \(isReplaced)
