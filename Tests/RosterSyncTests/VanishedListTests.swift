@@ -191,6 +191,60 @@ struct VanishedListTests {
     #expect(try await bench.sync(resources, after: 180).added == 1)
   }
 
+  @Test(
+    "E1.2: no list below a rejected parent is requested, also if its page is unchanged in the next incremental pull",
+    arguments: [true, false])
+  func rejectedParent(_ isRestUnchanged: Bool) async throws {
+    var (issue, comment) = (Self.issue(.twice), Self.comment)
+    issue.pages = .init(.next(at: .body(Self.at("next"))))
+    issue.columns.append(.init("title", at: Self.at("title")))
+    comment.each = Each(of: "issue")
+    let (bench, resources) = (try SyncBench([:]), [issue, comment])
+    Self.set(Self.first, in: bench)
+    #expect(try await bench.sync(resources).error == nil)
+    let rejected = #"{"id":5,"rev":8,"title":5}"#
+    var answers = Self.first
+    answers["/issues?since=8"] = #"{"next":"/issues?page=2","list":[\#(rejected)]}"#
+    answers["/issues?page=2"] = Self.list(Self.record(9, 9))
+    for time in [60.0, 120] {
+      Self.set(answers, in: bench)
+      _ = bench.shelf.asked()
+      let record = try await bench.sync(resources, after: time)
+      #expect(record.exit == 0 && record.rejected == 1, "\(record.error ?? "")")
+      let asked = Self.asked(bench)
+      #expect(asked.contains("/issues/4/comments") && !asked.contains("/issues/5/comments"))
+      if !isRestUnchanged { answers["/issues?page=2"] = Self.list(Self.record(8, 8), Self.record(9, 9)) }
+    }
+  }
+
+  @Test("E3.1, P8.9, P8.10: a record that two pulls of a list miss is removed, also if its parent gives another address")
+  func movedList() async throws {
+    func resources(_ path: String) -> [Resource] {
+      var (issue, comment) = (Self.issue(.never), Self.comment)
+      issue.since = nil
+      issue.columns.append(.init("slug", at: Self.at("slug")))
+      comment.each = Each(of: "issue")
+      comment.path = path
+      return [issue, comment]
+    }
+    let (bench, bySlug) = (try SyncBench([:]), resources("/by/{issue.slug}"))
+    func answers(_ slug: String, _ ids: Int...) -> [String: String] {
+      let list = #"{"list":[\#(ids.map { Self.record($0) }.joined(separator: ","))]}"#
+      return [
+        "/issues": #"{"list":[{"id":1,"rev":1,"slug":"\#(slug)"}]}"#, "/by/\(slug)": list, "/of/\(slug)": list,
+      ]
+    }
+    Self.set(answers("a", 1, 2, 3), in: bench)
+    #expect(try await bench.sync(bySlug).added == 4)
+    Self.set(answers("a", 1, 2), in: bench)
+    #expect(try await bench.sync(bySlug, allowRemoval: true, after: 60).removed == 0)
+    Self.set(answers("b", 1, 2), in: bench)
+    #expect(try await bench.sync(bySlug, allowRemoval: true, after: 120).removed == 1)
+    Self.set(answers("b", 1), in: bench)
+    // Another path in the definition is another list (P8.9).
+    #expect(try await bench.sync(resources("/of/{issue.slug}"), after: 180).removed == 1)
+  }
+
   @Test("E7.4: the list that has the parent is requested if the parent is a child itself", arguments: [true, false])
   func grandparent(_ isGone: Bool) async throws {
     let document = { (id: Int) in (id, Forest.Document(items: [1: .init(parts: ["a": id]), 2: .init(), 3: .init()])) }

@@ -61,7 +61,7 @@ struct IncrementalComparison {
       try onPage()
       try receive(file.facts(at: place), found: &found)
     }
-    if !places.isEmpty { try receiveKept(&found, onPage: onPage) }
+    if !places.isEmpty || found.rejected > 0 { try receiveKept(&found, onPage: onPage) }
     try settle(&found)
     found.doubted = try VanishedLists(family: family).doubt(in: scope, database)
     return found
@@ -110,18 +110,21 @@ struct IncrementalComparison {
     }
   }
 
-  /// Adds the keys of unchanged pages, so that a key that has moved to another page is found.
+  /// Adds the keys of unchanged pages, so that a key that has moved to another page is found. Those of rejected records
+  /// are added because they are no parents (E1.2). A stored record of the same key comes later and wins.
   private func receiveKept(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
     let pages = try database.rows(
       """
-      SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
+      SELECT s.number, p.rejected_keys, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
       WHERE s.resource = ?1 AND s.list = ?2
       """, in: scope
-    ) { ($0.int(0), $0.bytes(1)) }
-    for (number, list) in pages {
-      try onPage()
-      try list.forEachKey(isText: plan.hasTextKeys) { key in
-        try receive(key, kind: .kept, mark: PageScan.noMark, place: KeyPlace.start(of: number), found: &found)
+    ) { (place: KeyPlace.start(of: $0.int(0)), rejected: $0.bytes(1), stored: $0.bytes(2)) }
+    for kind in [Kind.rejected, .kept] {
+      for page in pages {
+        try onPage()
+        try (kind == .kept ? page.stored : page.rejected).forEachKey(isText: plan.hasTextKeys) { key in
+          try receive(key, kind: kind, mark: PageScan.noMark, place: page.place, found: &found)
+        }
       }
     }
   }
