@@ -56,6 +56,32 @@ struct ChildStatusTests {
     #expect(try CacheReader(path: bench.path).facts().pages == 48)
   }
 
+  @Test("L2.2: a child of a removed parent is found by --of, at the same cost for any number of removed parents")
+  func removedParents() async throws {
+    let (bench, forest) = try Self.bench(3)
+    _ = try await bench.sync(Forest.all)
+    forest.update { $0.documents[2] = nil }
+    _ = try await bench.sync(Forest.all, allowRemoval: true, after: 60)
+    func steps(_ count: Int) throws -> Int {
+      let writer = try Database(path: bench.path, access: .writer)
+      try writer.execute(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+        INSERT INTO changes(sync_id, resource, record_id, kind, at, before)
+        SELECT 2, 'doc', 100 + i, 'removed', '', json_object('id', 100 + i) FROM n
+        """)
+      writer.close()
+      let reader = try CacheReader(path: bench.path)
+      let steps = Mutex(0)
+      reader.database.tick(every: 10) { steps.withLock { $0 += 1 } }
+      let found = try reader.show("item", key: ["1"], of: ["2"])
+      #expect(found.record == nil && found.changes.map(\.kind) == [.removed])
+      return steps.withLock { $0 }
+    }
+    let (few, many) = (try steps(500), try steps(1_500))
+    #expect(few > 0 && Double(many) / Double(few) < 1.5, "\(few) steps, and \(many) for 4 times as much")
+  }
+
   @Test("E8.1, S6.3: lists that an interrupted sync pulled count as resumed and kept, and not as requested")
   func resumed() async throws {
     let (bench, forest) = try Self.bench(9)

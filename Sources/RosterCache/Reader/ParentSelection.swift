@@ -25,12 +25,14 @@ extension CacheReader {
     }
   }
 
-  /// Current and earlier record ids of a key below that parent, which is 0 for a resource with one list.
+  /// Current and earlier record ids of a key below that parent, which is 0 for a resource with one list. A key that is
+  /// the record id is looked up in the index of `changes`.
   private func allIDs(of tables: ResourceTables, key: String, below parent: Int64) throws -> [Int64] {
-    try database.rows(
+    let isID = tables.hasOwnIDs ? "" : "AND record_id = ?1"
+    return try database.rows(
       """
       SELECT t.\(tables.id) FROM \(tables.table) t WHERE \(tables.hasKey("t", "?1", parent: "?2"))
-      UNION SELECT record_id FROM changes WHERE resource = ?3 AND kind = 'removed'
+      UNION SELECT record_id FROM changes WHERE resource = ?3 \(isID) AND kind = 'removed'
         AND CASE WHEN json_valid(before)
           THEN \(tables.key(inDocument: "before")) = ?1 AND \(tables.parent(inDocument: "before")) = ?2 END
       """, tables.value(ofKey: key), .integer(parent), .text(tables.resource.name)
