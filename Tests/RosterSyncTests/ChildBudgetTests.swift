@@ -39,6 +39,28 @@ struct ChildBudgetTests {
     #expect(forest.documents.count == 300)
   }
 
+  @Test("P1.11, L6.5: the estimate of the next sync counts a pull of all lists as a usual one, if few are usually due")
+  func estimate() async throws {
+    let documents = (1...12).map { ($0, Forest.Document(items: [1: .init()])) }
+    let (bench, forest) = (try SyncBench([:]), Forest(Dictionary(uniqueKeysWithValues: documents)))
+    forest.serve(bench)
+    let changed = [Forest.document(), Forest.item()]
+    func estimate() async throws -> Int? { try await bench.facts(changed).requests }
+    // Four pages of documents, and twelve lists.
+    #expect(try await bench.sync(changed).requests == 16)
+    #expect(try await estimate() == 4)
+    #expect(try await bench.sync(changed, after: 60).requests == 4)
+    #expect(try await estimate() == 4)
+    forest.update { state in for id in 1...2 { state.documents[id]?.revision = 2 } }
+    #expect(try await bench.sync(changed, after: 120).requests == 6)
+    #expect(try await estimate() == 6)
+    #expect(try await bench.sync(changed, isFresh: true, after: 180).requests == 16)
+    // A usual sync had no list, or two.
+    #expect(try await estimate() == 5)
+    #expect(try await bench.sync(Self.resources, after: 240).requests == 16)
+    #expect(try await bench.facts(Self.resources).requests == 16)
+  }
+
   @Test("E8.1: a list is too old if requests were allowed for 15 min after it was pulled")
   func tooOld() async throws {
     let (bench, _) = try Self.bench(30, budget: 25)

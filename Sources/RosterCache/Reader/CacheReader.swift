@@ -58,16 +58,11 @@ package struct CacheReader {
     try plainCosts().merging(childCosts()) { _, child in child }
   }
 
-  /// The first sync, and any other that requests all lists, is not a usual one.
   private func childCosts() throws -> [String: PullCost] {
     let rows = try read {
       try database.rows(
         """
-        SELECT name, pages, lists,
-          (SELECT avg(requests) FROM (SELECT requests FROM sync_resources s
-            WHERE s.resource = name AND s.lists < a.lists
-              AND sync_id > (SELECT min(sync_id) FROM sync_resources f WHERE f.resource = name)
-            ORDER BY sync_id DESC LIMIT \(Self.usualSyncs)))
+        SELECT name, pages, lists, \(Self.usualRequests("name", lists: "a.lists"))
         FROM (SELECT r.name AS name, r.pages AS pages, sum(l.pages > 0) AS lists
           FROM resources r JOIN cache_resources c ON c.name = r.name JOIN cache_lists l ON l.resource_id = c.id
           WHERE r.parent IS NOT NULL AND r.proof IS NOT NULL GROUP BY r.name, r.pages) a
@@ -78,6 +73,21 @@ package struct CacheReader {
       }
     }
     return Dictionary(uniqueKeysWithValues: rows)
+  }
+
+  /// Average requests for a child in a usual sync, as SQL; NULL without such a sync. The first sync, and any other that
+  /// requests all lists, is not a usual one (L6.5).
+  static func usualRequests(_ name: String, lists: String) -> String {
+    """
+    (SELECT avg(u.requests) FROM (SELECT requests FROM sync_resources
+      WHERE resource = \(name) AND lists < \(lists) AND sync_id > \(firstSync(name))
+      ORDER BY sync_id DESC LIMIT \(usualSyncs)) u)
+    """
+  }
+
+  /// The first known sync of a resource, as SQL.
+  static func firstSync(_ name: String) -> String {
+    "(SELECT min(f.sync_id) FROM sync_resources f WHERE f.resource = \(name))"
   }
 
   /// Number of syncs whose average is that of a usual sync.

@@ -7,7 +7,7 @@ extension CacheFacts {
     let last = try database.first(
       "\(SyncRow.select) WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1", read: SyncRow.read)
     let (resources, emptied) = (try Self.resources(database), try Self.emptied(database))
-    let requests = try Self.expectedRequests(database)
+    let requests = try Self.expectedRequests(database, resources)
     let failedLists = try Self.failedLists(database, of: resources)
     let facts = try database.first(
       "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
@@ -24,9 +24,11 @@ extension CacheFacts {
   }
 
   /// Requests of the last good sync. A whole pull of a list with `since` counts as one request, because the next sync
-  /// can postpone another one (I1.2).
-  private static func expectedRequests(_ database: Database) throws -> Int? {
-    try database.first(
+  /// can postpone another one (I1.2). A pull of all lists of a child counts as a usual one if few are usually due.
+  private static func expectedRequests(
+    _ database: Database, _ resources: [DaemonStatus.CachedResource]
+  ) throws -> Int? {
+    let requests = try database.first(
       """
       SELECT s.requests - coalesce((SELECT sum(max(coalesce(r.requests, 0) - 1, 0)) FROM sync_resources r
         JOIN cache_resources c ON c.name = r.resource JOIN cache_lists l ON l.resource_id = c.id AND l.parent_id = 0
@@ -34,6 +36,34 @@ extension CacheFacts {
       FROM syncs s WHERE s.id = \(FixedTables.verified)
       """
     ) { $0.int(0) }
+    return try requests.map { requests in
+      try resources.reduce(requests) { try $0 - unusualRequests(of: $1, database) }
+    }
+  }
+
+  /// The requests of the last good sync for a child beyond those of a usual sync (L6.5). 0 unless that sync was the first
+  /// one, or requested all lists that are not empty. The latter are counted only if about as many were requested.
+  private static func unusualRequests(
+    of child: DaemonStatus.CachedResource, _ database: Database
+  ) throws -> Int {
+    guard let lists = child.lists else { return 0 }
+    let all =
+      lists.requested * 10 < lists.total
+      ? lists.total
+      : try database.count(
+        """
+        SELECT count(*) FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
+        WHERE c.name = ?1 AND l.pages > 0
+        """, .text(child.name))
+    let unusual = try database.first(
+      """
+      SELECT max(s.requests - coalesce(\(CacheReader.usualRequests("?1", lists: "?2")), 0), 0)
+      FROM resources r JOIN sync_resources s ON s.resource = r.name AND s.sync_id = \(FixedTables.verified)
+      WHERE r.name = ?1 AND json_extract(r.definition, '$.each.whole_every') IS NOT NULL
+        AND (s.lists >= ?2 OR s.sync_id = \(CacheReader.firstSync("?1")))
+      """, .text(child.name), Value(all)
+    ) { $0.int(0) }
+    return unusual ?? 0
   }
 
   private static func resources(_ database: Database) throws -> [DaemonStatus.CachedResource] {
