@@ -41,8 +41,8 @@ extension CacheFacts {
     }
   }
 
-  /// The requests of the last good sync for a child beyond those of a usual sync (L6.5). 0 unless that sync was the first
-  /// one, or requested all lists that are not empty. The latter are counted only if about as many were requested.
+  /// The requests of the last good sync for a child beyond those of a usual sync (L6.5). 0 unless that sync was the
+  /// first one, or requested all lists that are not empty. The latter are counted only if about as many were requested.
   private static func unusualRequests(
     of child: DaemonStatus.CachedResource, _ database: Database
   ) throws -> Int {
