@@ -71,7 +71,9 @@ import Testing
     var signals: [Int32] { self == .hangup ? [SIGHUP] : [SIGTERM, SIGINT] }
   }
 
-  @Test("P13.1, P13.3: a signal before the configuration is read ends with the same exit code", arguments: EarlyStop.allCases)
+  @Test(
+    "P13.1, P13.3: a signal before the configuration is read ends with the same exit code",
+    arguments: EarlyStop.allCases)
   func early(stop: EarlyStop) async throws {
     try await withSite(.pages(1)) { site in
       for signal in stop.signals {

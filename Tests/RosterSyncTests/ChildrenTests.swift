@@ -153,6 +153,24 @@ struct ChildrenTests {
     #expect(try await bench.sync(resources, after: 120).removed == 3)
   }
 
+  @Test("E1.2: the children of a parent that by_key finds and that is rejected stay, and are not requested")
+  func rejectedAnswer() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(9))
+    let resources = [Forest.document(), Forest.item(Each(of: "doc"))]
+    _ = try await bench.sync(resources)
+    _ = Self.asked(bench)
+    forest.update { state in
+      state.documents[4] = nil
+      state.bodies["/docs/4"] = #"{"id":4,"rev":"x"}"#
+      state.bodies["/docs/4/items"] = #"{"count":0,"list":[]}"#
+    }
+    let record = try await bench.sync(resources, after: 60)
+    #expect(record.exit == 0 && record.rejected == 1 && record.removed == 0)
+    let asked = Self.asked(bench)
+    #expect(asked.contains("/docs/4") && asked.contains("/docs/5/items") && !asked.contains("/docs/4/items"))
+    #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id = 4") == ["2"])
+  }
+
   @Test("E4.1: a list that empty or none declares empty has no records")
   func empty() async throws {
     var documents = Self.documents(6)

@@ -217,7 +217,8 @@ struct VanishedListTests {
     }
   }
 
-  @Test("E3.1, P8.9, P8.10: a record that two pulls of a list miss is removed, also if its parent gives another address")
+  @Test(
+    "E3.1, P8.9, P8.10: a record that two pulls of a list miss is removed, also if its parent gives another address")
   func movedList() async throws {
     func resources(_ path: String) -> [Resource] {
       var (issue, comment) = (Self.issue(.never), Self.comment)

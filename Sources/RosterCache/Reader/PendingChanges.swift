@@ -327,7 +327,7 @@ private struct PendingReading {
       try database.run(
         "INSERT OR REPLACE INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(list))
       _ = try PulledTables.answer(
-        index, list: list, lists: [facts.keys, facts.rejectedKeys], isText: plan.hasTextKeys, in: database)
+        index, list: list, with: facts, isText: plan.hasTextKeys, in: database)
     }
   }
 

@@ -152,7 +152,7 @@ extension Cache {
         "INSERT INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(list))
       kept.rejected += facts.rejects
       kept.found += try PulledTables.answer(
-        index, list: list, lists: [facts.keys, facts.rejectedKeys], isText: plans[index].hasTextKeys, in: database)
+        index, list: list, with: facts, isText: plans[index].hasTextKeys, in: database)
     }
     return kept
   }

@@ -195,7 +195,7 @@ struct Family {
     func absent(_ from: String) -> String { "NOT EXISTS (SELECT 1 FROM \(from))" }
     let own = [
       absent(
-        "\(keys.missing) m WHERE m.resource = \(index) AND m.list = \(list) AND m.record_id = \(row).\(table.id) AND NOT m.answered"
+        "\(keys.missing) m WHERE m.resource = \(index) AND m.list = \(list) AND m.record_id = \(row).\(table.id) AND m.answered <> 1"
       ),
       absent("\(keys.rejected) j WHERE j.resource = \(index) AND j.list = \(list) AND j.key = \(table.key(of: row))"),
       absent(

@@ -100,19 +100,20 @@ enum PulledTables {
     ])
   }
 
-  /// Notes that upstream still has the missing records of these keys. Returns their number.
+  /// Notes that upstream still has the missing records of an answer. Returns their number.
   static func answer(
-    _ index: Int, list number: Int64, lists: [[UInt8]], isText: Bool, in database: Database
+    _ index: Int, list number: Int64, with facts: PageMetadata, isText: Bool, in database: Database
   ) throws -> Int {
     let before = database.totalChanges
     let missing = KeyTables(isText: isText).missing
     let mark = try database.statement(
-      "UPDATE \(missing) SET answered = 1 WHERE resource = ?1 AND list = ?2 AND key = ?3")
-    for list in lists {
-      try list.forEachKey(isText: isText) { key in
+      "UPDATE \(missing) SET answered = ?4 WHERE resource = ?1 AND list = ?2 AND key = ?3")
+    for (keys, isStorable) in [(facts.rejectedKeys, false), (facts.keys, true)] {
+      try keys.forEachKey(isText: isText) { key in
         mark.bind(1, Int64(index))
         mark.bind(2, number)
         mark.bind(3, key)
+        mark.bind(4, Int64(isStorable ? 1 : 2))
         try mark.run()
       }
     }
@@ -135,7 +136,8 @@ struct KeyTables {
   var rejected: String { name("rejected_keys") }
   /// Keys of rejected and skipped records of pages that were transferred.
   var excluded: String { name("excluded_keys") }
-  /// Records of the snapshot that no page lists.
+  /// Records of the snapshot that no page lists. answered: 0 without an answer, 1 if upstream still has the record, 2
+  /// if that record was rejected.
   var missing: String { name("missing") }
 
   /// Keys of an incremental pull: the highest value at `since.at`, its place, and what the record is
