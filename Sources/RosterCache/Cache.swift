@@ -50,6 +50,9 @@ package actor Cache {
   var generation = 0
   /// The findings of opening this cache.
   package private(set) var opened = OpenReport()
+  /// True until `check` has found the cache sound, if the previous process did not close it or if it seems damaged.
+  package var needsCheck: Bool { isDamageSuspected || opened.wasUnclean && !isChecked }
+  var isChecked = false
   private var publishedFile: PublishedFile
   private let executor: SerialQueue
 
@@ -69,14 +72,15 @@ package actor Cache {
   /// Opens the cache for its only writer, the owner of the lock, or creates the cache.
   /// - Parameters:
   ///   - hadLock: The result of `CacheFile.hasLock` before this process made a lock file; nil to look now.
+  ///   - wasReleased: False if the previous owner of the lock ended without releasing it.
   ///   - resources: What is mirrored.
   ///   - tick: Called repeatedly from the cache's thread while a statement runs.
   package static func open(
-    path: String, upstream: String, resources: [Resource], hadLock: Bool? = nil, now: Date, logger: Logger,
-    tick: @escaping @Sendable () -> Void = {}
+    path: String, upstream: String, resources: [Resource], hadLock: Bool? = nil, wasReleased: Bool = true, now: Date,
+    logger: Logger, tick: @escaping @Sendable () -> Void = {}
   ) async throws -> Cache {
     let cache = try Cache(path: path, upstream: upstream, resources: resources, logger: logger, tick: tick)
-    try await cache.start(hadLock: hadLock, at: now)
+    try await cache.start(hadLock: hadLock, wasReleased: wasReleased, at: now)
     return cache
   }
 
@@ -101,6 +105,7 @@ package actor Cache {
         defer { try? interruption.disarm() }
         try verify(database, depth: .pages)
       }
+      isChecked = true
       return true
     } catch let failure as Failure where isDamageSuspected {
       logger.error("\(failure)")
@@ -170,7 +175,7 @@ package actor Cache {
   private static let logLimit = 4 << 20
 
   /// Inspects the file again, because the previous owner of the lock may have changed it since.
-  func start(hadLock: Bool? = nil, at date: Date) throws {
+  func start(hadLock: Bool? = nil, wasReleased: Bool = true, at date: Date) throws {
     do {
       switch try CacheFile.inspect(path, hadLock: hadLock) {
       case .absent:
@@ -178,8 +183,9 @@ package actor Cache {
         try CacheFile.create(path, schema: schema)
         try connectTwice()
       case .ours:
-        // A stop leaves an empty log. If the log is missing, another program removed it with all its content.
-        opened.wasUnclean = sizes().wal > 0 || fileStatus(path + "-wal") == nil
+        // A stop leaves an empty log, and so does a publish. If the log is missing, another program removed it with all
+        // its content.
+        opened.wasUnclean = !wasReleased || sizes().wal > 0 || fileStatus(path + "-wal") == nil
         try connectTwice()
       case .damaged: _ = try replace(at: date)
       }
@@ -202,6 +208,7 @@ package actor Cache {
       let aside = try CacheFile.replace(path, schema: schema, at: date)
       logger.error("the damaged cache was moved aside, and everything is pulled again", metadata: ["path": "\(aside)"])
       opened.movedAside = aside
+      isChecked = true
       try connect()
       return aside
     } catch let error as SQLiteError {

@@ -14,6 +14,7 @@ extension Cache {
       // The check runs twice, for the reason given at `connectTwice`.
       do { try verify(database) } catch let error as SQLiteError where error.kind == .damaged { try verify(database) }
       isDamageSuspected = false
+      isChecked = true
       try renewPulled(database, because: "it is damaged")
       files = FileIdentity.Parts(path, pulled: pulledPath)
       return nil

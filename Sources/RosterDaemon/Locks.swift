@@ -30,8 +30,12 @@ final class Locks: Sendable {
 
   func renewTokenStore() throws { try tokenStore.withLock { try $0?.renew() } }
 
-  func release() {
-    tokenStore.withLock { $0?.release() }
-    cache.release()
+  /// True if the previous owner of the cache has released it in order.
+  var wasCacheReleased: Bool { cache.wasReleased }
+
+  /// - Parameter isCacheSound: true if the next owner does not need to check the cache.
+  func release(isCacheSound: Bool) {
+    tokenStore.withLock { $0?.release(isSound: true) }
+    cache.release(isSound: isCacheSound)
   }
 }

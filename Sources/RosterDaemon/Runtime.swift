@@ -65,8 +65,8 @@ struct Runtime: Sendable {
     let pulse = Pulse()
     let resources = configuration.resources
     let cache = try await Cache.open(
-      path: path, upstream: configuration.upstream.baseURL, resources: resources, hadLock: hadLock, now: clock.now(),
-      logger: logger, tick: pulse.moved)
+      path: path, upstream: configuration.upstream.baseURL, resources: resources, hadLock: hadLock,
+      wasReleased: locks.wasCacheReleased, now: clock.now(), logger: logger, tick: pulse.moved)
     let live = LiveConfiguration(configuration, settings: settings)
     do {
       let gate = RetryAfterGate(try await cache.retryAfterHold(), clock: clock) { hold in
@@ -97,6 +97,7 @@ struct Runtime: Sendable {
         plans: try resources.map { try RecordPlan($0) }, troubles: troubles)
     } catch {
       await cache.close()
+      locks.release(isCacheSound: await !cache.needsCheck)
       await live.close()
       throw error
     }
@@ -215,7 +216,7 @@ struct Runtime: Sendable {
   func closeFiles() async {
     await reader.close()
     await cache.close()
-    locks.release()
+    locks.release(isCacheSound: await !cache.needsCheck)
   }
 
   /// Call it after `drain`. Files are closed first: connections may take their time, and no data depends on them.

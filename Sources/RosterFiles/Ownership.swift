@@ -6,12 +6,15 @@ import Synchronization
 ///
 /// It is a lock on `<path>.lock`, held until this value is freed or the process ends in any way (flock(2)). The lock
 /// file is never removed, so that two processes cannot lock two files of the same name. It contains the owner's pid and
-/// program.
+/// program, and after an orderly end a mark.
 package final class Ownership: Sendable {
+  /// False if the previous owner ended without `release(isSound: true)`, as after SIGKILL or a power cut.
+  package let wasReleased: Bool
   private let lock: String
   private let path: String
   private let program: String
-  private let descriptor: Mutex<CInt>
+  /// nil after `release`.
+  private let descriptor: Mutex<CInt?>
 
   /// - Parameters:
   ///   - path: The file to own.
@@ -21,17 +24,19 @@ package final class Ownership: Sendable {
     lock = "\(path).lock"
     self.path = path
     self.program = program
-    descriptor = Mutex(try Self.take(path, program: program))
+    let taken = try Self.take(path, program: program)
+    wasReleased = taken.wasReleased
+    descriptor = Mutex(taken.descriptor)
   }
 
   /// Makes the lock file again if it was removed: a lock protects only while its file has the right name.
   /// - Throws: the same as `init`; then the old lock is still held.
   package func renew() throws(Failure) {
-    guard descriptor.withLock({ Self.isReplaced($0, name: lock) }) else { return }
+    guard descriptor.withLock({ $0.map { Self.isReplaced($0, name: lock) } }) == true else { return }
     let taken = try Self.take(path, program: program)
     descriptor.withLock { descriptor in
-      close(descriptor)
-      descriptor = taken
+      if let descriptor { close(descriptor) }
+      descriptor = taken.descriptor
     }
   }
 
@@ -42,16 +47,21 @@ package final class Ownership: Sendable {
     return own != found
   }
 
-  private static func take(_ path: String, program: String) throws(Failure) -> CInt {
+  private struct Lock {
+    let descriptor: CInt
+    let wasReleased: Bool
+  }
+
+  private static func take(_ path: String, program: String) throws(Failure) -> Lock {
     while true {
-      let descriptor = try lockOnce(path, program: program)
+      let taken = try lockOnce(path, program: program)
       // If the file was removed between open and lock, another process would lock the next file of that name.
-      if !isReplaced(descriptor, name: "\(path).lock") { return descriptor }
-      close(descriptor)
+      if !isReplaced(taken.descriptor, name: "\(path).lock") { return taken }
+      close(taken.descriptor)
     }
   }
 
-  private static func lockOnce(_ path: String, program: String) throws(Failure) -> CInt {
+  private static func lockOnce(_ path: String, program: String) throws(Failure) -> Lock {
     let lock = "\(path).lock"
     let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
     guard descriptor >= 0 else { throw cannotLock(path, error: .last) }
@@ -59,15 +69,17 @@ package final class Ownership: Sendable {
     _ = fchmod(descriptor, mode)
     giveToFolderOwner(descriptor, at: lock)
     do throws(Failure) {
-      try fill(descriptor, path: path, program: program)
-      return descriptor
+      let wasReleased = try fill(descriptor, path: path, program: program)
+      return Lock(descriptor: descriptor, wasReleased: wasReleased)
     } catch {
       close(descriptor)
       throw error
     }
   }
 
-  private static func fill(_ descriptor: CInt, path: String, program: String) throws(Failure) {
+  /// Locks the file and writes the owner into it. Returns true if the previous owner has released the file, or if the file
+  /// is new.
+  private static func fill(_ descriptor: CInt, path: String, program: String) throws(Failure) -> Bool {
     var tries = 0
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       if errno == EINTR { continue }
@@ -80,17 +92,33 @@ package final class Ownership: Sendable {
       if errno == EWOULDBLOCK { throw owned(path, by: holder(descriptor)) }
       throw cannotLock(path, error: .last)
     }
+    let previous = contents(descriptor)
+    let wasReleased = previous.isEmpty || previous.hasSuffix(mark)
     let text = Array("\(getpid()) \(program)\n".utf8)
     guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, text, text.count, 0) == text.count else {
       throw cannotLock(path, error: .last)
     }
+    // A power cut must not bring the mark back. A disk that cannot say so costs a check at most.
+    if wasReleased { _ = fdatasync(descriptor) }
+    return wasReleased
   }
 
-  deinit { descriptor.withLock { _ = close($0) } }
+  deinit { descriptor.withLock { if let descriptor = $0 { close(descriptor) } } }
 
-  /// Releases the lock while the value still exists.
-  package func release() { descriptor.withLock { _ = flock($0, LOCK_UN) } }
+  /// Releases the lock while the value still exists. May be called again.
+  /// - Parameter isSound: true if the next owner does not need to check the owned file.
+  package func release(isSound: Bool) {
+    descriptor.withLock { held in
+      guard let descriptor = held else { return }
+      let text = Array("\(getpid()) \(program)\n\(Self.mark)".utf8)
+      if isSound { _ = pwrite(descriptor, text, text.count, 0) }
+      close(descriptor)
+      held = nil
+    }
+  }
 
+  /// The second line of the file of an owner that has released it.
+  private static let mark = "released\n"
   private static let mode: mode_t = 0o600
   private static let maxTries = 3
 
@@ -106,12 +134,16 @@ package final class Ownership: Sendable {
 
   /// The owner's pid and program from the lock file ("4711 rosterd run"); nil if they are not written yet.
   private static func holder(_ descriptor: CInt) -> (pid: Int, program: String)? {
+    let line = contents(descriptor).prefix { !$0.isNewline }
+    let words = line.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+    guard words.count == 2, let pid = Int(words[0]) else { return nil }
+    return (pid, String(words[1]))
+  }
+
+  private static func contents(_ descriptor: CInt) -> String {
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = pread(descriptor, &bytes, bytes.count, 0)
-    let words = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).split(
-      maxSplits: 1, whereSeparator: \.isWhitespace)
-    guard words.count == 2, let pid = Int(words[0]) else { return nil }
-    return (pid, words[1].filter { !$0.isNewline })
+    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
   }
 
   private static func owned(_ path: String, by holder: (pid: Int, program: String)?) -> Failure {

@@ -91,7 +91,22 @@ struct CacheTests {
     await first.close()
     let third = try await folder.define()
     #expect(await third.opened.wasUnclean == false)
+    #expect(await third.needsCheck == false)
     await third.close()
+  }
+
+  @Test("C7.3: a stop without the release of the lock is unclean although the log is empty, until a check finds no damage")
+  func unreleased() async throws {
+    let first = try await folder.define()
+    _ = try await first.mirror([[person(1)]])
+    await first.close()
+    let second = try await Cache.open(
+      path: folder.cache, upstream: upstream, resources: [.character], wasReleased: false, now: noon, logger: quiet)
+    #expect(await second.opened.wasUnclean)
+    #expect(await second.needsCheck)
+    #expect(try await second.check())
+    #expect(await second.needsCheck == false)
+    await second.close()
   }
 
   @Test("A cache that cannot be made or is locked is 73, with a hint")

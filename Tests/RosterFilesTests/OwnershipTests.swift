@@ -34,6 +34,25 @@ struct OwnershipTests {
     #expect(stat("\(path).lock", &status) == 0 && status.st_mode & 0o777 == 0o600)
   }
 
+  @Test("C7.3: the next owner knows whether the previous one released the file in order")
+  func released() throws {
+    let path = workspace.path("roster.db")
+    let first = try Ownership(of: path)
+    #expect(first.wasReleased)
+    first.release(isSound: true)
+    let killed = try Ownership(of: path)
+    #expect(killed.wasReleased)
+    #expect(try String(contentsOfFile: "\(path).lock", encoding: .utf8) == "\(getpid()) rosterd\n")
+    // A second release must not write into the file of the next owner.
+    first.release(isSound: true)
+    #expect(try String(contentsOfFile: "\(path).lock", encoding: .utf8) == "\(getpid()) rosterd\n")
+    killed.release(isSound: false)
+    let last = try Ownership(of: path)
+    #expect(!last.wasReleased)
+    last.release(isSound: true)
+    #expect(try String(contentsOfFile: "\(path).lock", encoding: .utf8).hasPrefix("\(getpid()) rosterd\n"))
+  }
+
   @Test("A lock that cannot be made is 73 with the reason")
   func cannot() throws {
     try workspace.write("", to: "file")
