@@ -22,15 +22,16 @@ extension Configuration {
       throw .certificate("a cert_file needs a key_file or the credential client_key")
     }
     if !tls.keyFile.isEmpty, let mode = fileStatus(keyFile)?.st_mode, mode & S_IROTH != 0 {
-      throw .key("\(keyFile.tomlString) can be read by other users than its owner and group: chmod o= \(keyFile)")
+      let cause = "can be read by other users than its owner and group: chmod o= \(keyFile)"
+      throw .key("\(keyFile.tomlString) \(cause)", file: keyFile)
     }
     let chain: [UInt8]
     let key: [UInt8]
     do throws(SystemError) { chain = try contents(of: tls.certFile, limit: Self.maxPairBytes) } catch {
-      throw .certificate("\(tls.certFile.tomlString) cannot be read: \(error.text)")
+      throw .certificate("\(tls.certFile.tomlString) cannot be read: \(error.text)", file: tls.certFile)
     }
     do throws(SystemError) { key = try contents(of: keyFile, limit: Self.maxPairBytes) } catch {
-      throw .key("\(keyFile.tomlString) cannot be read: \(error.text)")
+      throw .key("\(keyFile.tomlString) cannot be read: \(error.text)", file: keyFile)
     }
     do { return try ClientCertificate(chain: chain, key: key) } catch {
       throw ClientCertificateProblem(error, certificate: tls.certFile, key: keyFile)
@@ -57,42 +58,52 @@ extension Configuration {
 /// A fault of the client certificate or its key.
 struct ClientCertificateProblem: Error {
   var conflict: Conflict
+  /// The file at fault; nil if the configuration is.
+  var file: String?
 
-  private init(_ key: String, problem: String, allowed: String) {
+  private init(_ key: String, problem: String, allowed: String, file: String?) {
+    self.file = file
     conflict = Conflict(
       keys: ["upstream.tls.\(key)", "upstream.tls.cert_file", "upstream.tls.key_file"], problem: problem,
       allowed: allowed)
   }
 
-  static func certificate(_ problem: String) -> Self {
-    Self("cert_file", problem: problem, allowed: "a PEM chain, leaf first, with its key in key_file or in client_key")
+  static func certificate(_ problem: String, file: String? = nil) -> Self {
+    Self(
+      "cert_file", problem: problem, allowed: "a PEM chain, leaf first, with its key in key_file or in client_key",
+      file: file)
   }
 
-  static func key(_ problem: String) -> Self {
-    Self("key_file", problem: problem, allowed: "one unencrypted PEM key that belongs to cert_file")
+  static func key(_ problem: String, file: String? = nil) -> Self {
+    Self("key_file", problem: problem, allowed: "one unencrypted PEM key that belongs to cert_file", file: file)
   }
 
-  static func weak(_ problem: String) -> Self {
+  static func weak(_ problem: String, file: String) -> Self {
     Self(
       "cert_file", problem: problem,
-      allowed: "ECDSA keys or RSA keys of at least 2048 bits, signed with SHA-256 or better; its issuer makes one")
+      allowed: "ECDSA keys or RSA keys of at least 2048 bits, signed with SHA-256 or better; its issuer makes one",
+      file: file)
   }
 
   init(_ flaw: ClientCertificate.Flaw, certificate: String, key: String) {
     self =
       switch flaw {
-      case .noCertificate: .certificate("\(certificate.tomlString) holds no certificate that can be read")
-      case .noKey: .key("\(key.tomlString) holds no private key that can be read")
-      case .encryptedKey: .key("\(key.tomlString) is encrypted: openssl pkey -in \(key) writes it without a passphrase")
-      case .weak(let cause): .weak("\(certificate.tomlString) is too weak: \(cause)")
-      case .mismatch: .key("\(key.tomlString) does not belong to the certificate in \(certificate.tomlString)")
+      case .noCertificate:
+        .certificate("\(certificate.tomlString) holds no certificate that can be read", file: certificate)
+      case .noKey: .key("\(key.tomlString) holds no private key that can be read", file: key)
+      case .encryptedKey:
+        .key("\(key.tomlString) is encrypted: openssl pkey -in \(key) writes it without a passphrase", file: key)
+      case .weak(let cause): .weak("\(certificate.tomlString) is too weak: \(cause)", file: certificate)
+      case .mismatch:
+        .key("\(key.tomlString) does not belong to the certificate in \(certificate.tomlString)", file: key)
       }
   }
 
   /// The pair became bad since it was checked.
   var failure: Failure {
     Failure(
-      .configuration, step: "read \(conflict.keys.first ?? "")", subject: "client certificate", cause: conflict.problem,
+      .configuration, step: "read \(conflict.keys.first ?? "")", subject: file ?? "client certificate",
+      cause: conflict.problem,
       hint: "mend it: it is read again before the next sync")
   }
 }

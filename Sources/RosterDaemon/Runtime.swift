@@ -143,9 +143,8 @@ struct Runtime: Sendable {
       await live.renew(try live.configuration.clientIdentity())
       board.refusesCertificate(by: nil)
     } catch {
-      let error = "\(error.failure)"
-      board.refusesCertificate(by: error)
-      reporter.report(Event(.configRefused, error: error))
+      board.refusesCertificate(by: error.failure)
+      reporter.report(Event(.configRefused, error: "\(error.failure)"))
     }
   }
 

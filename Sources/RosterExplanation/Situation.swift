@@ -24,6 +24,8 @@ package struct Situation: Sendable {
   package var config: (path: String?, lastError: String?) = (nil, nil)
   /// The reason of a refused reload, if it is not the configuration file.
   package var refusal: Failure?
+  /// Why the client certificate could not be read before the last sync; nil if it could, or if a reload was refused.
+  package var certificate: Failure?
   /// Nothing of the sync has moved since, RFC 3339.
   package var standsSince: String?
   /// The first few records that could not be stored.
@@ -98,13 +100,14 @@ package struct Situation: Sendable {
     return nil
   }
 
-  /// A missing credential is a matter of its own file.
+  /// A missing credential and a client certificate are matters of their own files.
   var refused: Diagnosis? {
     config.lastError.map { why in
-      let own = refusal.map { Diagnosis($0) }
+      let files = (certificate ?? refusal).map { Diagnosis($0).concerned } ?? []
       return Diagnosis(
-        .refusedConfiguration, "the new configuration was refused: \(why)",
-        own?.concerned ?? config.path.map { [.file($0)] } ?? [])
+        .refusedConfiguration,
+        "the new \(certificate == nil ? "configuration" : "client certificate") was refused: \(why)",
+        files.isEmpty ? config.path.map { [.file($0)] } ?? [] : files)
     }
   }
 

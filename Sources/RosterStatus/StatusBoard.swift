@@ -28,13 +28,13 @@ package final class StatusBoard: Sendable {
     /// The failure that refused the last reload; nil if the configuration file did, or if no reload was refused.
     var refusal: Failure?
     /// Why the client certificate could not be read before the last sync; nil if it could.
-    var certificateError: String?
+    var certificateFailure: Failure?
     /// The settings of the last reload that need a restart, as a clause.
     var restart: String?
 
     var shownConfig: DaemonStatus.Config {
       var config = config
-      config.lastError = config.lastError ?? certificateError
+      config.lastError = config.lastError ?? certificateFailure.map { "\($0)" }
       return config
     }
   }
@@ -119,12 +119,14 @@ package final class StatusBoard: Sendable {
       state.withLock { state in
         state.config.loadedAt = now
         state.config.lastError = nil
-        state.certificateError = nil
+        state.certificateFailure = nil
         state.refusal = nil
         state.restart = event.reason
       }
     case .configRefused:
-      state.withLock { if event.error != $0.certificateError { $0.config.lastError = event.error } }
+      state.withLock { state in
+        if event.error != state.certificateFailure.map({ "\($0)" }) { state.config.lastError = event.error }
+      }
     case .daemonStopping: state.withLock { $0.stopping = true }
     default: break
     }
@@ -210,7 +212,7 @@ package final class StatusBoard: Sendable {
 
   /// Sets why the client certificate cannot be read before a sync; nil as soon as it can, without a reload (T15.3).
   /// Call this before the event.
-  package func refusesCertificate(by error: String?) { change { $0.certificateError = error } }
+  package func refusesCertificate(by failure: Failure?) { change { $0.certificateFailure = failure } }
 
   /// Sets the time of the next sync; nil if none is planned. Ignored while a sync runs.
   /// - Parameter isPostponed: true if `limit.budget` has no room before that time.
@@ -282,6 +284,7 @@ extension StatusBoard {
     situation.tokenError = status.token.lastError
     situation.config = (status.config.path, status.config.lastError)
     situation.refusal = state.refusal
+    situation.certificate = state.config.lastError == nil ? state.certificateFailure : nil
     situation.standsSince = state.standsSince?.rfc3339
     situation.unit = state.unit
     return situation
