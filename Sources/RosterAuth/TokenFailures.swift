@@ -61,11 +61,15 @@ extension Failure {
     let noAnswer = proxy?.cause ?? "no answer (\(reason.label))"
     let what = if case .status(let code) = reason { "upstream answered \(code)" } else { noAnswer }
     let times = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
+    let pause = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s" } ?? ""
+    // 403 passes only as a rate limit (P11.6).
+    let isRateLimit = [.status(429), .status(403)].contains(reason)
+    let hint = isRateLimit ? "wait; if it recurs, see what else uses these credentials" : nil
     return Failure(
       .unreachable, step: refreshing, subject: settings.tokenURL.queryMasked,
-      cause: "\(what) after \(times)\(unanswered ? "; \(settings.mayHaveRotated)" : "")",
-      hint: proxy?.hint ?? "see whether \(settings.addressKey) is up", reason: reason, retryAfter: retryAfter
-    ).with(.tokenUnreachable)
+      cause: "\(what) after \(times)\(pause)\(unanswered ? "; \(settings.mayHaveRotated)" : "")",
+      hint: proxy?.hint ?? hint ?? "see whether \(settings.addressKey) is up", reason: reason, retryAfter: retryAfter
+    ).with(isRateLimit ? .rateLimit : .tokenUnreachable)
   }
 
   /// The token server wants no request yet, and for longer than `max_retry_after`.

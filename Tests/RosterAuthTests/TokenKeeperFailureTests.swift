@@ -69,6 +69,9 @@ struct TokenKeeperFailureTests {
     bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(600))
+    #expect(failure?.cause == "upstream answered 429 after 1 attempt, and wants no request for 600 s")
+    #expect(failure?.hint == "wait; if it recurs, see what else uses these credentials")
+    #expect(failure?.trouble == .rateLimit)
   }
 
   @Test("T5.4: no token request begins before the end of a pause that the token server asked for, restarts included")
