@@ -59,6 +59,12 @@ package struct DeviceCode: Sendable, Equatable {
   let expiresIn: Duration
   let interval: Duration
 
+  /// nil if the answer has all required fields.
+  static func firstMissingField(of answer: JSONValue) -> String? {
+    if let field = ["device_code", "user_code"].first(where: { answer[$0]?.text == nil }) { return field }
+    return (answer["verification_uri"] ?? answer["verification_url"])?.text == nil ? "verification_uri" : nil
+  }
+
   init?(_ answer: JSONValue) {
     guard let code = answer["device_code"]?.text, let userCode = answer["user_code"]?.text,
       let address = (answer["verification_uri"] ?? answer["verification_url"])?.text, address.isWebAddress
@@ -116,8 +122,13 @@ package struct Login: Sendable {
     var fields = [("client_id", credentials.clientID?.reveal() ?? "")]
     if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
     let response = try await post(url, fields: fields)
-    guard response.status == 200, let code = JSONValue(answer: response.body).flatMap({ DeviceCode($0) }) else {
+    guard response.status == 200, let answer = JSONValue(answer: response.body) else {
       throw refusal(response, at: url, hiding: [], what: "the device code")
+    }
+    guard let code = DeviceCode(answer) else {
+      let field = DeviceCode.firstMissingField(of: answer)
+      throw refusal(
+        response, at: url, hiding: [], what: "the device code", lacking: field ?? "a web address in verification_uri")
     }
     return code
   }
@@ -179,22 +190,30 @@ package struct Login: Sendable {
     guard (200...299).contains(response.status), let answer = JSONValue(answer: response.body),
       answer["access_token"]?.text != nil || answer["refresh_token"]?.text != nil
     else { throw refusal(response, at: url, hiding: secrets, what: "the login") }
-    guard let token = answer["refresh_token"]?.text.map({ Secret($0) }), token.fitsHeader else {
+    let token = answer["refresh_token"]?.text.map { Secret($0) }
+    if let token, token.fitsHeader { return token }
+    guard token == nil else {
       throw failure(
-        .badAnswer, cause: "the answer has no refresh_token",
-        hint:
-          "ask for one as upstream's documentation says, such as by a scope (offline_access) or a parameter of auth.authorize_url (access_type=offline)"
-      )
+        .badAnswer, cause: "the answer has a refresh_token that cannot be sent in a header (allowed: printable ASCII)",
+        hint: "report it to the operator of \(settings.addressKey)")
     }
-    return token
+    throw failure(
+      .badAnswer, cause: "the answer has no refresh_token",
+      hint:
+        "ask for one as upstream's documentation says, such as by a scope (offline_access) or a parameter of auth.authorize_url (access_type=offline)"
+    )
   }
 
-  private func refusal(_ response: Response, at url: String, hiding secrets: [Secret], what: String) -> Failure {
+  /// - Parameter field: what a successful answer lacks; nil for an answer of another kind.
+  private func refusal(
+    _ response: Response, at url: String, hiding secrets: [Secret], what: String, lacking field: String? = nil
+  ) -> Failure {
     let said = ServerStatement(response).map { ", \($0.shown(hiding: credentials.secrets + secrets))" } ?? ""
     let isHTML = said.isEmpty && (200...299).contains(response.status) ? ", and the answer is not a JSON object" : ""
+    let lack = field.map { "upstream granted \(what), but the answer lacks \($0)" }
     return failure(
       .refused, at: url,
-      cause: "upstream refuses \(what) (\(response.status)\(said)\(isHTML))",
+      cause: "\(lack ?? "upstream refuses \(what)") (\(response.status)\(said)\(isHTML))",
       hint: "see whether client_id, auth.scope and the addresses in [auth] are those that upstream registered")
   }
 

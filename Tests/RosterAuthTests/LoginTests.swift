@@ -113,6 +113,30 @@ struct LoginTests {
     #expect(failure.hint == "run rosterd login again")
   }
 
+  @Test(
+    "T14.1: the message of a device answer without a required field names the field",
+    arguments: ["device_code", "user_code", "verification_uri"])
+  func incompleteDevice(field: String) async {
+    endpoint.answer(200, body: Self.device.replacing("\"\(field)\"", with: "\"other\""))
+    let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
+    #expect(failure?.kind == .refused)
+    #expect(failure?.cause.hasPrefix("upstream granted the device code, but the answer lacks \(field) (200, ") == true)
+  }
+
+  @Test("L5.3: a refresh token that cannot be sent is not reported as missing")
+  func unsendable() async throws {
+    endpoint.answer(200, body: Self.device)
+    let login = login()
+    let device = try await login.deviceCode(at: "https://auth.test/device")
+    let token = Task { try await login.refreshToken(device) }
+    await clock.sleepers(1)
+    endpoint.answer(200, body: #"{"access_token":"a","refresh_token":"r\u00e9"}"#)
+    clock.advance(by: .seconds(5))
+    let failure = await failure { try await token.value }
+    #expect(failure?.kind == .badAnswer)
+    #expect(failure?.cause.hasPrefix("the answer has a refresh_token that cannot be sent in a header") == true)
+  }
+
   @Test("T12.1: a device code needs a web address")
   func foreignAddress() async {
     endpoint.answer(200, body: Self.device.replacing("https://auth.test/d", with: "javascript:alert"))
