@@ -20,6 +20,14 @@ extension Credentials {
   /// systemd allows one megabyte for all credentials of a unit (systemd.exec(5)); tokens are far smaller.
   private static let maxBytes = 64 * 1024
 
+  private static func hint(for error: SystemError) -> String {
+    switch error.code {
+    case EFBIG: "write only the credential into it; at most \(maxBytes) bytes are read"
+    case EISDIR, EINVAL: "replace it by a file with the credential"
+    default: "see whether rosterd's user may read it"
+    }
+  }
+
   private static func secret(
     _ name: String, folder: String, mayBeEmpty: Bool = false
   ) throws(Failure) -> Secret? {
@@ -32,7 +40,7 @@ extension Credentials {
     } catch  where error.code == ENOENT {
       return nil
     } catch {
-      throw unusable(error.text, hint: "see whether rosterd's user may read it")
+      throw unusable(error.text, hint: hint(for: error))
     }
     guard var text = String(validating: bytes, as: UTF8.self) else {
       throw unusable("it is not text", hint: "write only the credential into it")

@@ -82,9 +82,13 @@ struct CredentialsTests {
     }
     try FileManager.default.removeItem(atPath: path)
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    #expect(throws: failure(path, cause: "Is a directory", hint: "see whether rosterd's user may read it")) {
+    #expect(throws: failure(path, cause: "Is a directory", hint: "replace it by a file with the credential")) {
       try Credentials(folder: workspace.folder)
     }
+    try FileManager.default.removeItem(atPath: path)
+    try workspace.write(bytes: [UInt8](repeating: 0x61, count: 64 * 1024 + 1), to: "client_id")
+    let hint = "write only the credential into it; at most 65536 bytes are read"
+    #expect(throws: failure(path, cause: "File too large", hint: hint)) { try Credentials(folder: workspace.folder) }
   }
 
   @Test("T16.1: a message names the file that systemd loads, not the copy in the service's folder")
