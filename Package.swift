@@ -110,7 +110,8 @@ let package = Package(
     library("RosterWeb", isSmall: true, ["RosterModel", "RosterFiles", "RosterStatusClient"]),
     library("RosterSystemd", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
     library(
-      "RosterSimulator", isSmall: true, ["RosterModel", "RosterJSON", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+      "RosterSimulator", isSmall: true,
+      ["RosterModel", "RosterJSON", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     library("RosterTerminal", isSmall: true, ["RosterModel", "RosterExplanation", "RosterJSON"]),
     library("RosterPage", isSmall: true, ["RosterModel", "RosterTerminal", "PageAssets"], exclude: ["Assets"]),
     library(

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+internal import RosterFiles
 internal import RosterModel
 import Synchronization
 
@@ -30,7 +31,10 @@ struct SimulatorServer: Sendable {
       return SimulatorServer(group: group, open: open, port: channel.localAddress?.port ?? 0)
     } catch {
       try? await group.shutdownGracefully()
-      throw error
+      guard let error = error as? IOError else { throw error }
+      throw Failure(
+        .cannotWrite, step: "serve on port", subject: "\(port)", cause: SystemError(code: error.errnoCode).text,
+        hint: "name another port")
     }
   }
 

@@ -36,11 +36,7 @@ struct Demo: Sendable {
 
   /// Serves the embedded upstream until the program is killed; prints its base_url.
   static func serve(port: UInt16) async throws {
-    let upstream: Simulator
-    do { upstream = try await Simulator.start(.served, port: port) } catch {
-      throw Failure(
-        .cannotWrite, step: "serve on port", subject: "\(port)", cause: "\(error)", hint: "name another port")
-    }
+    let upstream = try await Simulator.start(.served, port: port)
     try answer("\(upstream.baseURL)\n")
     while true { try await Task.sleep(for: .seconds(3600)) }
   }

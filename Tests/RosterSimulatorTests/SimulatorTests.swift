@@ -110,4 +110,14 @@ import Testing
       for page in 20...42 { #expect(try await simulator.page(page, token: next).status == 200) }
     }
   }
+
+  @Test("A port that another program uses is 73, and the message gives the system's reason")
+  func takenPort() async throws {
+    try await withSimulator { (simulator: Simulator) async throws in
+      let port = try #require(simulator.origin.split(separator: ":").last.flatMap { UInt16($0) })
+      let failure = await #expect(throws: Failure.self) { try await Simulator.start(port: port) }
+      #expect(failure?.kind == .cannotWrite)
+      #expect(failure?.cause == "Address already in use")
+    }
+  }
 }
