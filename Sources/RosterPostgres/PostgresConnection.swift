@@ -243,6 +243,8 @@ package struct PostgresTarget: Sendable, Equatable {
   ///   - source: Where it comes from, for the message.
   /// - Throws: `Failure` (78) without any part of the text, since each may be a part of the password (D7.5).
   package init(_ text: String, from source: String = "--to") throws(Failure) {
+    // libpq would take an empty text for the default database of this machine.
+    guard text.contains(where: { !$0.isWhitespace }) else { throw Self.unreadable(source, cause: "it is empty") }
     guard !Self.endsUserEarly(text) else {
       throw Self.unreadable(source, cause: "the user or the password has a character that must be escaped")
     }
@@ -259,8 +261,8 @@ package struct PostgresTarget: Sendable, Equatable {
       if let value = next.pointee.val { known[String(cString: keyword)] = String(cString: value) }
       next += 1
     }
-    guard known["port"]?.utf8.allSatisfy(Self.isOfPorts) != false else {
-      throw Self.unreadable(source, cause: "the port is not a number")
+    guard known["port"].map(Self.arePorts) != false else {
+      throw Self.unreadable(source, cause: "the port is not a number from 1 to 65535")
     }
     words = known.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.word($0.value))" }.joined(separator: " ")
     hasPassword = known["password"] != nil || known["sslpassword"] != nil
@@ -277,18 +279,18 @@ package struct PostgresTarget: Sendable, Equatable {
     return rest[..<end].contains { $0 == "@" || $0 == "/" }
   }
 
-  /// A digit, or the comma between the ports of several hosts.
-  private static func isOfPorts(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: ",") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  /// - Parameter text: One port, or a port for each of several hosts, separated by commas.
+  private static func arePorts(_ text: String) -> Bool {
+    text.split(separator: ",").allSatisfy { UInt16($0).map { $0 > 0 } ?? false }
   }
 
   /// libpq's words up to the first part of the text that they quote.
-  private static func unquoted(_ message: String) -> String {
+  static func unquoted(_ message: String) -> String {
     let line = PostgresFailure.oneLine(message.replacing("\"=\"", with: "'='"))
     return line.contains("\"") ? line.prefix { $0 != "\"" } + "…" : line
   }
 
-  private static func unreadable(_ source: String, cause: String) -> Failure {
+  static func unreadable(_ source: String, cause: String) -> Failure {
     Failure(
       .configuration, step: "read the connection URL", subject: source, cause: cause,
       hint: "write postgresql://USER@HOST/DATABASE, with %25 for %, %40 for @, %2F for / in its parts")

@@ -62,29 +62,41 @@ package struct PostgresFailure: Error, Sendable, Equatable {
       "the server is a standby: name the primary, or all servers with target_session_attrs=read-write"
     case "25006": "default_transaction_read_only is on for the server, the database or the role: set it to off"
     case "53100": "make room on the server's disk; nothing is lost, and the next try goes on from the same place"
-    case "42P01", "42703", "42P10", "42804", "23502", "23505", "23503", "22P02":
+    case "42P01", "42703", "42P10", "42804", "23502", "23503", "23505", "23514", "22001", "22003", "22P02":
       "the tables were altered or are not as rosterd made them: rosterd-postgres sync --fresh copies everything again"
+    case "P0001": "a trigger on a table raised this error: drop the trigger or change it"
+    case "22P05": Self.needsUTF8
+    case "0A000" where message.contains("SQL_ASCII"): Self.needsUTF8
     case "2BP01":
-      "a view, a foreign key or a function depends on the table: drop it, and create it again after the copy"
+      "a view, a foreign key or a function depends on the table: drop it and try again; after a copy it can be made again"
     default: nil
     }
   }
+
+  private static let needsUTF8 = """
+    the database has another encoding than UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0
+    """
 
   /// - Parameter message: libpq's words with SQLSTATE, as PQERRORS_VERBOSE makes them.
   static func connecting(_ message: String, needsPassword: Bool, to server: String) -> Failure {
     let lines = message.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("LOCATION:") }
     let text = lines.joined(separator: "\n")
     let states = text.matches(of: #/:  ([0-9A-Z]{5}): /#).map { String($0.1) }
+    if ["invalid ", "definition of service "].contains(where: text.hasPrefix) {
+      return PostgresTarget.unreadable(server, cause: PostgresTarget.unquoted(text))
+    }
     let isPasswordMissing = states.isEmpty && needsPassword
     let refusal = isPasswordMissing ? "28P01" : states.first { $0.hasPrefix("28") || $0 == "42501" }
     return Failure(
       refusal == nil ? .unreachable : .refused, step: "connect to PostgreSQL", subject: server,
-      cause: oneLine(text.replacing(#/:  [0-9A-Z]{5}: /#, with: ":  ")), hint: connectingHint(refusal))
+      cause: oneLine(text.replacing(#/:  [0-9A-Z]{5}: /#, with: ":  ")),
+      hint: connectingHint(refusal ?? states.first { $0 == "3D000" }))
   }
 
-  /// - Parameter refusal: SQLSTATE; nil if the server did not refuse the role.
-  private static func connectingHint(_ refusal: String?) -> String {
-    switch refusal {
+  /// - Parameter state: SQLSTATE; nil if the server reported none that has its own advice.
+  private static func connectingHint(_ state: String?) -> String {
+    switch state {
+    case "3D000": "create the database, or correct its name in the connection URL"
     case "28P01":
       "see that the role and its password are right: a passfile (PGPASSFILE), or the credential passfile or url"
     case "42501": "let the role connect to the database: GRANT CONNECT ON DATABASE … TO …"

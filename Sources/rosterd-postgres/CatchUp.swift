@@ -61,7 +61,7 @@ private struct SnapshotCopy {
       rows: { table, put in try snapshot.rows(of: table, Self.rows(of: table, scope, before: before), body: put) },
       ids: { resource, put in try snapshot.changedRecords(of: resource, after: before?.change ?? 0, put) })
     let changes = snapshot.position.change - (before?.change ?? 0)
-    let done = reason.map { "copied everything: \($0)" } ?? "applied \(changes) changes"
+    let done = reason.map { "copied everything: \($0)" } ?? "applied \(Int(changes).counted(as: "change"))"
     return (staged, CatchUp.Report(position: snapshot.position, done: done))
   }
 

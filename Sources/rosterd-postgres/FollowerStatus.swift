@@ -49,10 +49,12 @@ struct FollowerStatus: Encodable {
     }
     switch behind {
     case 0 where lag == 0: lines.append("lag        none")
-    case let behind?: lines.append("lag        \(behind) changes, \(Int(lag)) s")
+    case let behind?: lines.append("lag        \(Int(behind).counted(as: "change")), \(Int(lag)) s")
     case nil: lines.append("lag        everything will be copied again")
     }
-    if replaced > 0 { lines.append("replaced   \(replaced) values had characters that PostgreSQL refuses") }
+    if replaced > 0 {
+      lines.append("replaced   \(replaced.counted(as: "value")) had characters that PostgreSQL refuses")
+    }
     if let lastError { lines.append("last error \(lastError)") }
     return lines.joined(separator: "\n") + "\n"
   }

@@ -67,6 +67,6 @@ struct Options: ParsableArguments {
         .configuration, step: "read the connection URL", subject: file, cause: "there is no such credential",
         hint: "write it to /etc/credstore/rosterd-postgres.NAME.url (mode 0600), and restart the unit")
     }
-    return try PostgresTarget(String(text.prefix { !$0.isNewline }), from: file)
+    return try PostgresTarget(String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }), from: file)
   }
 }

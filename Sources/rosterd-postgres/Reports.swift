@@ -78,7 +78,7 @@ struct Reports {
         """
     }
     do throws(FileError) { try WholeFile(textfile, mode: 0o644).replace(with: Array(text.utf8)) } catch {
-      warn("cannot write the metrics (\(textfile)): \(error)")
+      warn("cannot write the metrics (\(textfile)): cannot \(error.step) \(error.path): \(error.error.text)")
     }
   }
 }

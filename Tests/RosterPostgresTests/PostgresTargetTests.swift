@@ -6,7 +6,7 @@ import Testing
 @Suite("The URL of the server")
 struct PostgresTargetTests {
   @Test(
-    "D7.4: a URL that cannot be read is 78, and no part of it is in the message",
+    "D7.5: a URL that cannot be read is 78, and no part of it is in the message",
     arguments: [
       "postgresql://u:s3%zzcret@h/d", "postgresql://u:a/s3cret@h/d", "postgresql://u:a@s3cret@h/d",
       "postgresql://u:s3cret/d",
@@ -23,7 +23,7 @@ struct PostgresTargetTests {
   }
 
   @Test(
-    "D7.4: a password with escapes or other signs is read, and only the server is shown",
+    "D7.5: a password with escapes or other signs is read, and only the server is shown",
     arguments: [
       ("postgresql://u:a%2Fb%40c%25@h:5433/d", "d on h:5433"), ("postgresql://u:a?b#c[d:e@h/d", "d on h"),
       ("postgresql://u:p@h1:1,h2:2/d?target_session_attrs=read-write", "d on h1,h2:1,2"),
@@ -33,5 +33,35 @@ struct PostgresTargetTests {
     let target = try PostgresTarget(url)
     #expect(target.shown == shown)
     #expect(target.hasPassword)
+  }
+
+  @Test(
+    "D7.1: an empty URL, a port out of range and a refused option are bad URLs, and none of their parts is shown",
+    arguments: [
+      ("", "it is empty"), (" \n", "it is empty"), ("postgresql://h:0/d", "from 1 to 65535"),
+      ("postgresql://u:73219/d", "from 1 to 65535"), ("host=h1,h2 port=1,73219", "from 1 to 65535"),
+    ])
+  func bad(url: String, cause: String) {
+    let failure = #expect(throws: Failure.self) { try PostgresTarget(url) }
+    #expect(failure?.kind == .configuration)
+    #expect(failure.map { "\($0)" }?.contains(cause) == true)
+    #expect(failure.map { "\($0)" }?.contains("73219") == false)
+  }
+
+  @Test(
+    "D7.1: an option that libpq refuses is a bad URL, and a missing database is named with its remedy",
+    arguments: [
+      (#"invalid sslmode value: "s3cret""#, Failure.Kind.configuration, "invalid sslmode value: …"),
+      (#"definition of service "s3cret" not found"#, .configuration, "definition of service …"),
+      (
+        #"connection to server at "h" failed: FATAL:  3D000: database "d" does not exist"#, .unreachable,
+        "create the database"
+      ),
+      (#"connection to server at "h" failed: Connection refused"#, .unreachable, "see that the server runs"),
+    ])
+  func connecting(message: String, kind: Failure.Kind, words: String) {
+    let failure = PostgresFailure.connecting(message, needsPassword: false, to: "d on h")
+    #expect(failure.kind == kind)
+    #expect("\(failure)".contains(words) && !"\(failure)".contains("s3cret"), "\(failure)")
   }
 }
