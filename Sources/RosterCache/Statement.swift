@@ -130,14 +130,16 @@ struct Row {
 
   fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
 
-  /// True if the column has this value. The order of the members of a JSON object is no difference (P5.4).
-  func equals(_ column: Int32, _ value: FieldValue) -> Bool {
+  /// True if the column has this value.
+  /// - Parameter ignoresOrder: The order of the members of JSON objects is no difference (P5.4).
+  func equals(_ column: Int32, _ value: FieldValue, ignoresOrder: Bool = false) -> Bool {
     let type = sqlite3_column_type(handle, column)
     return switch value {
     case .null: type == SQLITE_NULL
     case .text(let bytes): type == SQLITE_TEXT && equals(column, bytes: bytes)
     case .json(let bytes):
-      type == SQLITE_TEXT && (equals(column, bytes: bytes) || MemberOrder.isOnlyDifference(utf8(column), bytes))
+      type == SQLITE_TEXT
+        && (equals(column, bytes: bytes) || ignoresOrder && MemberOrder.isOnlyDifference(utf8(column), bytes))
     case .integer(let number): type == SQLITE_INTEGER && integer(column) == number
     case .boolean(let flag): type == SQLITE_INTEGER && integer(column) == (flag ? 1 : 0)
     case .real(let number): type == SQLITE_FLOAT && real(column) == number
@@ -145,8 +147,8 @@ struct Row {
   }
 
   /// Compares with JSON; nil means NULL.
-  func equals(_ column: Int32, json: UnsafeBufferPointer<UInt8>?) -> Bool {
-    equals(column, json.map(FieldValue.json) ?? .null)
+  func equals(_ column: Int32, json: UnsafeBufferPointer<UInt8>?, ignoresOrder: Bool = false) -> Bool {
+    equals(column, json.map(FieldValue.json) ?? .null, ignoresOrder: ignoresOrder)
   }
 
   private func equals(_ column: Int32, bytes: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -102,7 +102,7 @@ enum PulledTables {
 
   /// Notes that upstream still has the missing records of an answer. Returns their number.
   static func answer(
-    _ index: Int, list number: Int64, with facts: PageMetadata, isText: Bool, in database: Database
+    _ index: Int, list number: Int64, with facts: EntryFacts, isText: Bool, in database: Database
   ) throws -> Int {
     let before = database.totalChanges
     let missing = KeyTables(isText: isText).missing

@@ -36,7 +36,7 @@ struct StoredRecords {
     let row = select.row
     var found = difference(row, &decoder)
     for list in lists where try !list.isEqual(found.id, &decoder) { found.lists.append(list.list) }
-    if found.isEmpty { return .same }
+    if try found.isEmpty || isOnlyOrder(found, row, &decoder) { return .same }
     try whenChanged(found, row, &decoder)
     return .changed(found)
   }
@@ -49,6 +49,16 @@ struct StoredRecords {
       found.columns.append(column)
     }
     return found
+  }
+
+  /// True if the parts that differ have only another order of members (P5.4).
+  private func isOnlyOrder(_ found: RecordDifference, _ row: Row, _ decoder: inout RecordDecoder) throws -> Bool {
+    for column in found.columns where !row.equals(Int32(column + 1), decoder.column(column), ignoresOrder: true) {
+      return false
+    }
+    if found.extra, !row.equals(Int32(columns + 1), json: decoder.extra, ignoresOrder: true) { return false }
+    for list in found.lists where try !lists[list].isEqual(found.id, &decoder, ignoresOrder: true) { return false }
+    return true
   }
 }
 
@@ -86,14 +96,18 @@ struct StoredList {
     while try select.step() { body(select.row) }
   }
 
-  fileprivate func isEqual(_ id: Int64, _ decoder: inout RecordDecoder) throws -> Bool {
+  fileprivate func isEqual(_ id: Int64, _ decoder: inout RecordDecoder, ignoresOrder: Bool = false) throws -> Bool {
     select.bind(1, id)
     defer { select.reset() }
     decoder.openList(list)
     while decoder.nextRow() {
       guard try select.step() else { return false }
-      for column in 0..<columns where !select.row.equals(Int32(column), decoder.rowColumn(column)) { return false }
-      if hasExtra, !select.row.equals(Int32(columns), json: decoder.rowExtra) { return false }
+      let row = select.row
+      for column in 0..<columns where !row.equals(Int32(column), decoder.rowColumn(column), ignoresOrder: ignoresOrder)
+      {
+        return false
+      }
+      if hasExtra, !row.equals(Int32(columns), json: decoder.rowExtra, ignoresOrder: ignoresOrder) { return false }
     }
     return try !select.step()
   }
