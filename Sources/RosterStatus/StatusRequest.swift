@@ -39,7 +39,17 @@ package struct StatusRequest: Sendable, Equatable {
 
   /// The first query parameter with another name than these; nil if all have one of them.
   func queryParameter(otherThan names: [String]) -> String? {
-    parts.query.split(separator: "&").map { Self.unescape($0.prefix { $0 != "=" }) }.first { !names.contains($0) }
+    parameterNames.first { !names.contains($0) }
+  }
+
+  /// The first query parameter that occurs again; nil if each occurs once.
+  var repeatedParameter: String? {
+    var seen: Set<String> = []
+    return parameterNames.first { !seen.insert($0).inserted }
+  }
+
+  private var parameterNames: [String] {
+    parts.query.split(separator: "&").map { Self.unescape($0.prefix { $0 != "=" }) }
   }
 
   /// The host and port of a target that is an absolute URL; nil if the target is a path.

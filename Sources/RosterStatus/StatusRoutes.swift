@@ -59,11 +59,18 @@ package struct StatusRoutes: Sendable {
       return .now(
         .problem(403, detail: "\(path) is not offered here, since any local user may ask; use the status socket"))
     }
-    if let known = Self.parameters[path], let other = request.queryParameter(otherThan: known) {
-      let takes = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
-      return .now(.problem(400, detail: "\(path) has no parameter \(other); \(takes)"))
-    }
+    if let why = Self.queryRefusal(request, path: path) { return .now(.problem(400, detail: why)) }
     return route(request, path: path)
+  }
+
+  /// The reason why the query is refused; nil if it is accepted.
+  private static func queryRefusal(_ request: StatusRequest, path: String) -> String? {
+    guard let known = parameters[path] else { return nil }
+    if let other = request.queryParameter(otherThan: known) {
+      let takes = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
+      return "\(path) has no parameter \(other); \(takes)"
+    }
+    return request.repeatedParameter.map { "the parameter \($0) occurs more than once; name it once" }
   }
 
   static func isMonitoring(_ path: String) -> Bool { ["/metrics", "/healthz", "/readyz"].contains(path) }

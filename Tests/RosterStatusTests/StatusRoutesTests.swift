@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(
-    "S12.1, S12.2: an unknown query parameter or key of a body is 400",
+    "S12.1, S12.2: an unknown query parameter or key of a body is 400, and so is a parameter that occurs twice",
     arguments: [
       ("GET", "/v1/syncs?lmit=9", "/v1/syncs has no parameter lmit; it takes limit, resources"),
       (
@@ -95,6 +95,8 @@ import Testing
       ("HEAD", "/page.js?v=2", "/page.js has no parameter v; it takes none"),
       ("POST", "/v1/sync?allow_removal=true", "/v1/sync has no parameter allow_removal; it takes none"),
       ("GET", "/readyz?max-age=1h", "/readyz has no parameter max-age; it takes max_age"),
+      ("GET", "/v1/syncs?limit=1&limit=x", "the parameter limit occurs more than once; name it once"),
+      ("GET", "/readyz?max_age=1ms&max%5fage=1h", "the parameter max_age occurs more than once; name it once"),
     ])
   func unknownParameters(method: String, target: String, detail: String) async throws {
     let problem = try problem(
