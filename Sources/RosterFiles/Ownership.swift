@@ -77,8 +77,8 @@ package final class Ownership: Sendable {
     }
   }
 
-  /// Locks the file and writes the owner into it. Returns true if the previous owner has released the file, or if the file
-  /// is new.
+  /// Locks the file and writes the owner into it. Returns true if the previous owner has released the file, or if the
+  /// file is new.
   private static func fill(_ descriptor: CInt, path: String, program: String) throws(Failure) -> Bool {
     var tries = 0
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

@@ -95,7 +95,7 @@ struct CacheTests {
     await third.close()
   }
 
-  @Test("C7.3: a stop that leaves the lock is unclean although the log is empty, until a check finds no damage")
+  @Test("C7.3: a stop without the release of the lock is unclean despite an empty log, until a check finds no damage")
   func unreleased() async throws {
     let first = try await folder.define()
     _ = try await first.mirror([[person(1)]])
