@@ -30,19 +30,23 @@ struct CatchUpCommand: ParsableCommand {
   var fresh = false
 
   func run() throws {
-    let (cache, stop) = (try options.cachePath(), StopSignal())
+    let (cache, target, stop) = (try options.cachePath(), try options.target(), StopSignal())
+    let reports = Reports(textfile: options.textfile, schema: options.schema, warn: RosterdPostgres.tell)
+    let report: CatchUp.Report
     do {
-      let connection = try PostgresConnection(try options.target(), stop: stop.descriptor)
+      let connection = try PostgresConnection(target, stop: stop.descriptor)
       let replica = try Replica(connection, schema: options.schema)
-      let report = try CatchUp(cache: cache, replica: replica).run(CacheReader(path: cache), isFresh: fresh)
-      let state = try replica.state()
-      Reports(textfile: options.textfile, schema: options.schema, warn: RosterdPostgres.tell).succeeded(state)
-      try answer("\(report.done ?? "already up to date") (snapshot \(report.position.snapshot))\n")
+      report = try CatchUp(cache: cache, replica: replica).run(CacheReader(path: cache), isFresh: fresh)
+      reports.succeeded(try replica.state(), cache: cache, server: connection.server)
     } catch is Stopped {
       throw Failure(
         .cancelled, step: "copy the snapshot", subject: options.schema, cause: "a signal stopped it",
         hint: "nothing was changed; the next run begins from the same place")
+    } catch let failure as Failure {
+      reports.failed(failure, cache: cache, server: target.shown)
+      throw failure
     }
+    try answer("\(report.done ?? "already up to date") (snapshot \(report.position.snapshot))\n")
   }
 }
 

@@ -26,8 +26,10 @@ struct Follower {
       while true {
         do {
           try follow(stop, watch: watch, notify: notify, tries: &tries)
-        } catch let failure as Failure where tries.mayFollow(failure) {
-          report(failure)
+        } catch let failure as Failure {
+          reports.failed(failure, cache: cache, server: target.shown)
+          guard tries.mayFollow(failure) else { throw failure }
+          log.error("\(failure)")
           if pause(tries.pause(), stop: stop, show: { show("\(failure)", notify: notify) }) { throw Stopped() }
         }
       }
@@ -119,11 +121,6 @@ struct Follower {
 
   /// A restored backup shows by the position alone.
   private static let lookEvery = Duration.seconds(10)
-
-  private func report(_ failure: Failure) {
-    log.error("\(failure)")
-    reports.failed(failure, cache: cache, server: target.shown)
-  }
 }
 
 /// The tries since the last copy that succeeded.

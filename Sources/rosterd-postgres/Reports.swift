@@ -35,7 +35,7 @@ struct Reports {
   let schema: String
   let warn: (String) -> Void
 
-  func succeeded(_ state: Replica.State?, cache: String = "", server: String = "") {
+  func succeeded(_ state: Replica.State?, cache: String, server: String) {
     guard let state else { return }
     FollowerFile(
       cache: cache, server: server, schema: schema, snapshot: state.position.snapshot, change: state.position.change,
@@ -53,7 +53,8 @@ struct Reports {
 
   private func writeMetrics(up: Bool, _ state: Replica.State?) {
     guard let textfile else { return }
-    let label = "{schema=\"\(schema)\"}"
+    let escaped = schema.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    let label = "{schema=\"\(escaped)\"}"
     var text = """
       # HELP rosterd_postgres_up 1 if the last try to write to PostgreSQL succeeded.
       # TYPE rosterd_postgres_up gauge
