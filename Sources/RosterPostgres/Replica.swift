@@ -150,13 +150,15 @@ package final class Replica {
 
   // MARK: Schema
 
+  /// Tables with rosterd's comment and without a position are copied again (D7.2).
   private func refuseForeignSchema() throws {
     if try hasPosition() { return }
     let found = try connection.run(
       """
       SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = $1 AND c.relkind IN ('r', 'v', 'm', 'p', 'f', 'S') LIMIT 1
-      """, with: [schema])
+      WHERE n.nspname = $1 AND c.relkind IN ('r', 'v', 'm', 'p', 'f', 'S')
+        AND coalesce(obj_description(c.oid, 'pg_class'), '') NOT LIKE '%' || $2 LIMIT 1
+      """, with: [schema, ReplicaSQL.mark])
     guard let name = found.first?.first ?? nil else { return }
     throw Failure(
       .configuration, step: "use the schema", subject: schema,
