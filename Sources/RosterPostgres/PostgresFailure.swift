@@ -55,7 +55,7 @@ package struct PostgresFailure: Error, Sendable, Equatable {
   private var hint: String? {
     switch state {
     case "42501":
-      "let the role create schemas (GRANT CREATE ON DATABASE …), or create the schema with this role as its owner"
+      "connect as the role that owns the schema and its tables, or let this one create schemas (GRANT CREATE ON DATABASE …)"
     case "55P03":
       "another session holds a lock: SELECT pid, query FROM pg_stat_activity WHERE state <> 'idle' shows it"
     case "25006" where isStandby:
