@@ -28,6 +28,38 @@ import Testing
     }
   }
 
+  @Test("E3.1, P6.1: the lists of an unchanged parent are requested, whatever its columns are called")
+  func columnsNamedAsKeywords() async throws {
+    var scenario = Scenario.pages(1)
+    scenario.beside = { request in
+      let tag = Request.Header("ETag", "\"1\"")
+      if request.url.hasSuffix("/notes") { return Response(status: 200, body: Array(#"[{"id":"a"}]"#.utf8)) }
+      let isKnown = request.headers.contains { $0.name == "If-None-Match" && $0.value == tag.value }
+      let items = #"[{"id":1,"true":"x","false":"y"},{"id":2,"true":"","false":""}]"#
+      return isKnown
+        ? Response(status: 304, headers: [tag]) : Response(status: 200, headers: [tag], body: Array(items.utf8))
+    }
+    try await withSite(scenario) { site in
+      let file = "\(site.folder)/rosterd.toml"
+      try Data(Self.keywords.utf8).write(to: URL(filePath: file))
+      for _ in 1...3 { try #require(try await site.rosterd("sync", "--config", file).exit == 0) }
+      let syncs = try await site.rows("SELECT not_modified, lists FROM syncs ORDER BY id")
+      #expect(syncs == [["0", "2"], ["1", "2"], ["1", "2"]])
+    }
+  }
+
+  private static let keywords = """
+    [resource.item]
+    path = "/items"
+    pages.style = "one"
+    columns = { id = { at = "/id", type = "integer" }, true = "/true", false = "/false" }
+    [resource.note]
+    path = "/items/{item.id}/notes"
+    pages.style = "one"
+    each.of = "item"
+    columns.id = "/id"
+    """
+
   @Test("A `where` that fits no record is reported in log and status, over restarts, until it is repaired")
   func emptied() async throws {
     var scenario = Scenario(characters: [])

@@ -25,6 +25,21 @@ struct RecordDocumentTests {
       .init(table: "values", at: at("/values"), columns: [.init("value", at: at(""), .json)]),
     ])
 
+  /// Columns that SQLite does not find in a sub-query by their names.
+  private static let keyword = Resource(
+    name: "word", path: "/k", records: at("/results"), table: "words",
+    columns: [.init("id", at: at("/id"), .integer), .init("true", at: at("/true"))],
+    lists: [
+      .init(
+        table: "words_said", at: at("/said"), columns: [.init("true", at: at("/true")), .init("FALSE", at: at("/no"))]),
+      .init(table: "false", at: at("/false"), columns: [.init("false", at: at(""), .integer)]),
+    ])
+
+  private static let keywords = [
+    #"{"id":1,"true":"a","said":[{"true":"b","no":"c"}],"false":[1,2]}"#,
+    #"{"id":1,"true":"d","said":[{"true":"e","x":1}],"false":[2]}"#,
+  ]
+
   /// More members than a function of SQLite takes.
   private static let wide = Resource(
     name: "wide", path: "/w", records: at("/results"), table: "wides", search: [],
@@ -46,7 +61,7 @@ struct RecordDocumentTests {
 
   @Test(
     "P10.1: before and after of a changed record are byte for byte the JSON that SQLite makes of its row",
-    arguments: [(thing, things), (wide, wides)])
+    arguments: [(thing, things), (keyword, keywords), (wide, wides)])
   func changed(resource: Resource, records: [String]) async throws {
     let cache = try await folder.define([resource])
     var before: [String] = []
@@ -79,7 +94,7 @@ struct RecordDocumentTests {
     try folder.expectSound([Self.thing])
   }
 
-  private func stored(_ resource: Resource, where condition: String = "true") throws -> [String] {
+  private func stored(_ resource: Resource, where condition: String = "1") throws -> [String] {
     let tables = try ResourceTables(resource)
     return try folder.ask("SELECT \(tables.jsonText()) FROM \(tables.table) r WHERE \(condition)")
   }

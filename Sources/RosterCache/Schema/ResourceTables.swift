@@ -306,15 +306,18 @@ final class ResourceTables: Sendable {
   }
 
   private func elements(_ list: Resource.List) -> String {
-    """
-    SELECT json_group_array(\(element(list))) FROM
-      (SELECT * FROM main.\(quoted(list.table)) WHERE \(owner) = r.\(id) ORDER BY position) e
-    """
+    let columns = list.columns.enumerated().map { "\(quoted($1.name)) AS v\($0)" } + (list.hasExtra ? ["extra"] : [])
+    return """
+      SELECT json_group_array(\(element(list))) FROM
+        (SELECT \(columns.joined(separator: ", ")) FROM main.\(quoted(list.table))
+          WHERE \(owner) = r.\(id) ORDER BY position) e
+      """
   }
 
-  /// Returns the bare value if the element itself is the only column.
+  /// Returns the bare value if the element itself is the only column. The columns of `e` are numbered, because SQLite
+  /// does not find a column `true` or `false` of a sub-query by its name.
   private func element(_ list: Resource.List) -> String {
-    let columns = list.columns.map { ($0.name, JSONValue("e.\(quoted($0.name))", $0.type)) }
+    let columns = list.columns.enumerated().map { ($1.name, JSONValue("e.v\($0)", $1.type)) }
     if list.hasExtra { return "json(\(object(columns + [("extra", JSONValue("e.extra", .json))])))" }
     guard columns.count == 1, let only = columns.first else { return "json(\(object(columns)))" }
     return only.1.argument

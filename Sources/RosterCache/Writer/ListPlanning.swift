@@ -50,7 +50,8 @@ struct ListPlanning {
     }
     guard let parents, try descent.arePublished(upFrom: parent) else { return }
     if asksAll {
-      try wantStored(facts?.id, from: "FROM main.\(tables.table) t WHERE true")
+      // `WHERE true` would be the column of a parent that has one of that name.
+      try wantStored(facts?.id, from: "FROM main.\(tables.table) t WHERE 1")
       return
     }
     try wantStored(
@@ -61,7 +62,7 @@ struct ListPlanning {
         """)
     if let vanished = VanishedLists(family: family).lists(index) {
       try wantStored(
-        facts?.id, from: "FROM (\(vanished)) v CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = v.id WHERE true")
+        facts?.id, from: "FROM (\(vanished)) v CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = v.id WHERE 1")
     }
     // A parent that was missed when the child was pulled for the first time has no list yet.
     guard let facts, facts.lists < parents else { return }
@@ -88,7 +89,7 @@ struct ListPlanning {
       ? "true"
       : """
       NOT EXISTS (SELECT 1 FROM main.cache_lists l WHERE l.resource_id = ?3 AND l.parent_id = s.record_id
-        AND l.asked IS \(asked) AND coalesce(l.due_at > ?2, true))
+        AND l.asked IS \(asked) AND coalesce(l.due_at > ?2, 1))
       """
     try database.run(
       """

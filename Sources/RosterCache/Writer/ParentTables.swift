@@ -249,7 +249,7 @@ extension Resource.Condition.Test {
     case .absent: "\(value) IS NULL"
     case .present: "\(value) IS NOT NULL"
     case .equal(let scalar): "\(value) IS \(scalar.literal)"
-    case .differs(let scalars): (scalars.map { "\(value) IS NOT \($0.literal)" } + ["true"]).joined(separator: " AND ")
+    case .differs(let scalars): (scalars.map { "\(value) IS NOT \($0.literal)" } + ["1"]).joined(separator: " AND ")
     }
   }
 }

@@ -87,8 +87,8 @@ extension Family {
       """
     let isConfirmed = VanishedLists(family: self).isConfirmed(parent, id: "\(row).parent", isIncremental: isIncremental)
     return """
-      (\(row).state = \(ParentTables.State.vanished.rawValue) AND CASE \(before) WHEN 'current' THEN true
-        WHEN 'vanished' THEN NOT \(isConfirmed) ELSE false END)
+      (\(row).state = \(ParentTables.State.vanished.rawValue) AND CASE \(before) WHEN 'current' THEN 1
+        WHEN 'vanished' THEN NOT \(isConfirmed) ELSE 0 END)
       """
   }
 }
