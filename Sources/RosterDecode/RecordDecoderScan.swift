@@ -34,14 +34,16 @@ extension RecordDecoder {
   }
 
   /// The same for the answer of `by_key`, which is the record or the list itself, or has it at `by_key_records`. The
-  /// places of `pages` are not looked for. A null at `by_key_records` is no record (R3.1).
+  /// places of `pages` are not looked for. A null at `by_key_records` is no record, and so is a null answer if `by_key`
+  /// has the key in its query (R3.1).
   /// - Parameter isWhole: The records are the body, whatever `by_key_records` says.
   package mutating func scan(answer body: [UInt8], isWhole: Bool = false) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
       try startScan(bytes)
       if isWhole || plan.resource.byKeyRecords.isWhole {
-        try scanAnswer()
+        let isNull = !isWhole && plan.resource.answersWithList && scanner.peek() == UInt8(ascii: "n")
+        if isNull { _ = try scanner.value() } else { try scanAnswer() }
         try scanner.end()
         return found
       }

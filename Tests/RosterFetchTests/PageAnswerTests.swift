@@ -298,8 +298,10 @@ import Testing
   }
 
   @Test(
-    "R3.1: by_key with the key in its query is answered by a list, also for one key",
+    "R3.1: by_key with the key in its query is answered by a list, also for one key, or by null",
     arguments: [
+      ("/things?id={key}", "null", 0), ("/things?ids={keys}", " null ", 0), ("/things?id={key}", "nul", nil),
+      ("/things?id={key}", "null,", nil), ("/things?id={key}", "none", nil),
       ("/things?id={key}", #"[{"id":1}]"#, 1), ("/things?ids={keys}", "[]", 0), ("/things?ids={keys}", #"{"id":1}"#, 1),
       ("/things?ids={keys}", #"[{"id":2}]"#, nil), ("/things/{keys}?all=1", "[]", nil),
       ("/things/{keys}", #"[{"id":1}]"#, nil), ("/things/{key}", "null", nil),
