@@ -16,7 +16,7 @@ package struct CostText: Sendable {
     pages: Int?, unknown why: String, interval: Duration, budget: RequestBudget?, resources: [ResourceCost] = [],
     children: [Resource] = []
   ) {
-    guard let pages, pages > 0 else {
+    guard let pages else {
       let words = children.flatMap(Self.words).map { "# \($0)\n" }.joined()
       text = "# requests a day: not known, \(why)\n\(words)"
       warning = nil
@@ -24,11 +24,11 @@ package struct CostText: Sendable {
     }
     // Without since and each, every sync costs as much as the last one.
     let isForecast = resources.contains { !$0.isWholeInEachSync }
-    let requests = isForecast ? resources.reduce(0) { $0 + $1.eachSync(interval) } : pages
+    let requests = isForecast ? resources.reduce(0) { $0 + $1.eachSync(interval) } : Double(pages)
     let day = isForecast ? resources.reduce(0) { $0 + $1.perDay(interval) } : interval.perDay(pages)
     let seen =
       isForecast
-      ? requests.counted(as: "request") + " in each sync" : pages.counted(as: "page") + " in the last sync"
+      ? requests.roundedUp.counted(as: "request") + " in each sync" : pages.counted(as: "page") + " in the last sync"
     let cost = "# \(seen): about \(HumanFormat.grouped(day)) requests a day with sync.interval = \"\(interval.text)\"\n"
     let fit = budget.map { BudgetFit(budget: $0, requests: requests) }
     let warning = fit?.warning(interval) ?? fit?.warning(ofWholePulls: resources)
@@ -88,17 +88,17 @@ package struct ResourceCost: Sendable {
   /// The period in which all of it is pulled once, besides what changed.
   private var period: Duration? { each.map(\.period) ?? since?.wholeEvery }
 
-  /// Number of requests of an ordinary sync.
-  fileprivate func eachSync(_ interval: Duration) -> Int {
-    if isWholeInEachSync { return cost.whole }
+  /// Number of requests of an ordinary sync, on average.
+  fileprivate func eachSync(_ interval: Duration) -> Double {
+    if isWholeInEachSync { return Double(cost.whole) }
     guard let each else { return cost.incremental ?? 1 }
-    return each.changed.isEmpty ? min(cost.whole, due(in: interval)) : cost.incremental ?? 0
+    return each.changed.isEmpty ? min(Double(cost.whole), due(in: interval)) : cost.incremental ?? 0
   }
 
-  /// Number of requests for the lists of a child that are due in a time, rounded up.
-  private func due(in time: Duration) -> Int {
+  /// Number of requests for the lists of a child that are due in a time, on average.
+  private func due(in time: Duration) -> Double {
     guard let period else { return 0 }
-    return Int((Double(cost.whole) * time.seconds / period.seconds).rounded(.up))
+    return Double(cost.whole) * time.seconds / period.seconds
   }
 
   fileprivate func perDay(_ interval: Duration) -> Int {
@@ -111,15 +111,16 @@ package struct ResourceCost: Sendable {
   fileprivate func fullestHour(_ interval: Duration) -> Int {
     let syncs = max(1, Int((3600 / interval.seconds).rounded(.up)))
     if isWholeInEachSync { return syncs * cost.whole }
-    guard let each else { return (syncs - 1) * eachSync(interval) + cost.whole }
+    let usual = (Double(syncs) * eachSync(interval)).roundedUp
+    guard let each else { return (Double(syncs - 1) * eachSync(interval)).roundedUp + cost.whole }
     // A list is due at half of its period or later, and all may have been pulled at the same time (E3.4).
-    let due = min(syncs * cost.whole, due(in: max(interval, .seconds(3600)) * 2))
-    return (each.changed.isEmpty ? 0 : syncs * eachSync(interval)) + due
+    let due = min(syncs * cost.whole, due(in: max(interval, .seconds(3600)) * 2).roundedUp)
+    return (each.changed.isEmpty ? 0 : usual) + due
   }
 
   fileprivate func text(_ interval: Duration) -> String {
     let day = "about \(HumanFormat.grouped(perDay(interval))) a day"
-    let sync = "\(name): \(eachSync(interval).counted(as: "request")) for each sync"
+    let sync = "\(name): \(eachSync(interval).roundedUp.counted(as: "request")) for each sync"
     guard let each else {
       let every = since.map { since in " (every \(since.wholeEvery?.text ?? "first sync only"))" } ?? ""
       return "\(sync), \(HumanFormat.grouped(cost.whole)) for each whole pull\(every), \(day)"
@@ -136,19 +137,19 @@ package struct ResourceCost: Sendable {
 /// Compares a budget with the requests of the syncs.
 private struct BudgetFit {
   let budget: RequestBudget
-  /// Number of requests of one sync.
-  let requests: Int
+  /// Number of requests of one sync, on average.
+  let requests: Double
 
   var name: String { "limit.budget = \"\(budget.text)\"" }
 
   func warning(_ interval: Duration) -> String? {
     if requests == 0 { return nil }
-    let syncs = budget.limit / requests
-    guard syncs > 0 else { return "\(name) does not hold one sync of \(requests.counted(as: "request"))" }
+    let syncs = (Double(budget.limit) / requests).rounded(.down)
+    guard syncs > 0 else { return "\(name) does not hold one sync of \(requests.roundedUp.counted(as: "request"))" }
     // The number of syncs that can start in one window.
-    if (budget.window.seconds / interval.seconds).rounded(.up) <= Double(syncs) { return nil }
+    if (budget.window.seconds / interval.seconds).rounded(.up) <= syncs { return nil }
     return
-      "\(name) does not hold them; sync.interval = \"\(Self.rounded(budget.window.seconds / Double(syncs)).text)\" would"
+      "\(name) does not hold them; sync.interval = \"\(Self.rounded(budget.window.seconds / syncs).text)\" would"
   }
 
   /// A whole pull that is larger than the budget is postponed for ever (I1.2).
@@ -164,4 +165,9 @@ private struct BudgetFit {
   }
 
   private static let minute = 60.0
+}
+
+extension Double {
+  /// The next whole number.
+  fileprivate var roundedUp: Int { Int(rounded(.up)) }
 }

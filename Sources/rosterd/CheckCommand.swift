@@ -26,12 +26,14 @@ struct CheckCommand: ParsableCommand {
       // A TOML comment is a single line.
       why = "\(error)".replacing("\n", with: " ")
     }
-    // Inline records are no requests.
+    // Inline records are a page of the sync, but no request.
+    let inline = configuration.resources.filter { $0.inline != nil }
     let costs = configuration.resources.filter { $0.inline == nil }.compactMap { resource in
       last?.costs[resource.name].map { ResourceCost(resource, cost: $0) }
     }
+    let pages = last.map { last in inline.reduce(last.pages) { $0 - (last.costs[$1.name]?.whole ?? 0) } }
     return CostText(
-      pages: last?.pages, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget,
+      pages: pages, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget,
       resources: costs, children: configuration.resources.filter { $0.each != nil })
   }
 }

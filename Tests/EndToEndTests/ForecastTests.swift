@@ -31,6 +31,18 @@ import Testing
     }
   }
 
+  @Test("L6.2: inline records cost no request")
+  func inline() async throws {
+    try await withSite(Scenario.pages(1), settings: ["ROSTERD_SYNC_INTERVAL": "15m"]) { site in
+      let file = "\(site.folder)/owner.toml"
+      let owner = Self.definition.split(separator: "[resource.issue]")[0]
+      try Data(owner.utf8).write(to: URL(filePath: file))
+      try #require(try await site.rosterd("sync", "--config", file).exit == 0)
+      let outcome = try await site.rosterd("check", "--config", file)
+      #expect(outcome.output.contains("\n# 0 pages in the last sync: about 0 requests a day"), "\(outcome.output)")
+    }
+  }
+
   private final class Version: Sendable {
     let current = Mutex(0)
   }

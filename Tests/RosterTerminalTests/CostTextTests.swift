@@ -94,6 +94,31 @@ import Testing
     #expect(every[3] == "# the fullest hour: about 124 requests; limit.budget = \"100/1h\"")
   }
 
+  @Test("L6.5: the average of a child is not rounded up before it is multiplied by the syncs of a day")
+  func average() {
+    let issue = ResourceCost(Resource(name: "issue", path: "/issues", columns: []), cost: PullCost(whole: 1))
+    let comment = child(
+      Each(of: "issue", changed: ["updated_at"]), PullCost(whole: 14, incremental: 0.05, lists: 14))
+    let cost = CostText(
+      pages: 15, unknown: "", interval: .seconds(900), budget: RequestBudget(text: "110/1d"),
+      resources: [issue, comment])
+    #expect(
+      cost.text == """
+        # 2 requests in each sync: about 103 requests a day with sync.interval = "15m"
+        # issue: 1 request for each sync, 1 for each whole pull, about 96 a day
+        # comment: 1 request for each sync, 14 for all 14 lists (each once in 7d), about 7 a day
+        # the fullest hour: about 6 requests; limit.budget = "110/1d"
+        # limit.budget = "110/1d" holds them
+
+        """)
+  }
+
+  @Test("L6.2: a sync without requests has a cost of 0")
+  func noRequests() {
+    #expect(cost(0, interval: .seconds(900), budget: "1/1d").text.hasPrefix("# 0 pages in the last sync: about 0 "))
+    #expect(cost(0, interval: .seconds(900), budget: "1/1d").warning == nil)
+  }
+
   @Test("L6.5: before the first usual sync, no change is expected; a first pull larger than the budget is no warning")
   func firstChildren() {
     let comment = child(Each(of: "issue", changed: ["updated_at"]), PullCost(whole: 5000, lists: 5000))

@@ -68,7 +68,7 @@ package struct CacheReader {
           WHERE r.parent IS NOT NULL AND r.proof IS NOT NULL GROUP BY r.name, r.pages) a
         """
       ) { row in
-        let usual = row.isNull(3) ? nil : Int(row.real(3).rounded(.up))
+        let usual = row.isNull(3) ? nil : row.real(3)
         return (row.text(0), PullCost(whole: row.int(1), incremental: usual, lists: row.int(2)))
       }
     }
@@ -103,7 +103,7 @@ package struct CacheReader {
     let rows = try read {
       try database.rows(
         "SELECT name, coalesce(\(last(true)), pages), \(last(false)) FROM resources r WHERE proof IS NOT NULL"
-      ) { ($0.text(0), PullCost(whole: $0.int(1), incremental: $0.optionalInteger(2).map { Int($0) })) }
+      ) { ($0.text(0), PullCost(whole: $0.int(1), incremental: $0.optionalInteger(2).map { Double($0) })) }
     }
     return Dictionary(uniqueKeysWithValues: rows)
   }

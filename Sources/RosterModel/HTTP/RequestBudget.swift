@@ -32,7 +32,10 @@ package struct RequestBudget: Sendable, Equatable {
 
 extension Duration {
   /// Number of requests per day, rounded, if this number is sent after each such interval.
-  package func perDay(_ requests: Int) -> Int {
-    Int(min(Double(requests) * 86_400 / seconds, Double(Int32.max)).rounded())
+  package func perDay(_ requests: Int) -> Int { perDay(Double(requests)) }
+
+  /// The same for an average number.
+  package func perDay(_ requests: Double) -> Int {
+    Int(min(requests * 86_400 / seconds, Double(Int32.max)).rounded())
   }
 }
