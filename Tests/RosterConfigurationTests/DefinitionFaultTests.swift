@@ -245,7 +245,7 @@ struct DefinitionFaultTests {
       name = "/name"
       [resource.thing.pages]
       param = "/a/b"
-      => 9: resource.thing.pages.param: "/a/b" leads through a value in body that is not a table; allowed: a place in a table
+      => 9: resource.thing.pages.param: "/a/b" leads through something in body that is neither a table nor an existing element; allowed: a place in a table
       [resource.thing]
       path = "/things"
       method = "POST"
@@ -284,8 +284,8 @@ struct DefinitionFaultTests {
       id = { at = "/id", type = "integer" }
       name = "/name"
       [resource.thing.pages]
-      param = "/a/0/b"
-      => 9: resource.thing.pages.param: "/a/0/b" leads through a value in body that is not a table; allowed: a place in a table
+      param = "/a/1/b"
+      => 9: resource.thing.pages.param: "/a/1/b" leads through something in body that is neither a table nor an existing element; allowed: a place in a table
       [resource.thing]
       path = "/things"
 

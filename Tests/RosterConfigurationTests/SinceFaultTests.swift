@@ -32,6 +32,10 @@ struct SinceFaultTests {
         "at = \"/at\", param = \"/a/0/b\", method = \"POST\", body = { a = [] }, query = {}",
         "param: \"/a/0/b\" leads through something in body"
       ),
+      (
+        "at = \"/at\", param = \"s\", method = \"POST\", body = { a = [] }, pages = { param = \"/a/0\" }",
+        "pages.param: \"/a/0\" leads through something in body"
+      ),
       ("at = \"/at\", param = \"s\", token = \"/t\"", "token: stands beside at"),
       ("token = \"/t\", value = \"x{since}\"", "value: has no effect without param"),
       ("token = \"/t\", form = \"unix\"", "form: is for at, and not for token"),

@@ -288,6 +288,19 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
     #expect(next.address != post.first().address)
   }
 
+  @Test("G1.2: a place in a list of the body is set in its element, and the other elements stay")
+  func bodyElements() throws {
+    let post = paging(
+      .cursor(param: .body(JSONPointer(segments: ["params", "1", "cursor"])), at: at),
+      size: .init(5, param: .body(JSONPointer(segments: ["params", "0"]))), method: .post,
+      body: .object([.init("params", .list([.text("x"), .object([.init("a", .boolean(true))])]))]))
+    guard case .page(let next) = try post.next(after: post.first(), .init(records: 1, next: .text("c"))) else {
+      Issue.record("no next page")
+      return
+    }
+    #expect(String(decoding: next.request.body, as: UTF8.self) == #"{"params":[5,{"a":true,"cursor":"c"}]}"#)
+  }
+
   @Test("G5.3, P11.16: an answer without what its definition names is malformed")
   func declared() {
     let counted = paging(.number(last: at), more: at, count: at)

@@ -133,32 +133,47 @@ extension ResourceDraft {
     }
   }
 
-  /// Conflicts about places in `body` that cannot be written to.
-  private var bodyConflicts: [DefinitionConflict] {
-    [("param", pages.param), ("size_param", pages.sizeParam)].compactMap { name, place in
-      guard case .body(let pointer)? = place else { return nil }
-      let path = ["pages", name]
-      if method == .get {
-        return DefinitionConflict(
-          path: path, restsOn: [["method"]],
+  /// Conflicts about places in `body` that cannot be written to, in whole pulls and in incremental ones.
+  @Rules<DefinitionConflict> private var bodyConflicts: [DefinitionConflict] {
+    if method == .get {
+      pages.places.map { name, pointer in
+        DefinitionConflict(
+          path: ["pages", name], restsOn: [["method"]],
           problem: "\(pointer.description.tomlString) is a place in the body of a POST",
           allowed: "the name of a query parameter, or the method POST")
       }
-      guard !body.isObject(onTheWayTo: pointer.segments[...]) else { return nil }
-      return DefinitionConflict(
-        path: path, restsOn: [["body"]],
-        problem: "\(pointer.description.tomlString) leads through a value in body that is not a table",
-        allowed: "a place in a table")
+    } else {
+      pages.conflicts(in: body, below: ["pages"])
+    }
+    if let since, since.method ?? method == .post, let pages = since.pages {
+      pages.conflicts(in: since.body ?? body, below: ["since", "pages"])
+    } else if let body = since?.body {
+      pages.conflicts(in: body, below: ["pages"])
     }
   }
 }
 
-extension JSONValue {
-  /// True if the existing part of the path consists of objects.
-  fileprivate func isObject(onTheWayTo place: ArraySlice<String>) -> Bool {
-    guard case .object = self else { return false }
-    guard place.count > 1, let name = place.first, let inner = self[name] else { return true }
-    return inner.isObject(onTheWayTo: place.dropFirst())
+extension PagesDraft {
+  /// The places in `body` that a request sets, with the names of their keys.
+  fileprivate var places: [(name: String, pointer: JSONPointer)] {
+    [("param", param), ("size_param", sizeParam)].compactMap { name, place in
+      if case .body(let pointer)? = place { (name, pointer) } else { nil }
+    }
+  }
+
+  /// Conflicts about places that a body does not let a request set.
+  fileprivate func conflicts(in body: JSONValue, below table: [String]) -> [DefinitionConflict] {
+    places.filter { !body.canSet($0.pointer) }.map { name, pointer in
+      DefinitionConflict(
+        path: table + [name], restsOn: [["body"]], problem: pointer.unsettable, allowed: "a place in a table")
+    }
+  }
+}
+
+extension JSONPointer {
+  /// A clause that says why a request cannot set the value at this place of `body`.
+  var unsettable: String {
+    "\(description.tomlString) leads through something in body that is neither a table nor an existing element"
   }
 }
 

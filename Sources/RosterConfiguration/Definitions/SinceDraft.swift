@@ -208,11 +208,10 @@ extension ResourceDraft {
         "param", rests: ["method"],
         problem: "\(pointer.description.tomlString) is a place in the body of a POST",
         allowed: "the name of a query parameter, or the method POST")
-    } else if case .body(let pointer)? = since.param, !(since.body ?? body).canSet(pointer.segments[...]) {
+    } else if case .body(let pointer)? = since.param, !(since.body ?? body).canSet(pointer) {
       since.conflict(
         "param", rests: ["body"],
-        problem: "\(pointer.description.tomlString) leads through something in body that is neither a table nor an "
-          + "existing element", allowed: "a place in a table")
+        problem: pointer.unsettable, allowed: "a place in a table")
     } else if since.param != nil, since.token == nil && since.param == pages.sentParam || since.param == pages.sizeParam
     {
       // A cursor may begin with the delta token.
@@ -245,20 +244,6 @@ extension SinceDraft {
     }
     if zone != nil, form != .rfc3339 {
       conflict("zone", rests: ["form"], problem: "is for form = \"rfc3339\"", allowed: "no zone")
-    }
-  }
-}
-
-extension JSONValue {
-  /// True if the way leads through tables and existing elements of lists only.
-  fileprivate func canSet(_ way: ArraySlice<String>) -> Bool {
-    guard let name = way.first else { return true }
-    switch self {
-    case .object: return self[name].map { $0.canSet(way.dropFirst()) } ?? true
-    case .list(let elements):
-      guard let index = JSONPointer.index(name), elements.indices.contains(index) else { return false }
-      return elements[index].canSet(way.dropFirst())
-    case .null, .boolean, .number, .text: return false
     }
   }
 }

@@ -334,7 +334,7 @@ extension Resource.RequestPlace {
   fileprivate func put(_ value: ListFacts.Value, into query: inout [(String, String)], body: inout JSONValue) {
     switch self {
     case .query(let name): replace([(name, value.queryText)], in: &query)
-    case .body(let pointer): body = body.setting(value.json, at: pointer.segments[...])
+    case .body(let pointer): body = body.setting(value.json, at: pointer)
     case .everyMember:
       guard case .object(let members) = value.json else { return }
       replace(members.map { ($0.name, $0.value.queryText) }, in: &query)
@@ -346,21 +346,5 @@ extension Resource.RequestPlace {
     let names = Set(parameters.map(\.0))
     query.removeAll { names.contains($0.0) }
     query += parameters
-  }
-}
-
-extension JSONValue {
-  /// Creates the missing objects on the way.
-  fileprivate func setting(_ value: JSONValue, at way: ArraySlice<String>) -> JSONValue {
-    guard let name = way.first else { return value }
-    var members: [Member] = []
-    if case .object(let own) = self { members = own }
-    let inner = (self[name] ?? .object([])).setting(value, at: way.dropFirst())
-    if let index = members.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
-      members[index].value = inner
-    } else {
-      members.append(Member(name, inner))
-    }
-    return .object(members)
   }
 }

@@ -86,3 +86,44 @@ extension JSONValue {
     if case .number(let digits) = self { Int64(digits) } else { nil }
   }
 }
+
+// MARK: A value at a place
+
+extension JSONValue {
+  /// True if `setting` can reach the place: the way leads through objects and existing elements of lists only.
+  package func canSet(_ place: JSONPointer) -> Bool { canSet(place.segments[...]) }
+
+  private func canSet(_ way: ArraySlice<String>) -> Bool {
+    guard let name = way.first else { return true }
+    switch self {
+    case .object: return self[name].map { $0.canSet(way.dropFirst()) } ?? true
+    case .list(let elements):
+      guard let index = JSONPointer.index(name), elements.indices.contains(index) else { return false }
+      return elements[index].canSet(way.dropFirst())
+    case .null, .boolean, .number, .text: return false
+    }
+  }
+
+  /// Sets the value at a place, and creates the missing objects on the way. An element of a list must exist.
+  package func setting(_ value: JSONValue, at place: JSONPointer) -> JSONValue {
+    setting(value, at: place.segments[...])
+  }
+
+  private func setting(_ value: JSONValue, at way: ArraySlice<String>) -> JSONValue {
+    guard let name = way.first else { return value }
+    if case .list(var elements) = self {
+      guard let index = JSONPointer.index(name), elements.indices.contains(index) else { return self }
+      elements[index] = elements[index].setting(value, at: way.dropFirst())
+      return .list(elements)
+    }
+    var members: [Member] = []
+    if case .object(let own) = self { members = own }
+    let inner = (self[name] ?? .object([])).setting(value, at: way.dropFirst())
+    if let index = members.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+      members[index].value = inner
+    } else {
+      members.append(Member(name, inner))
+    }
+    return .object(members)
+  }
+}

@@ -356,29 +356,8 @@ extension Listing {
     case .query(let name):
       query.removeAll { $0.name == name }
       query.append(Resource.Parameter(name, .text(value.queryText)))
-    case .body(let pointer): body = body.replacing(pointer.segments[...], with: value)
+    case .body(let pointer): body = body.setting(value, at: pointer)
     case .everyMember: break
     }
-  }
-}
-
-extension JSONValue {
-  /// Makes the objects on the way that are not there yet; elements of lists are replaced if they are there.
-  fileprivate func replacing(_ way: ArraySlice<String>, with value: JSONValue) -> JSONValue {
-    guard let name = way.first else { return value }
-    if case .list(var elements) = self {
-      guard let index = JSONPointer.index(name), elements.indices.contains(index) else { return self }
-      elements[index] = elements[index].replacing(way.dropFirst(), with: value)
-      return .list(elements)
-    }
-    var members: [Member] = []
-    if case .object(let own) = self { members = own }
-    let inner = (self[name] ?? .object([])).replacing(way.dropFirst(), with: value)
-    if let index = members.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
-      members[index].value = inner
-    } else {
-      members.append(Member(name, inner))
-    }
-    return .object(members)
   }
 }
