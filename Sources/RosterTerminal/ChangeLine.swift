@@ -17,9 +17,12 @@ package struct ChangeLine: Sendable {
     at = HumanFormat.second(change.at)
     kind = change.kind
     let values = JSONMembers.texts(change.after ?? change.before ?? "")
-    let key = telling.first.flatMap { values[$0.name] } ?? String(change.record)
-    title = telling.title(values)
-    who = "\(change.resource) \(key)" + (parent.map { " of \($0)" } ?? "")
+    let parts = change.key.map(JSONMembers.parts(ofKey:)) ?? []
+    // The key of a detail is that of its parent, and no column has it.
+    let isComposite = parts.count > 1 && telling.prefix(parts.count).compactMap { values[$0.name] } == parts
+    let key = isComposite ? parts.joined(separator: " ") : telling.first.flatMap { values[$0.name] }
+    title = telling.dropFirst(isComposite ? parts.count - 1 : 0).title(values)
+    who = "\(change.resource) \(key ?? String(change.record))" + (parent.map { " of \($0)" } ?? "")
     what = change.before.flatMap { before in change.after.map { Self.differences(before, after: $0) } } ?? ""
   }
 

@@ -36,6 +36,12 @@ enum JSONMembers {
   /// The same for one value.
   static func shown(_ value: String) -> String { value == "null" ? "" : text(value) ?? value }
 
+  /// The values of a key's JSON: one, or those of a composite key, which people write one after another (L2.3).
+  static func parts(ofKey key: String) -> [String] {
+    let parts = list(key)
+    return (parts.isEmpty ? [key] : parts).map(shown)
+  }
+
   private static func read<Part>(
     _ json: String, open: Unicode.Scalar, close: Unicode.Scalar,
     part: (inout JSONScanner) throws(Malformed) -> Part

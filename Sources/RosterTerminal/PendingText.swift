@@ -100,12 +100,15 @@ package struct PendingText: Sendable {
 
   /// - Parameter ancestors: JSON list of their keys; nil without a parent.
   private func name(_ key: String, of ancestors: String?, record: String, resource: PendingResource) -> String {
-    let title = resource.telling.title(JSONMembers.texts(record))
-    let keys = ancestors.map { JSONMembers.list($0).map(JSONMembers.shown).joined(separator: ", ") }
+    let parts = JSONMembers.parts(ofKey: key)
+    let title = resource.telling.dropFirst(resource.isDetail ? 0 : parts.count - 1).title(JSONMembers.texts(record))
+    let keys = ancestors.map { JSONMembers.list($0).map(Self.words).joined(separator: ", ") }
     let owner = keys.flatMap { keys in resource.parent.map { " of \($0) \(keys)" } } ?? ""
-    let name = "\(resource.name) \(JSONMembers.shown(key))\(owner)"
+    let name = "\(resource.name) \(Self.words(key))\(owner)"
     return (title.isEmpty ? name : "\(name)  \(title)").oneLine
   }
+
+  private static func words(_ key: String) -> String { JSONMembers.parts(ofKey: key).joined(separator: " ") }
 
   private func rows(_ record: PendingRecord) -> [String] {
     guard let before = record.before, let after = record.after else { return [] }

@@ -1,6 +1,6 @@
 internal import RosterModel
 
-extension [Resource.Column] {
+extension Collection<Resource.Column> {
   /// The name of a record for people: the text column after the key among the identifying columns. Empty if that column
   /// has another type or does not exist.
   func title(_ values: [String: String]) -> String {

@@ -42,6 +42,22 @@ import Testing
         == "17  2026-11-21 05:19:03  added    note 1 of item 2 Rick Sanchez")
   }
 
+  @Test(
+    "L2.3: the line of a composite key has its values, one after another",
+    arguments: [
+      (#"["go",-7]"#, ["game", "level", "title"], "go -7 Rook"), (#"["go","-7"]"#, ["game", "level"], "go -7"),
+      (nil, ["game", "title"], "go Rook"), (#"["x","y"]"#, ["title"], "Rook"), ("7", ["level", "title"], "-7 Rook"),
+    ] as [(String?, [String], String)])
+  func composite(key: String?, telling: [String], words: String) {
+    var change = RecordChange(
+      id: 17, sync: 1, resource: "score", record: 1, kind: .removed, at: "2026-11-21T05:19:03.614Z",
+      before: #"{"game":"go","level":-7,"title":"Rook"}"#, after: nil)
+    change.key = key
+    let columns = telling.map { Resource.Column($0, at: JSONPointer(segments: [$0])) }
+    #expect(
+      ChangeLine(change, telling: columns).text(width: nil) == "17  2026-11-21 05:19:03  removed  score \(words)")
+  }
+
   @Test("A change's line fits the terminal, colour aside, and does not control it")
   func width() {
     for width in 20...120 { #expect(line(.changed, before: rick, after: dead, width: width).cells <= width) }

@@ -98,6 +98,23 @@ import Testing
         == "+ b a\n")
   }
 
+  @Test("L2.3, L3.3: a composite key of a record, and of its parent, is written as its values, one after another")
+  func compositeKeys() {
+    let text = PendingText(PendingPull(), width: 80)
+    let columns = ["game", "level", "title"].map { Resource.Column($0, at: JSONPointer(segments: [$0])) }
+    let score = PendingResource(name: "score", telling: columns, members: [])
+    let record = #"{"game":"go","level":-7,"title":"Rook"}"#
+    #expect(
+      text.text(of: PendingRecord(kind: .removed, key: #"["go",-7]"#, before: record), score)
+        == "− score go -7  Rook\n")
+    var note = PendingResource(name: "note", telling: Array(columns.prefix(1)), members: [])
+    note.parent = "score"
+    note.isDetail = true
+    var detail = PendingRecord(kind: .removed, key: #"["go",-7]"#, before: record)
+    detail.of = #"[["go",-7]]"#
+    #expect(text.text(of: detail, note) == "− note go -7 of score go -7\n")
+  }
+
   @Test("pending fits the terminal, colour aside; the common beginning of two long values is left out")
   func width() {
     let long = String(repeating: "word ", count: 60)
