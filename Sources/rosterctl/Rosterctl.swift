@@ -76,7 +76,32 @@ struct Rosterctl: AsyncParsableCommand {
       options += words
       rest = rest.dropFirst(words.count)
     }
-    return rest.prefix(1) + options + withWords(Array(rest.dropFirst(1)))
+    let own = options + withWords(Array(rest.dropFirst(1)))
+    return rest.prefix(1) + (["show", "list"].contains(rest.first) ? withNegativeKeys(own) : own)
+  }
+
+  /// A part of a key may be a negative number (R2.1), which ArgumentParser takes for an option.
+  private static func withNegativeKeys(_ arguments: [String]) -> [String] {
+    func isNegative(_ argument: String) -> Bool { argument.hasPrefix("-") && Int64(argument) != nil }
+    guard arguments.contains(where: isNegative), !arguments.contains("--") else { return arguments }
+    let flags = ["--json", "--absent", "--version", "--help", "-h"]
+    var (options, keys): ([String], [String]) = ([], [])
+    // The option that the next argument belongs to. `--of` takes all arguments up to the next option.
+    var open: String?
+    for argument in arguments {
+      if argument.hasPrefix("-"), !isNegative(argument) {
+        open = flags.contains(argument) || argument.contains("=") ? nil : argument
+        if open != "--of" { options.append(argument) }
+      } else if open == "--of" {
+        options.append("--of=\(argument)")
+      } else if open == nil {
+        keys.append(argument)
+      } else {
+        options.append(argument)
+        open = nil
+      }
+    }
+    return options + ["--"] + keys
   }
 
   /// The text of a search is never an option, not even `--`.

@@ -51,6 +51,44 @@ import Testing
     "watchers":["ann","bob"]}
     """
 
+  @Test("L2.1, L2.3, R2.1: a negative number in a key is no option, in a key and in --of")
+  func negativeKeys() async throws {
+    var scenario = Scenario.pages(1)
+    scenario.beside = { request in
+      let scores = #"[{"game":"go","level":-7},{"game":"go","level":0}]"#
+      return Response(status: 200, body: Array((request.url.hasSuffix("scores") ? scores : #"[{"id":"a"}]"#).utf8))
+    }
+    try await withSite(scenario) { site in
+      let file = "\(site.folder)/rosterd.toml"
+      try Data(Self.scores.utf8).write(to: URL(filePath: file))
+      try #require(try await site.rosterd("sync", "--config", file).exit == 0)
+      for (arguments, part) in [
+        (["show", "score", "go", "-7", "--json"], #""level":-7"#), (["show", "--json", "score", "go", "-7"], "-7"),
+        (["show", "--at", "0s", "score", "--", "go", "-7"], "-7"),
+        (["show", "note", "a", "--of", "go", "-7", "--json"], #""score_id":1"#),
+        (["show", "note", "--of", "go", "-7", "--json", "a"], #""score_id":1"#),
+        (["list", "note", "--of", "go", "-7", "--json"], #""total":1"#),
+      ] {
+        let outcome = try await Program.run(
+          try Program.built("rosterctl"), arguments: arguments, environment: ["ROSTERD_CACHE_PATH": site.cache])
+        #expect(outcome.exit == 0 && outcome.output.contains(part), "\(arguments): \(outcome.error)")
+      }
+    }
+  }
+
+  private static let scores = """
+    [resource.score]
+    path = "/scores"
+    key = ["/game", "/level"]
+    pages.style = "one"
+    columns = { game = "/game", level = { at = "/level", type = "integer" } }
+    [resource.note]
+    path = "/scores/{score.game}/{score.level}/notes"
+    each.of = "score"
+    pages.style = "one"
+    columns.id = "/id"
+    """
+
   @Test("list shows columns and lists of each record in the order of record ids, and show one by its text key")
   func shapes() async throws {
     try await withIssues { _, rosterctl in
