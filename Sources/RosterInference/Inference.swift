@@ -74,16 +74,27 @@ package enum Inference {
       if let base, let address = answer.asked?.address.below(base) { answer.asked?.address = address }
       let found = try finding(answer)
       let own = ["[resource.\(found.resource.name)]"] + found.tables.map { "table \($0)" }
-      if let twice = own.first(where: names.contains) {
-        throw Failure(
-          .usage, step: "infer a definition", subject: found.source ?? "the list",
-          cause: "another of the lists has the same \(twice)",
-          hint: "infer them one by one, and rename one of them")
-      }
+      if let twice = own.first(where: names.contains) { throw sameName(twice, in: found.source ?? "the list") }
       names.formUnion(own)
       findings.append(found)
     }
     return findings
+  }
+
+  /// Throws `Failure` (64) if the paths of two addresses give their lists the same name, so that neither is requested
+  /// (L8.2). A list whose path has no name gets one from its answer.
+  package static func expectDifferentNames(_ addresses: [ListAddress]) throws(Failure) {
+    var names: Set<String> = []
+    for address in addresses {
+      guard let name = ResourceName.noun(ofPath: address.namingPath).map(ResourceName.name) else { continue }
+      if !names.insert(name).inserted { throw sameName("[resource.\(name)]", in: address.shown) }
+    }
+  }
+
+  private static func sameName(_ name: String, in list: String) -> Failure {
+    Failure(
+      .usage, step: "infer a definition", subject: list, cause: "another of the lists has the same \(name)",
+      hint: "infer them one by one, and rename one of them")
   }
 
   /// Suggestions for further keys of the definition.

@@ -16,14 +16,19 @@ struct ResourceName {
     let listed = list.at.segments.last { !Vocabulary.vagueNouns.contains($0.word) }
     let kinds = Set(list.records.map { $0["object"]?.text ?? "" })
     let word = noun ?? listed ?? (kinds.count == 1 ? kinds.first : nil) ?? ""
-    let named = word.isEmpty ? "record" : Noun.singular(word.identifier)
-    // The tables of its lists begin with the same name.
-    let isReserved = ["sqlite_", ReservedNames.setAside].contains { "\(named)_".hasPrefix($0) }
     let isUnknown = isAddressGiven || word.isEmpty
-    let plain = isReserved ? "record_\(named)" : named
+    let plain = Self.name(of: word)
     resource = String(Self.unlike(parent, plain, isDetail: isDetail, isUnknown: isUnknown).prefix(Self.longest))
     let plural = Noun.plural(resource)
     table = ReservedNames.tables.contains(plural) ? "\(plural)_list" : plural
+  }
+
+  /// The name of one record of that kind.
+  static func name(of word: String) -> String {
+    let named = word.isEmpty ? "record" : Noun.singular(word.identifier)
+    // The tables of its lists begin with the same name.
+    let isReserved = ["sqlite_", ReservedNames.setAside].contains { "\(named)_".hasPrefix($0) }
+    return isReserved ? "record_\(named)" : named
   }
 
   /// A child has another name than its parent.

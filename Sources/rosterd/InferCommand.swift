@@ -90,7 +90,9 @@ struct InferCommand: AsyncParsableCommand {
     // Checked before anything is sent, because a header may be the secret of one origin.
     let given = try base(of: addresses, below: file)
     let parents = try givenParents()
-    for address in addresses { _ = try (given.flatMap(address.below) ?? address).filled(with: parents) }
+    let placed = addresses.map { address in given.flatMap(address.below) ?? address }
+    for address in placed { _ = try address.filled(with: parents) }
+    try Inference.expectDifferentNames(placed)
     var answers: [ListAnswer] = []
     for address in addresses { answers.append(try await asked(address)) }
     let base = try base(of: answers.compactMap(\.asked?.address), below: file)

@@ -195,8 +195,10 @@ import Testing
         "infer", list, "http://127.0.0.1:1/api/things", "--header", "PRIVATE-TOKEN: \(Self.secret)")
       #expect(outcome.exit == 64 && outcome.output.isEmpty)
       #expect(outcome.error.contains("they have different origins, and a configuration has one base_url"))
-      let twice = try await site.rosterd("infer", "\(site.upstream.baseURL)/things", "\(site.upstream.baseURL)/things")
+      let things = "\(site.upstream.baseURL)/things"
+      let twice = try await site.rosterd("infer", things, "\(things)?x=1")
       #expect(twice.exit == 64 && twice.error.contains("another of the lists has the same [resource.thing]"))
+      #expect(site.upstream.counts.connections == 0)
     }
   }
 

@@ -31,6 +31,22 @@ import Testing
     #expect(ListAddress.commonBase(of: [try ListAddress("https://api.example/users"), try ListAddress(other)]) == nil)
   }
 
+  @Test(
+    "L8.2: addresses whose paths name one resource are refused; a path without a name is not",
+    arguments: [
+      (["/users", "/v2/users?a=1"], "user"), (["/users", "/posts", "/User"], "user"), (["/users", "/posts"], nil),
+      (["/1", "/2"], nil),
+    ] as [([String], String?)])
+  func sameNames(paths: [String], name: String?) throws {
+    let addresses = try paths.map { try ListAddress("https://api.example\($0)") }
+    do {
+      try Inference.expectDifferentNames(addresses)
+      #expect(name == nil)
+    } catch {
+      #expect(error.kind == .usage && name.map { error.description.contains("same [resource.\($0)]") } == true)
+    }
+  }
+
   @Test("L8.3: a list that is not below base_url does not belong to that configuration")
   func below() throws {
     let list = try ListAddress("https://api.example/api/v1/users")
