@@ -14,7 +14,8 @@ enum Secrets {
   static func isHarmless(_ header: Request.Header) -> Bool {
     let name = header.name.lowercased()
     let isNamedSo = ["accept", "accept-language", "user-agent"].contains(name) || name.hasSuffix("-version")
-    return isNamedSo && (name != "user-agent" || !looksRandom(header.value)) && !header.value.contains("@")
+    let isSecret = hasLongMix(header.value[...]) || name == "user-agent" && looksRandom(header.value)
+    return isNamedSo && !isSecret && !header.value.contains("@")
   }
 
   /// An address with a user, or with a parameter that is named like a credential.
@@ -22,14 +23,16 @@ enum Secrets {
     value.userMasked != value || value.secretsMasked != value
   }
 
-  /// True if the path of an address looks like it contains a credential: `/bot1:SECRET/`, `;jsessionid=SECRET`, or a
-  /// long mix of letters and digits.
+  /// True if the path of an address looks like it contains a credential: `/bot1:SECRET/`, `/token:SECRET1/`,
+  /// `;jsessionid=SECRET`, or a long mix of letters and digits.
   static func isInPath(of address: String) -> Bool {
     // The scheme and the host come first.
     address.split(separator: "/").dropFirst(2).contains { segment in
       let isBot = segment.hasPrefix("bot") && segment.dropFirst(3).first?.isASCIIDigit == true && segment.contains(":")
-      return isBot || segment.split(separator: ";").dropFirst().contains(where: isLabelled)
-        || segment.split(whereSeparator: { !$0.isLetter && !$0.isASCIIDigit }).contains(where: isLongMix)
+      let parts = segment.split(separator: ";")
+      // A method such as `sessions:list` has no digit (google.aip.dev/136).
+      let isValue = parts.first.map { isLabelled($0) && $0.contains(where: \.isASCIIDigit) } ?? false
+      return isBot || isValue || parts.dropFirst().contains(where: isLabelled) || hasLongMix(segment)
     }
   }
 
@@ -46,8 +49,11 @@ enum Secrets {
     return secretWords.contains { word.contains($0) }
   }
 
-  private static func isLongMix(_ text: Substring) -> Bool {
-    text.count >= 16 && text.contains(where: \.isASCIIDigit) && text.contains(where: \.isLetter)
+  /// True if a part without separators is long and mixes letters and digits.
+  private static func hasLongMix(_ text: Substring) -> Bool {
+    text.split(whereSeparator: { !$0.isLetter && !$0.isASCIIDigit }).contains { part in
+      part.count >= 16 && part.contains(where: \.isASCIIDigit) && part.contains(where: \.isLetter)
+    }
   }
 
   private static let secretNames: Set = [

@@ -18,6 +18,8 @@ import Testing
       (.init("Authorization", "s3cret-value"), #"# send = "Authorization: {access_token}""#),
       (.init("PRIVATE-TOKEN", "s3cret-value"), #"# send = "PRIVATE-TOKEN: {access_token}""#),
       (.init("Cookie", "session=s3cret-value"), #"# send = "Cookie: {access_token}""#),
+      (.init("Accept-Language", "x_s3cret0123456789AB"), #"# send = "Accept-Language: {access_token}""#),
+      (.init("Api-Version", "a.s3cret0123456789AB.b"), #"# send = "Api-Version: {access_token}""#),
     ])
   func headers(header: Request.Header, advice: String) throws {
     let text = try toml("https://a.example/things", headers: [header])
@@ -44,7 +46,9 @@ import Testing
     "T9.1: a comment at the top says that the path, or a search, looks like it contains a credential",
     arguments: [
       ("/bot123456:s3cret/getUpdates", "the path"), ("/x/things;jsessionid=s3cret", "the path"),
-      ("/services/TA/Zq8s3cr3tXy77abc/things", "the path"), ("/things?q=token:s3cret", "the parameter \"q\""),
+      ("/services/TA/Zq8s3cr3tXy77abc/things", "the path"),
+      ("/token:s3cr3t/things", "the path"), ("/auth=s3cr3t", "the path"),
+      ("/things?q=token:s3cret", "the parameter \"q\""),
     ])
   func addressWarning(address: String, part: String) throws {
     let text = try toml("https://a.example\(address)")
@@ -68,10 +72,13 @@ import Testing
       "https://a.example/things",
       headers: [
         .init("Notion-Version", "2022-06-28"), .init("Authorization", "Bearer s3cret"),
-        .init("Accept", "application/json"),
+        .init("Accept", "application/json"), .init("Stripe-Version", "2024-09-30.acacia"),
         .init("X-Api-Key", "s3cret"),
       ])
-    #expect(text.contains(#"headers = { Accept = "application/json", Notion-Version = "2022-06-28" }"#))
+    #expect(
+      text.contains(
+        #"headers = { Accept = "application/json", Notion-Version = "2022-06-28", "#
+          + #"Stripe-Version = "2024-09-30.acacia" }"#))
     #expect(text.contains("the header X-Api-Key is not shown here") && !text.contains("s3cret"))
   }
 
