@@ -155,6 +155,10 @@ package struct LoginProcess: Sendable {
 
   private func expectWritable(_ path: String) throws(Failure) {
     guard access(parentFolder(of: path), W_OK | X_OK) == 0 else { throw unwritable(path, cause: SystemError.last.text) }
+    // Checked before the user confirms anything: upstream gives a refresh token once.
+    if let status = fileStatus(path), status.st_mode & S_IFMT == S_IFDIR {
+      throw unwritable(path, cause: SystemError(code: EISDIR).text)
+    }
   }
 
   private func write(_ token: Secret, to path: String) throws(Failure) {

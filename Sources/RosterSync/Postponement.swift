@@ -20,7 +20,7 @@ package struct Postponement: Sendable, Equatable {
     let wanted = requests.map { "\($0) that the last sync took" } ?? "that a sync takes"
     failure = Failure(
       .unreachable, step: "start a sync", subject: baseURL,
-      cause: "limit.budget (\(usage.rule.text)) has \(left) requests left of those \(wanted)",
+      cause: "limit.budget (\(usage.rule.text)) has \(left.counted(as: "request")) left of those \(wanted)",
       hint: "it will be started at \(until.rfc3339); `rosterd check` names the sync.interval that the budget holds")
   }
 }

@@ -106,6 +106,21 @@ import Testing
     }
   }
 
+  @Test("L5.3: a folder as --output of login is 73 before upstream is asked for anything")
+  func loginToFolder() async throws {
+    try await withSite(Scenario.pages(1)) { site in
+      try Data("id".utf8).write(to: URL(filePath: "\(site.folder)/client_id"))
+      let outcome = try await site.rosterd(
+        "login", "--device", "--output", site.folder,
+        with: [
+          "ROSTERD_AUTH_CREDENTIALS_DIR": site.folder, "ROSTERD_AUTH_FLOW": "oauth2_refresh",
+          "ROSTERD_AUTH_TOKEN_URL": "/token", "ROSTERD_AUTH_DEVICE_URL": "/device",
+        ])
+      #expect(outcome.exit == 73 && outcome.error.contains("(\(site.folder)): Is a directory"), "\(outcome.error)")
+      #expect(site.upstream.counts.connections == 0)
+    }
+  }
+
   @Test("A status socket that cannot be made is 73, and everything opened before it is closed")
   func noSocket() async throws {
     try await withSite(.pages(1)) { site in
