@@ -157,12 +157,17 @@ package final class PostgresConnection {
       switch PQresultStatus(result) {
       case PGRES_TUPLES_OK: rows = Self.rows(result)
       case PGRES_COPY_IN: return []
-      case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE: failure = failure ?? PostgresFailure(result, server: server)
+      case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE: failure = failure ?? report(result)
       default: break
       }
     }
     if let failure { throw PQstatus(handle) == CONNECTION_BAD ? lost() : failure }
     return rows
+  }
+
+  private func report(_ result: OpaquePointer) -> PostgresFailure {
+    let encoding = PQparameterStatus(handle, "server_encoding").map { String(cString: $0) }
+    return PostgresFailure(result, server: server, isUTF8: encoding == "UTF8")
   }
 
   private func flush() throws {

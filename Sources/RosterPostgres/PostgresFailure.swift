@@ -9,10 +9,12 @@ package struct PostgresFailure: Error, Sendable, Equatable {
   package let message: String
   /// The server without user and password.
   let server: String
+  /// False if the database has another encoding than UTF8.
+  let isUTF8: Bool
   /// True if the server is known to be a standby.
   var isStandby = false
 
-  init(_ result: OpaquePointer, server: String) {
+  init(_ result: OpaquePointer, server: String, isUTF8: Bool) {
     func field(_ code: Character) -> String? {
       code.asciiValue.flatMap { PQresultErrorField(result, Int32($0)) }.map { String(cString: $0) }
     }
@@ -20,6 +22,7 @@ package struct PostgresFailure: Error, Sendable, Equatable {
     message = Self.oneLine(
       [field("M"), field("D")].compactMap(\.self).joined(separator: " (") + (field("D") == nil ? "" : ")"))
     self.server = server
+    self.isUTF8 = isUTF8
   }
 
   /// True if another session holds a lock that the statement needs.
@@ -65,17 +68,13 @@ package struct PostgresFailure: Error, Sendable, Equatable {
     case "42P01", "42703", "42P10", "42804", "23502", "23503", "23505", "23514", "22001", "22003", "22P02":
       "the tables were altered or are not as rosterd made them: rosterd-postgres sync --fresh copies everything again"
     case "P0001": "a trigger on a table raised this error: drop the trigger or change it"
-    case "22P05": Self.needsUTF8
-    case "0A000" where message.contains("SQL_ASCII"): Self.needsUTF8
+    case "22P05" where !isUTF8, "0A000" where !isUTF8:
+      "the database has another encoding than UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
     case "2BP01":
       "a view, a foreign key or a function depends on the table: drop it and try again; after a copy it can be made again"
     default: nil
     }
   }
-
-  private static let needsUTF8 = """
-    the database has another encoding than UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0
-    """
 
   /// - Parameter message: libpq's words with SQLSTATE, as PQERRORS_VERBOSE makes them.
   static func connecting(_ message: String, needsPassword: Bool, to server: String) -> Failure {
