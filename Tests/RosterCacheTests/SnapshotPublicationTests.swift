@@ -50,6 +50,23 @@ struct SnapshotPublicationTests {
     await cache.close()
   }
 
+  @Test("P15.4: distrusted_since is the start of the sync that publishes the distrust")
+  func distrustedSince() async throws {
+    let cache = try await folder.define()
+    let start = noon.addingTimeInterval(60)
+    for isLying in [false, true] {
+      let record = try await cache.begin(at: start).record
+      if isLying { try await cache.distrust("character") }
+      try await Pull(cache: cache).pages(.character, pages: paired(people(1...3, mark: isLying ? "!" : "")))
+      _ = try await cache.compare()
+      _ = try await cache.publish(
+        record, decisions: ["character": RemovalDecision(.missing, proof: .count)], at: start.addingTimeInterval(9),
+        history: ninetyDays)
+      #expect(try folder.ask("SELECT coalesce(distrusted_since, '') FROM resources") == [isLying ? start.rfc3339 : ""])
+    }
+    await cache.close()
+  }
+
   @Test("P5.1, C5.2: only changed rows are written; changes have before and after, and the first snapshot has none")
   func changes() async throws {
     let cache = try await folder.define()

@@ -63,9 +63,10 @@ struct SnapshotPublication {
     for resource in pull.lying {
       try database.run(
         """
-        UPDATE main.resources SET validators = 'distrusted', distrusted_since = ?2
+        UPDATE main.resources SET validators = 'distrusted',
+          distrusted_since = (SELECT started_at FROM main.syncs WHERE id = ?2)
         WHERE name = ?1 AND validators = 'trusted'
-        """, .text(resource), .text(at))
+        """, .text(resource), .integer(sync))
       try database.run(
         """
         UPDATE main.cache_pages SET etag = NULL, last_modified = NULL
