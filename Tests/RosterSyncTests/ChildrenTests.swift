@@ -333,6 +333,47 @@ struct ChildrenTests {
     let (bench, forest) = try Self.bench(Self.documents(3))
     forest.update { state in for id in 1...3 { state.statuses["/docs/\(id)/items"] = 404 } }
     #expect(try await bench.sync(Forest.all).exit == 65)
+  @Test("E7.3, E7.5: a list that failed for another reason vanishes before it fails because of its parent")
+  func vanishedAfterFailure() async throws {
+    let (bench, forest) = try await Self.synced(Self.documents(9))
+    forest.update {
+      $0.documents[2]?.revision = 2
+      $0.statuses["/docs/2/items"] = 403
+    }
+    for (seconds, status, state) in [
+      (60.0, 403, "failed"), (120, 403, "failed"), (180, 404, "vanished"), (240, 404, "failed"), (300, 404, "failed"),
+    ] {
+      forest.update { $0.statuses["/docs/2/items"] = status }
+      let record = try await bench.sync(Forest.all, after: seconds)
+      #expect(record.isDegraded == (state == "failed"))
+      #expect(
+        try bench.ask("SELECT state FROM resource_lists WHERE resource = 'item' AND parent_id = 2") == [state])
+    }
+  }
+
+  @Test(
+    "E7.3: the message about a 404 names none on the first page of a list, and beyond on a later one",
+    arguments: [1, 2])
+  func hintOfVanished(page: Int) async throws {
+    let (bench, forest) = try Self.bench(Self.documents(2))
+    var item = Forest.item()
+    item.pages = .init(.number(last: nil))
+    forest.update { state in
+      for id in 1...2 {
+        state.bodies["/docs/\(id)/items?page=1"] = #"{"list":[{"id":1,"rev":1}]}"#
+        state.bodies["/docs/\(id)/items?page=2"] = #"{"list":[]}"#
+      }
+      state.statuses["/docs/1/items?page=\(page)"] = 404
+    }
+    #expect(try await bench.sync([Forest.document(), item]).exit == 0)
+    let error = try bench.ask("SELECT error FROM resource_lists WHERE state = 'vanished'").first ?? ""
+    let hint =
+      page == 1
+      ? "if that means an empty list, set none = [404] in each"
+      : "if that means the end of the list, set beyond = [404] in pages"
+    #expect(error.hasSuffix(hint))
+  }
+
     #expect(try bench.ask("SELECT count(*) FROM docs") == ["0"])
   }
 

@@ -71,7 +71,7 @@ struct VanishedLists {
 
 extension Family {
   /// A condition for `row` of `lists`: the list has vanished. One that vanishes again has failed if this sync found
-  /// that upstream still has its parent (E7.5).
+  /// that upstream still has its parent (E7.5). One that failed stays failed only if it failed for the same reason.
   /// - Parameters:
   ///   - row: a list of resource ?1, whose name is ?2.
   ///   - pull: with the comparisons of this sync.
@@ -82,7 +82,8 @@ extension Family {
     guard isParentStored else { return "\(row).state = \(ParentTables.State.vanished.rawValue)" }
     let isIncremental = pull.incremental.contains(tables[parent].resource.name)
     let before = """
-      coalesce((SELECT k.state FROM main.cache_resources c CROSS JOIN main.cache_lists k
+      coalesce((SELECT CASE WHEN k.state = 'failed' AND k.error IS NOT \(row).error THEN 'current' ELSE k.state END
+        FROM main.cache_resources c CROSS JOIN main.cache_lists k
         ON k.resource_id = c.id AND k.parent_id = \(row).parent WHERE c.name = ?2), 'current')
       """
     let isConfirmed = VanishedLists(family: self).isConfirmed(parent, id: "\(row).parent", isIncremental: isIncremental)
