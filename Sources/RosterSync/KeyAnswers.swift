@@ -10,6 +10,8 @@ package struct KeyAnswers: Sendable, Equatable {
   package var notFound = 0
   /// True if one request asked for several keys.
   package var hasSeveralKeys = false
+  /// True if no key of the list was seen, so that the control question needs a key of another list.
+  package var lacksSeenKey = false
   /// The control question if it found nothing; nil if it found a record or was not asked.
   package var failedControl: ControlQuestion?
   /// The first failure that concerns a single question; nil if all questions were answered.

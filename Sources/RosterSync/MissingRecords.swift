@@ -43,22 +43,26 @@ struct MissingRecords: Sendable {
       try await ask(requests.requests(for: missing.map(\.key.text)), asked: &asked)
     }
     if asked.answers.failure == nil, controls, asked.answers.needsControl {
-      asked.answers.failedControl = try await failedControl(asked.answers)
+      asked.answers = try await controlled(asked.answers)
     }
     return asked.answers
   }
 
-  /// Requests keys that this pull has just seen (P16). Returns the question if its answer has none of the keys; nil if
-  /// it has one, or if no key can be requested.
-  private func failedControl(_ answers: KeyAnswers) async throws -> ControlQuestion? {
+  /// Requests keys that this pull has just seen (P16). Returns the answers with the question if its answer has none of
+  /// the keys.
+  func controlled(_ answers: KeyAnswers) async throws -> KeyAnswers {
+    var answers = answers
     let name = plan.resource.name
     let seen =
       isIncremental
       ? try await session.latestKeys(name, in: place, limit: Self.seenKeys).map(\.text)
       : try await session.seenKeys(name, list: place.number, limit: Self.seenKeys).map(\.text)
-    guard let lookup = requests.control(for: seen, several: answers.hasSeveralKeys) else { return nil }
-    guard try await controlKeys(lookup).isDisjoint(with: lookup.keys) else { return nil }
-    return ControlQuestion(keys: lookup.keys, request: lookup.request)
+    answers.lacksSeenKey = seen.isEmpty
+    guard let lookup = requests.control(for: seen, several: answers.hasSeveralKeys) else { return answers }
+    if try await controlKeys(lookup).isDisjoint(with: lookup.keys) {
+      answers.failedControl = ControlQuestion(keys: lookup.keys, request: lookup.request)
+    }
+    return answers
   }
 
   /// The keys in the answer to a control question, as texts.

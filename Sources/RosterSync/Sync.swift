@@ -432,7 +432,13 @@ package actor Sync {
         let missing = try await missing(
           plan, filled: filled, place: list.place, isIncremental: list.start != nil, in: session, by: fetcher)
       else { continue }
-      let answers = try await missing.ask(controls: all.found == 0 && all.failure == nil)
+      var answers = try await missing.ask(controls: all.found == 0 && all.failure == nil)
+      if answers.lacksSeenKey, let other = try await session.seenList(of: plan.resource.name) {
+        answers =
+          try await self.missing(
+            plan, filled: try plan.resource.filled(with: other.values), place: other.place, isIncremental: false,
+            in: session, by: fetcher)?.controlled(answers) ?? answers
+      }
       all.rejected += answers.rejected
       // A control question that found its key shows that by_key works.
       all.found += answers.found + (answers.needsControl && answers.failedControl == nil ? 1 : 0)

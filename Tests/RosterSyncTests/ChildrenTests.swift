@@ -205,6 +205,39 @@ struct ChildrenTests {
     #expect(Self.asked(bench) == ["/docs?page=1", "/docs?page=2"])
   }
 
+  @Test("E3.2, E4.1: a list that stays empty loses other records after a change of its parent")
+  func emptyAgain() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(2))
+    let each = Each(of: "doc", changed: ["rev", "size"], empty: [.init("rev", .equal(.integer(50)))])
+    let resources = [Forest.document(), Forest.item(each)]
+    _ = try await bench.sync(resources)
+    forest.update { $0.documents[1]?.revision = 50 }
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 60).removed == 0)
+    forest.update { $0.documents[1]?.items[1] = nil }
+    _ = Self.asked(bench)
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 120).removed == 1)
+    #expect(Self.asked(bench) == ["/docs/1/items/1", "/docs/1/items/2", "/docs?page=1"])
+    #expect(try bench.ask("SELECT id FROM items WHERE doc_id = 1") == ["2"])
+  }
+
+  @Test("P16.2, P16.4: if a list has become empty, the control question has a key of another list")
+  func controlOfAnotherList() async throws {
+    let (bench, forest) = try Self.bench(Self.documents(2))
+    let resources = [Forest.document(), Forest.item(Each(of: "doc"))]
+    _ = try await bench.sync(resources)
+    forest.update { state in
+      state.documents[1]?.items = [:]
+      for key in 1...2 { state.statuses["/docs/2/items/\(key)"] = 404 }
+    }
+    _ = Self.asked(bench)
+    let record = try await bench.sync(resources, allowRemoval: true, after: 60)
+    #expect(record.removed == 0 && record.trouble?.kind == .wrongByKey)
+    #expect(Self.asked(bench).filter { $0.hasPrefix("/docs/2/items/") }.count == 1)
+    forest.update { $0.statuses = [:] }
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 2000).removed == 2)
+    #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id = 1") == ["0"])
+  }
+
   @Test("C6.6, E2.1: parents and children that are added to a cache together are published by the next sync")
   func addedTogether() async throws {
     let (bench, forest) = try Self.bench(Self.documents(3))

@@ -181,6 +181,35 @@ extension Cache {
     }
   }
 
+  /// With `ask`, a page of an incremental pull has keys that upstream may not have any more (I9.1).
+  func seenList(of resource: String) throws -> WantedList? {
+    try performPull("find a pulled list") { database, file in
+      let index = try self.index(of: resource)
+      let since = plans[index].resource.since
+      let isSeen = "l.state = \(ParentTables.State.pulled.rawValue) AND (l.start IS NULL OR \(since?.asks != true))"
+      func list(_ number: Int64) throws -> WantedList? {
+        try database.first("SELECT \(WantedList.columns) FROM temp.lists l WHERE l.list = ?1", .integer(number)) {
+          WantedList($0, since)
+        }
+      }
+      let pages = try database.once(
+        """
+        SELECT p.list, p.place FROM temp.pulled p CROSS JOIN temp.lists l ON l.list = p.list AND \(isSeen)
+        WHERE p.resource = \(index) AND p.number IS NOT NULL
+        """)
+      while try pages.step() {
+        if try !file.facts(at: pages.row.integer(1)).keys.isEmpty { return try list(pages.row.integer(0)) }
+      }
+      let unchanged = try database.first(
+        """
+        SELECT s.list FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page AND p.storable > 0
+        CROSS JOIN temp.lists l ON l.list = s.list AND \(isSeen) WHERE s.resource = ?1 LIMIT 1
+        """, Value(index)
+      ) { $0.integer(0) }
+      return try unchanged.flatMap(list)
+    }
+  }
+
   func latestKeys(_ resource: String, in place: ListPlace, limit: Int) throws -> [MissingRecord.Key] {
     try performPull("read the latest records") { database, _ in
       let index = try self.index(of: resource)

@@ -131,7 +131,7 @@ extension ResourcePublication {
     let hasAbsent =
       try database.count(
         "SELECT 1 FROM main.cache_unlisted WHERE list_id = ?1 AND absent > 0 LIMIT 1", .integer(list.id)) == 1
-    let isYoung = Each.isYoung(complete.asked, answered: complete.answered ?? publication.time.timeIntervalSince1970)
+    let isYoung = complete.answered.map { Each.isYoung(complete.asked, answered: $0) } ?? false
     let isAbsenceOpen = hasAbsent && plan.resource.removal != .never
     // A missing record that could not be asked for is asked for by the next sync.
     let isUnasked = decision.removal == .keepsAll && found.missing + found.asked > 0

@@ -166,13 +166,13 @@ struct Family {
     "(SELECT group_concat(j.atom, ' ') FROM json_tree(\(path)) j WHERE j.atom IS NOT NULL)"
   }
 
-  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values. The JSON
-  /// of a list that needs no request is "empty" (E4.1, R5.5).
+  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values. "empty" is in
+  /// front of it if the list needs no request (E4.1, R5.5).
   func asked(_ child: Resource, _ facts: String) -> String {
     guard let each = child.each else { return "'[]'" }
     let values = each.changed.map { ParentColumn(each.parent, $0).value(in: facts) }
     return
-      "CASE WHEN \(isEmpty(child, each, facts)) THEN '\"empty\"' ELSE json_array(\(values.joined(separator: ", "))) END"
+      "CASE WHEN \(isEmpty(child, each, facts)) THEN '\"empty\"' ELSE '' END || json_array(\(values.joined(separator: ", ")))"
   }
 
   /// `Resource.isListEmpty` as a condition.

@@ -206,6 +206,12 @@ package struct PullSession: Sendable {
     try await cache.seenKeys(resource, list: list, limit: limit)
   }
 
+  /// A list of a child whose pages in this sync have a storable record, for a control question (P16). nil if no list
+  /// has one.
+  package nonisolated(nonsending) func seenList(of resource: String) async throws -> WantedList? {
+    try await cache.seenList(of: resource)
+  }
+
   /// Keys of the records of a list that changed last and that were not asked for, for a control question (I9.2).
   package nonisolated(nonsending) func latestKeys(
     _ resource: String, in place: ListPlace, limit: Int
