@@ -54,7 +54,7 @@ package struct PageFetcher: Sendable {
     case refused(Int)
     /// The first page of a child list has a status that means an empty list (`none`), or its parent has disappeared
     /// (404, 410; E7.3).
-    case declined(Int)
+    case declined(Int, answered: Date)
   }
 
   /// The sync for which a request is made.
@@ -277,7 +277,9 @@ extension PageFetcher {
     if isBeyond { return .pastTheEnd }
     if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
     if paging.startsFromToken, Self.forgotten.contains(status) { return .refused(status) }
-    if let each = paging.resource.each, Self.declines(status, wanted: wanted, each: each) { return .declined(status) }
+    if let each = paging.resource.each, Self.declines(status, wanted: wanted, each: each) {
+      return .declined(status, answered: answered(response, paging: paging))
+    }
     if response.status != 206 || !paging.takesPartialContent { try expect(200, response: response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)

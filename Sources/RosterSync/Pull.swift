@@ -332,7 +332,8 @@ extension Pull {
     work.children.note(list, outcome: outcome)
     var end = list.end(after: outcome)
     // An empty list by its status (E4.1) is kept as long as any other.
-    if end.answered == nil { end.answered = clock.now() }
+    end.receivedAt = clock.now()
+    if end.answered == nil { end.answered = end.receivedAt }
     if end.state == .pulled { work.children.serverErrors[resource] = 0 }
     progress.ended(end)
     work.queue.add(end)
@@ -353,20 +354,24 @@ extension Pull {
     case .vanished, .forgotten: work.plan.wasMissing(job)
     case .pastTheEnd: work.plan.wasPastTheEnd(job)
     case .refused(let status): work.plan.wasRefused(job, status: status)
-    case .declined(let status): decline(status, job: job, list: list, work: &work)
+    case .declined(let status, let answered): decline(status, answered: answered, job: job, list: list, work: &work)
     }
   }
 
   /// The list is empty (E4.1), or its parent has disappeared (E7.3).
-  private func decline(_ status: Int, job: PullPlan.PageJob, list: PulledList, work: inout PullState) {
+  private func decline(
+    _ status: Int, answered: Date, job: PullPlan.PageJob, list: PulledList, work: inout PullState
+  ) {
     let each = list.plans[0].resource.each
     if job.page.number == 1, each?.emptyStatuses.contains(status) == true {
-      return list.start == nil ? work.plan.wasPastTheEnd(job) : work.plan.ended(job, as: .empty)
+      return work.plan.wasEmpty(job, answered: answered, isWhole: list.start == nil)
     }
+    let (meaning, key) = job.page.number == 1 ? ("an empty list", "none") : ("the end of the list", "beyond")
+    let table = job.page.number == 1 ? "each" : "pages"
     let failure = Failure(
       .badAnswer, step: "pull page \(job.page.number) of \(list.resources[0])", subject: job.page.request.shownURL,
-      cause: "upstream answered \(status)", hint: "if that means an empty list, set none = [\(status)] in each",
-      reason: .status(status)
+      cause: "upstream answered \(status)",
+      hint: "if that means \(meaning), set \(key) = [\(status)] in \(table)", reason: .status(status)
     ).with(.vanishedLists, [.resource(list.resources[0])])
     note(failure, of: list, work: &work)
     work.plan.ended(job, as: .vanished("\(failure)"))

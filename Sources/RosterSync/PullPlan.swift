@@ -199,6 +199,13 @@ package struct PullPlan: Sendable {
     change(job.list) { $0.way = .ended }
   }
 
+  /// The status of the first page means that a child list is empty (`none`). An incremental pull of the list ends
+  /// without a mark, so that the next pull is whole.
+  mutating func wasEmpty(_ job: PageJob, answered: Date, isWhole: Bool) {
+    change(job.list) { $0.answered = answered }
+    if isWhole { wasPastTheEnd(job) } else { ended(job, as: .empty) }
+  }
+
   /// Call this for an announced page that does not exist, or if upstream has forgotten its address: the list is pulled
   /// again.
   package mutating func wasMissing(_ job: PageJob) {

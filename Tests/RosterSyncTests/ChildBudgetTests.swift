@@ -61,6 +61,17 @@ struct ChildBudgetTests {
     #expect(try await bench.facts(Self.resources).requests == 16)
   }
 
+  @Test("E8.1: the clock of upstream does not decide how long a list with since is kept", arguments: [-7200.0, 7200])
+  func otherClock(ahead: Double) async throws {
+    var item = Forest.changedItem
+    item.each = Each(of: "doc")
+    let (bench, _) = try Self.bench(30, budget: 25)
+    #expect(try await bench.sync([Forest.document(), item], after: ahead).exit == 69)
+    #expect(try await bench.sync([Forest.document(), item], after: ahead + 3601).exit == 0)
+    let lists = bench.shelf.asked().map(\.target).filter { $0.contains("/items") }
+    #expect(lists.count == 30 && Set(lists).count == 30)
+  }
+
   @Test("E8.1: a list is too old if requests were allowed for 15 min after it was pulled")
   func tooOld() async throws {
     let (bench, _) = try Self.bench(30, budget: 25)

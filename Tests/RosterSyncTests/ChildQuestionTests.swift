@@ -21,6 +21,7 @@ struct ChildQuestionTests {
     }
 
     private let state = Mutex(State())
+    private static let date = Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")
 
     func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
@@ -34,14 +35,14 @@ struct ChildQuestionTests {
         return Response(
           status: 200, body: Array(#"{"list":[{"id":1,"name":"\#(state.name)","count":\#(state.count)}]}"#.utf8))
       }
-      if state.isGone { return Response(status: 404) }
+      if state.isGone { return Response(status: 404, headers: [date]) }
       let since = parts.last.flatMap { $0.split(separator: "=").last.flatMap { Int($0) } } ?? 0
       let notes = (state.notes[parts[0]] ?? []).filter { $0.at >= since }
         .map { #"{"id":\#($0.id),"name":"\#($0.name)","at":\#($0.at)}"# }
       let body = #"{"list":[\#(notes.joined(separator: ","))]}"#
       let tag = "\"\(body.utf8.reduce(5381) { $0 &* 33 &+ Int($1) })\""
       let isKnown = state.hasTags && request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
-      var headers = [Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")]
+      var headers = [date]
       if state.hasTags { headers.append(.init("ETag", tag)) }
       return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))
     }
@@ -167,5 +168,41 @@ struct ChildQuestionTests {
     topic.update { $0.isGone = false }
     #expect(try await bench.sync(resources, after: 180).added == 2)
     #expect(Self.asked(bench) == ["/notes/1 404", "/notes/1 200"])
+  }
+
+  @Test("P4.7, L3.2, E4.1: pending shows the records of a list that none makes empty in an incremental pull")
+  func pendingNone() async throws {
+    let (bench, topic) = try Self.bench()
+    topic.update { $0.notes["/notes/1"] = [(1, "x", 20), (2, "x", 21)] }
+    let resources = [
+      Self.topic, Self.note("/notes/{topic.id}", each: Each(of: "topic", emptyStatuses: [404]), hasSince: true),
+    ]
+    _ = try await bench.sync(resources)
+    topic.update { $0.isGone = true }
+    #expect(try await bench.sync(resources, allowRemoval: true, isDryRun: true, after: 60).outcome == .tried)
+    var absent: [String] = []
+    try CacheReader(path: bench.path).pending().eachAbsent { record, _ in absent.append(record.key) }
+    #expect(absent.sorted() == ["1", "2"])
+  }
+
+  @Test("E3.3, E4.1: a list that none makes empty is requested again if its parent is as young as the answer")
+  func youngNone() async throws {
+    let (bench, topic) = try Self.bench()
+    topic.update {
+      $0.name = "2025-06-15T15:06:00Z"
+      $0.isGone = true
+    }
+    let each = Each(of: "topic", changed: ["name"], emptyStatuses: [404])
+    let resources = [Self.topic, Self.note("/notes/{topic.id}", each: each)]
+    // rosterd's clock is one hour ahead of the clock of upstream.
+    for seconds in [3600.0, 3660, 3720] {
+      _ = try await bench.sync(resources, after: seconds)
+      #expect(Self.asked(bench) == ["/notes/1 404"])
+    }
+    topic.update { $0.name = "2025-06-15T15:01:00Z" }
+    for requested in [["/notes/1 404"], []] {
+      _ = try await bench.sync(resources, after: 3780)
+      #expect(Self.asked(bench) == requested)
+    }
   }
 }

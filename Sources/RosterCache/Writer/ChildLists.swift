@@ -113,7 +113,7 @@ extension Cache {
           """, .integer(end.place.number), Value(state.rawValue), Value(error),
           end.answered.map { .real($0.timeIntervalSince1970) } ?? .null, Value(end.count.map(Int64.init)),
           Value(moved.mark), Value(moved.token), Value(end.isWeak ? 1 : 0))
-        if case .pulled = end.state, !end.isWeak { entries.append(try entry(of: end, index, in: database)) }
+        if end.isKept { entries.append(try entry(of: end, index, in: database)) }
       }
       guard !entries.isEmpty else { return }
       let places = try store(entries, in: database, file: file)
@@ -131,10 +131,10 @@ extension Cache {
     ) { $0.optionalText(0) }
     var facts = EntryFacts(
       .list, number: begun, digest: try Self.digest(database)(body), resource: end.resource, list: end.place.path,
-      address: (asked ?? nil) ?? "", receivedAt: end.answered ?? Date(timeIntervalSince1970: 0))
+      address: (asked ?? nil) ?? "", receivedAt: end.receivedAt ?? Date(timeIntervalSince1970: 0))
     if try !questionColumns(of: end.resource).isEmpty {
       let question = try question(of: end.resource, list: end.place.number, database)
-      facts.since = SinceFacts(question: question, answered: facts.receivedAt)
+      facts.since = SinceFacts(question: question, answered: end.answered ?? facts.receivedAt)
     }
     return (facts, body)
   }
@@ -172,7 +172,7 @@ extension Cache {
       }
       counts.vanished = try database.count(
         "SELECT count(*) FROM (\(try failed(index, in: database))) WHERE has_vanished", Value(index), .text(resource))
-      counts.wasEverPulled = try database.hasSnapshot(of: resource)
+      counts.wasEverPulled = try counts.failed > 0 && database.hasPulledList(of: resource)
       return counts
     }
   }
@@ -220,6 +220,15 @@ extension Database {
   func hasSnapshot(of resource: String) throws -> Bool {
     try count("SELECT snapshot IS NOT NULL FROM main.cache_resources WHERE name = ?1", .text(resource)) == 1
   }
+
+  /// True if a list of a child was published that is not one without a request (E4.1).
+  func hasPulledList(of child: String) throws -> Bool {
+    try count(
+      """
+      SELECT 1 FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
+      WHERE c.name = ?1 AND substr(l.asked, 1, 7) <> '"empty"' LIMIT 1
+      """, .text(child)) == 1
+  }
 }
 
 extension WantedList {
@@ -231,6 +240,17 @@ extension WantedList {
     values = ParentValues(json: row.text(3).utf8) ?? ParentValues([])
     start = since?.start(row.optionalText(4))
     mark = row.optionalText(5).flatMap { since?.mark($0) }
+  }
+}
+
+extension ListEnd {
+  /// True if the file of pulled pages keeps the end of the list: an answer says which pages it has.
+  fileprivate var isKept: Bool {
+    switch state {
+    case .pulled: !isWeak
+    case .empty: answered != nil
+    case .failed, .vanished: false
+    }
   }
 }
 

@@ -35,6 +35,8 @@ package struct ListEnd: Sendable, Equatable {
   package var state: State
   /// `Date` of its last answer; nil if no answer was needed.
   package var answered: Date?
+  /// Time of its end on the local clock; nil if no answer was needed.
+  package var receivedAt: Date?
   /// The number of records that upstream reports; nil without `count`.
   package var count: Int?
   /// The change of the mark.
