@@ -126,9 +126,9 @@ package struct Daemon: Sendable {
         await cancelWhenGracefulShutdown { await self.loop.run() }
       } onGracefulShutdown: {
         runtime.stopTokenRequests()
+        runtime.reporter.report(Event(.daemonStopping))
         notify.stopping()
         runtime.cache.interruptPublish()
-        runtime.reporter.report(Event(.daemonStopping))
       }
       group.cancelAll()
     }
