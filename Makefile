@@ -11,8 +11,8 @@ TSAN     := --sanitize=thread --scratch-path .build-tsan -Xlinker $(CURDIR)/.bui
 # different folders must be identical. Therefore messages contain no build path, and the compiler stores no digests of
 # its options, which it would use to decide whether to compile a file again.
 #
-# The linker of binutils packs the relative relocations; gold, the default of Swift, cannot. The programs are 5 % smaller
-# and need 2 MB less memory. They need glibc 2.36, which Debian 12 has.
+# The linker of binutils packs the relative relocations; gold, the default of Swift, cannot. The programs are 5 %
+# smaller and need 2 MB less memory. They need glibc 2.36, which Debian 12 has.
 #
 # Only debug builds, which run all tests, check at run time that no access to a variable overlaps with another one.
 # Metadata by mangled name would search all conformances of the program for each type at its first use.

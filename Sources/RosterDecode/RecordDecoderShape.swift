@@ -119,8 +119,8 @@ extension RecordDecoder {
 
   // MARK: The answer for one key
 
-  /// Makes a body of one record from an answer of `by_key` that lacks the key (R3.2, R3.3). For the shape `map` it is an
-  /// object with the answer under the key's name; for `values` it is a list that contains the key.
+  /// Makes a body of one record from an answer of `by_key` that lacks the key (R3.2, R3.3). For the shape `map` it is
+  /// an object with the answer under the key's name; for `values` it is a list that contains the key.
   /// - Returns: nil if the key was not found: the answer is null, or an empty list where a list is an answer (R3.1).
   package mutating func body(of key: String, answer: [UInt8]) throws(Malformed) -> [UInt8]? {
     let value = try answer.withUnsafeBufferPointer { bytes throws(Malformed) -> Range<Int> in
