@@ -20,7 +20,7 @@ RELEASE  := -c release --static-swift-stdlib -debug-info-format none \
             -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xswiftc -enforce-exclusivity=unchecked \
             -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors \
             -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
-            -Xswiftc -use-ld=bfd -Xlinker -z -Xlinker pack-relative-relocs \
+            -Xswiftc -use-ld=bfd -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker pack-relative-relocs \
             -Xlinker -s -Xlinker --no-export-dynamic -Xlinker -O2
 
 # The build that `make test-oauth` and the like test: debug, which `make test` makes, or release, which needs half the

@@ -205,7 +205,7 @@ struct ChildrenTests {
     #expect(Self.asked(bench) == ["/docs?page=1", "/docs?page=2"])
   }
 
-  @Test("E3.2, E4.1: a list that stays empty loses other records after a change of its parent")
+  @Test("E3.2, E4.1: after a change of its parent, a list that stays empty is asked for its remaining records")
   func emptyAgain() async throws {
     let (bench, forest) = try Self.bench(Self.documents(2))
     let each = Each(of: "doc", changed: ["rev", "size"], empty: [.init("rev", .equal(.integer(50)))])
