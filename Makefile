@@ -11,17 +11,13 @@ TSAN     := --sanitize=thread --scratch-path .build-tsan -Xlinker $(CURDIR)/.bui
 # different folders must be identical. Therefore messages contain no build path, and the compiler stores no digests of
 # its options, which it would use to decide whether to compile a file again.
 #
-# The linker of binutils packs the relative relocations; gold, the default of Swift, cannot. The programs are 5 %
-# smaller and need 2 MB less memory. They need glibc 2.36, which Debian 12 has.
-#
 # Only debug builds, which run all tests, check at run time that no access to a variable overlaps with another one.
 # Metadata by mangled name would search all conformances of the program for each type at its first use.
 RELEASE  := -c release --static-swift-stdlib -debug-info-format none \
             -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xswiftc -enforce-exclusivity=unchecked \
             -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors \
             -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
-            -Xswiftc -use-ld=bfd -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker pack-relative-relocs \
-            -Xlinker -s -Xlinker --no-export-dynamic -Xlinker -O2
+            -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
 
 # The build that `make test-oauth` and the like test: debug, which `make test` makes, or release, which needs half the
 # time.
