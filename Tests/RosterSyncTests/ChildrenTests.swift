@@ -205,7 +205,7 @@ struct ChildrenTests {
     #expect(Self.asked(bench) == ["/docs?page=1", "/docs?page=2"])
   }
 
-  @Test("E3.2, E4.1: after a change of its parent, a list that stays empty is asked for its remaining records")
+  @Test("E3.2, E4.1: if the parent of an empty list changes and the list stays empty, its records are asked for again")
   func emptyAgain() async throws {
     let (bench, forest) = try Self.bench(Self.documents(2))
     let each = Each(of: "doc", changed: ["rev", "size"], empty: [.init("rev", .equal(.integer(50)))])

@@ -111,8 +111,8 @@ struct IncrementalComparison {
   }
 
   /// Adds the keys of unchanged pages, so that a key that has moved to another page is found. The keys of rejected
-  /// records are added too, because such a record is no parent (E1.2). A stored record of the same key is added later
-  /// and wins.
+  /// records are added too, because a rejected record is no parent (E1.2). A stored record of the same key is added
+  /// later and wins.
   private func receiveKept(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
     let pages = try database.rows(
       """
