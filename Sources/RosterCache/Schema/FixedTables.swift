@@ -16,6 +16,7 @@ enum FixedTables {
         skipped INTEGER NOT NULL, \(syncResourceColumns.joined(separator: ", ")), PRIMARY KEY (sync_id, resource))
         WITHOUT ROWID
       """, changes, "CREATE INDEX changes_by_record ON changes(resource, record_id)", rejects,
+      rejectsByDocument,
       // feed: the feed in cache_info. upstream: the upstream of the snapshot. pulled: the file of pulled pages that
       // rosterd made, by FileIdentity. held_until: the time before which the upstream held_by wants no page request, as
       // it said at held_at (P11).
@@ -138,6 +139,9 @@ enum FixedTables {
       position INTEGER NOT NULL, reason TEXT NOT NULL, document TEXT NOT NULL,
       PRIMARY KEY (resource, parent_id, page, position)) WITHOUT ROWID
     """
+
+  /// With this index, an incremental pull finds a record that the last whole pull rejected alike.
+  static let rejectsByDocument = "CREATE INDEX rejects_by_document ON rejects(resource, parent_id, document, reason)"
 
   static let info = """
     CREATE VIEW cache_info AS

@@ -19,7 +19,7 @@ enum SecondVersion {
   private static let rejects = [
     "ALTER TABLE rejects RENAME TO rejects_2", FixedTables.rejects,
     "INSERT INTO rejects SELECT sync_id, resource, 0, page, position, reason, document FROM rejects_2",
-    "DROP TABLE rejects_2",
+    "DROP TABLE rejects_2", FixedTables.rejectsByDocument,
   ]
 
   /// Each resource becomes a list with the resource's id, so that the pages keep their rows.

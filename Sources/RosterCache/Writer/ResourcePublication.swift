@@ -343,8 +343,9 @@ struct ResourcePublication {
     if found.isIncremental {
       try database.run(
         """
-        DELETE FROM temp.rejected WHERE resource = ?1 AND list = ?2 AND (reason, document) IN (
-          SELECT reason, document FROM main.rejects WHERE resource = ?5 AND parent_id = ?4 AND page > 0)
+        DELETE FROM temp.rejected AS s WHERE resource = ?1 AND list = ?2 AND EXISTS (
+          SELECT 1 FROM main.rejects m WHERE m.resource = ?5 AND m.parent_id = ?4 AND m.document = s.document
+            AND m.reason = s.reason AND m.page > 0)
         """, in: scope, .text(plan.resource.name))
     }
     let gone = try database.run(

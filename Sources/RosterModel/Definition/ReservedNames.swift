@@ -2,10 +2,10 @@
 package enum ReservedNames {
   /// Tables of every cache, including private ones and indexes.
   package static let tables: Set<String> = [
-    "resources", "syncs", "syncs_by_outcome", "sync_resources", "changes", "changes_by_record", "rejects", "removed",
-    "cache_info", "cache_identity", "cache_resources", "cache_pages", "cache_pages_rejecting", "cache_unlisted",
-    "cache_record_ids", "cache_lists", "cache_lists_due", "cache_lists_failed", "cache_lists_whole",
-    "cache_lists_missed", "cache_overlaid", "resource_lists",
+    "resources", "syncs", "syncs_by_outcome", "sync_resources", "changes", "changes_by_record", "rejects",
+    "rejects_by_document", "removed", "cache_info", "cache_identity", "cache_resources", "cache_pages",
+    "cache_pages_rejecting", "cache_unlisted", "cache_record_ids", "cache_lists", "cache_lists_due",
+    "cache_lists_failed", "cache_lists_whole", "cache_lists_missed", "cache_overlaid", "resource_lists",
   ]
 
   /// Prefix of table names, in lower case, while the tables of a changed definition are rebuilt.
