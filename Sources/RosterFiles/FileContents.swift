@@ -10,9 +10,11 @@ package func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { throw .last }
   defer { close(descriptor) }
-  var bytes = [UInt8](repeating: 0, count: limit + 1)
+  // One byte more than the file has, so that the next read finds its end.
+  var bytes = [UInt8](repeating: 0, count: min(limit, max(Int(about.st_size), 4096)) + 1)
   var filled = 0
   while filled <= limit {
+    if filled == bytes.count { bytes += [UInt8](repeating: 0, count: min(filled, limit + 1 - filled)) }
     let count = bytes.withUnsafeMutableBytes {
       read(descriptor, $0.baseAddress?.advanced(by: filled), $0.count - filled)
     }
