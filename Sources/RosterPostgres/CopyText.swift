@@ -118,7 +118,7 @@ package struct CopyText {
   private static let tab = UInt8(ascii: "\t")
   private static let newline = UInt8(ascii: "\n")
   private static let carriageReturn = UInt8(ascii: "\r")
-  static let backslash = UInt8(ascii: "\\")
+  private static let backslash = UInt8(ascii: "\\")
 }
 
 /// Well-formed UTF-8 (Unicode 15, table 3-7).

@@ -21,7 +21,7 @@ struct JSONBText {
       case UInt8(ascii: "\""):
         isInString.toggle()
         copy(1)
-      case CopyText.backslash where isInString: if escape() { isReplaced = true }
+      case UInt8(ascii: "\\") where isInString: if escape() { isReplaced = true }
       case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
         if isInString { copy(1) } else if number() { isReplaced = true }
       default: copy(1)
@@ -60,7 +60,7 @@ struct JSONBText {
 
   /// The code unit of `\uXXXX` at that place; nil for anything else.
   private func unit(at place: Int) -> UInt16? {
-    guard place + 6 <= text.count, text[place] == CopyText.backslash, text[place + 1] == UInt8(ascii: "u") else {
+    guard place + 6 <= text.count, text[place] == UInt8(ascii: "\\"), text[place + 1] == UInt8(ascii: "u") else {
       return nil
     }
     return UInt16(String(decoding: text[place + 2..<place + 6], as: UTF8.self), radix: 16)

@@ -228,6 +228,36 @@ package final class PostgresConnection {
   }
 }
 
+extension PostgresFailure {
+  /// - Parameter message: libpq's words with SQLSTATE, as PQERRORS_VERBOSE makes them.
+  static func connecting(_ message: String, needsPassword: Bool, to server: String) -> Failure {
+    let lines = message.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("LOCATION:") }
+    let text = lines.joined(separator: "\n")
+    let states = text.matches(of: #/:  ([0-9A-Z]{5}): /#).map { String($0.1) }
+    if ["invalid ", "definition of service "].contains(where: text.hasPrefix) {
+      return PostgresTarget.unreadable(server, cause: PostgresTarget.unquoted(text))
+    }
+    let isPasswordMissing = states.isEmpty && needsPassword
+    let refusal = isPasswordMissing ? "28P01" : states.first { $0.hasPrefix("28") || $0 == "42501" }
+    return Failure(
+      refusal == nil ? .unreachable : .refused, step: "connect to PostgreSQL", subject: server,
+      cause: oneLine(text.replacing(#/:  [0-9A-Z]{5}: /#, with: ":  ")),
+      hint: connectingHint(refusal ?? states.first { $0 == "3D000" }))
+  }
+
+  /// - Parameter state: SQLSTATE; nil if the server reported none that has its own advice.
+  private static func connectingHint(_ state: String?) -> String {
+    switch state {
+    case "3D000": "create the database, or correct its name in the connection URL"
+    case "28P01":
+      "see that the role and its password are right: a passfile (PGPASSFILE), or the credential passfile or url"
+    case "42501": "let the role connect to the database: GRANT CONNECT ON DATABASE … TO …"
+    case .some: "see that there is a role of this name, that it may log in, and that pg_hba.conf lets the role connect"
+    case nil: "see that the server runs and accepts connections from this machine (pg_hba.conf)"
+    }
+  }
+}
+
 /// The program is to end.
 package struct Stopped: Error {
   /// Thrown by every wait.
