@@ -88,8 +88,8 @@ package final class Replica {
   }
 
   /// Removes everything that rosterd-postgres made. The schema stays if something else is in it.
-  /// - Returns: True if there is such a schema afterwards.
-  package func drop() throws -> Bool {
+  /// - Returns: The number of removed tables, and whether the schema exists afterwards.
+  package func drop() throws -> (tables: Int, schemaStays: Bool) {
     try failing("remove the tables") {
       try connection.transaction {
         let position = ReplicaSQL.positionTable
@@ -97,7 +97,8 @@ package final class Replica {
         let names = try ownTables() + (hasPosition() ? [position] : [])
         if !names.isEmpty { try connection.run("DROP TABLE \(names.map(sql.name).joined(separator: ", "))") }
         if hasMadeSchema { try dropSchema() }
-        return try read("SELECT count(*) FROM pg_namespace WHERE nspname = $1", with: [schema]) == "1"
+        let stays = try read("SELECT count(*) FROM pg_namespace WHERE nspname = $1", with: [schema]) == "1"
+        return (names.count, stays)
       }
     }
   }

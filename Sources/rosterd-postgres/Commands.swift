@@ -78,8 +78,12 @@ struct DropCommand: ParsableCommand {
 
   func run() throws {
     let connection = try PostgresConnection(try options.target(), stop: StopSignal().descriptor)
-    let stays = try Replica(connection, schema: options.schema).drop()
-    try answer("removed rosterd's tables from the schema \(options.schema)\(stays ? "; the schema stays" : "")\n")
+    let dropped = try Replica(connection, schema: options.schema).drop()
+    let done =
+      dropped.tables > 0
+      ? "removed rosterd's tables from the schema \(options.schema)"
+      : "removed nothing: there are no tables of rosterd in the schema \(options.schema)"
+    try answer("\(done)\(dropped.schemaStays ? "; the schema stays" : "")\n")
   }
 }
 
