@@ -7,7 +7,7 @@ extension Diagnosis.Kind {
     return (texts.first ?? "", texts.last ?? "")
   }
 
-  /// Whether what the failed part itself says can be done comes first: it knows the file, the key or the time.
+  /// True if the failure's own hint comes first in the steps, because it names the file, the key or the time.
   var takesHint: Bool {
     switch self {
     case .certificate, .pin, .clientCertificate, .proxy, .held, .redirect, .unasked, .noCredential, .credential,
@@ -33,7 +33,7 @@ extension Diagnosis.Kind {
     See what answers there: openssl s_client -connect {server}. rosterd needs TLS 1.2 or later; a port that speaks plain HTTP looks like this too.
     timeout
     One attempt took longer than upstream.timeout permits.
-    Measure it by hand: time curl -o /dev/null {address}. Where upstream is slow and not down, raise upstream.timeout or lower sync.concurrency.
+    Measure it by hand: time curl -o /dev/null {address}. If upstream is slow and not down, raise upstream.timeout or lower sync.concurrency.
     truncated
     Answers end before they are complete, usually because of a proxy between rosterd and upstream.
     Look at proxies and load balancers on the way, and at their limits of time and size. Lower sync.concurrency if upstream is overloaded.
@@ -57,12 +57,12 @@ extension Diagnosis.Kind {
     Ask who runs upstream, or wait: rosterd tries again by itself. To see it: curl -i {address}
     rateLimit
     Upstream takes no more requests for now, and rosterd keeps to the time that it names.
-    Once, nothing. If it recurs, raise sync.interval, or set limit.rate or limit.budget to what upstream permits; rosterd check tells the requests of a day.
+    Once, nothing. If it recurs, raise sync.interval, or set limit.rate or limit.budget to what upstream permits; rosterd check shows the requests of a day.
     held
     rosterd keeps to the time that upstream asked for, over restarts too.
     Wait: the next sync starts by itself once that time has come.
     forbidden
-    Upstream does not allow this to who asks.
+    Upstream does not allow this request with rosterd's credential.
     Give the account of rosterd's credential the right to read {address}, or use one that has it. Some servers refuse an unknown User-Agent (upstream.headers). If a 403 means that the session is over, set auth.logout_status = [403].
     notFound
     Nothing is at that address.
@@ -77,7 +77,7 @@ extension Diagnosis.Kind {
     Such an answer brings no page.
     Read it: curl -i {address}. Then see whether upstream.base_url is the API's.
     redirect
-    rosterd does not follow there: a token must not go along.
+    rosterd does not follow there, because the token must not be sent to another origin.
     See where it leads: curl -sI {address}. A new upstream.base_url needs a restart of rosterd.
     malformed
     It is not what the definition of {resource} describes.
@@ -105,7 +105,7 @@ extension Diagnosis.Kind {
     Set upstream.base_url to where the API is, and restart rosterd. For a mirror or proxy set upstream.links = "rebase".
     guarded
     rosterd takes that for a fault of upstream's until an operator confirms it: no record is removed, nothing was published.
-    See who would go: rosterctl pending. If that is right: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, find out why the list is short: another account, a filter, a changed path. The next sync looks again.
+    See which records would be removed: rosterctl pending. If that is right: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, find out why the list is short: another account, a filter, a changed path. The next sync looks again.
     unstorable
     No record of {resource} has what the definition asks for, so nothing was published.
     See the records and the reasons: rosterctl rejects. Then give each column of [resource.{resource}] the type that upstream sends (real for a number with a fraction); if the records are of another kind, correct its path and records, or see what rosterd infer proposes.
@@ -122,7 +122,7 @@ extension Diagnosis.Kind {
     Upstream may call a changed page unchanged. rosterd transferred all pages of {resource} whole, and uses no validators for it from now on.
     Report it to the people who run upstream: the validator must change with the records, deletions included. After they have corrected it: rosterctl sync --fresh.
     absent
-    They stay until the definition's removal lets them go.
+    They stay in the cache for as long as the definition's removal says.
     See them: rosterctl list {resource} --absent. If they are gone upstream, there is nothing to do; if not, find out why its list lacks them.
     missed
     The last whole pull found them. No incremental pull would have: their changes became visible too late for the overlap, or moved neither the time stamp nor a column of changed.
@@ -149,7 +149,7 @@ extension Diagnosis.Kind {
     rosterd has no credential to identify itself.
     Put the credential that the flow reads into auth.credentials_dir (rosterd.toml(5) names each flow and its files), then reload rosterd.
     credential
-    Without a good one no page can be had.
+    Without a good one, upstream sends no page.
     If it is right, see whether auth.send names the place that upstream reads it from.
     outlived
     rosterd does not renew the token of auth.flow = "static".
@@ -159,7 +159,7 @@ extension Diagnosis.Kind {
     Get the new credential from upstream as you got the first one. If another program uses the same refresh token, it may have used it up: each needs its own.
     incomplete
     The session is over, and no request is made before a credential file changes.
-    See whether auth.flow is the one that {address} speaks.
+    See whether auth.flow is the flow of {address}.
     tokenMalformed
     Something else than the token endpoint seems to have answered. The session goes on with the next sync.
     See what answers at {address}: a proxy, a page to log in. If the next sync is refused, put a new credential in its place and reload rosterd.
@@ -188,19 +188,19 @@ extension Diagnosis.Kind {
     Readers see complete data unless the disk is damaged.
     Look at the kernel's log and the disk: dmesg; smartctl. Copy the cache away while it can be read: {file}
     unwritable
-    rosterd may not write where it has to.
+    rosterd lacks the permission to write there.
     See whose it is: ls -ld {file}. File and folder belong to rosterd's user; in a systemd unit another place than StateDirectory= needs ReadWritePaths=.
     locked
     rosterd has waited for that program, and given up.
     Find it: fuser -v {file}. Have it end its transaction, and read with sqlite3 -readonly.
     damaged
-    rosterd moves it aside and pulls all again.
+    rosterd moves it aside and pulls everything again.
     Look at the kernel's log and the disk: dmesg; smartctl. The damaged copy is beside {file}.
     foreignFile
     rosterd does not touch what another program or a newer rosterd made.
     See what it is: file {file}
     owned
-    Two that write one cache or token store would overwrite each other.
+    Two processes that write one cache or token store would overwrite each other's data.
     Ask that one for a sync: rosterctl sync. Or stop it; its pid is in {file}.lock.
     pinned
     It keeps a transaction open, so that the log cannot shrink. That costs space only.
@@ -224,7 +224,7 @@ extension Diagnosis.Kind {
     It is not understood.
     See rosterctl --help.
     noDaemon
-    This is what the cache tells. Where a timer or cron runs rosterd sync, that is as it should be.
+    This is what the cache tells. If a timer or cron runs rosterd sync, that is normal.
     If a daemon should run: systemctl start {unit}. If it does not stay, journalctl -u {unit} says why. If it runs, --socket or --instance names another one.
     failedService
     No daemon runs; what follows is what the cache contains.

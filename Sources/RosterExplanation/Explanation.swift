@@ -97,7 +97,7 @@ extension [AffectedItem] {
 }
 
 extension AffectedItem {
-  /// True if only the reasons differ.
+  /// True if the items are equal apart from their reasons.
   fileprivate func isSame(as item: AffectedItem) -> Bool {
     var other = item
     other.reason = reason
@@ -121,7 +121,7 @@ extension Situation {
   fileprivate var opening: String {
     switch state {
     case .syncing: running
-    case .stopping: "rosterd stops; what has begun is being finished."
+    case .stopping: "rosterd is stopping, and finishes the work in progress."
     case .starting: silence == nil ? "No sync has ended yet." : ""
     case .idle where failed != nil: ""
     case .idle where silence == nil && refused != nil: ending?.replacing("All is well: sync", with: "Sync") ?? ""

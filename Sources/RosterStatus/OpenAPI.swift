@@ -168,23 +168,23 @@ enum OpenAPI {
 
   private static let parameters: StaticString = #"""
     {
-    "Limit": {"name": "limit", "in": "query", "description": "How many.",
+    "Limit": {"name": "limit", "in": "query", "description": "Number of syncs.",
       "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20}},
-    "WithResources": {"name": "resources", "in": "query", "description": "Whether each sync that was published or unchanged has its records by resource.",
+    "WithResources": {"name": "resources", "in": "query", "description": "If true, each published or unchanged sync has its records by resource.",
       "schema": {"type": "boolean", "default": false}},
     "Since": {"name": "since", "in": "query", "required": true, "description": "Changes with a larger id.",
       "schema": {"type": "integer", "minimum": 0}},
-    "Feed": {"name": "feed", "in": "query", "description": "The feed that since is of (cache_info.feed); another one is 410.",
+    "Feed": {"name": "feed", "in": "query", "description": "The feed that since belongs to (cache_info.feed); another one is 410.",
       "schema": {"type": "string"}},
-    "Resource": {"name": "resource", "in": "query", "description": "Changes of this resource only; last goes on over all.",
+    "Resource": {"name": "resource", "in": "query", "description": "Changes of this resource only; last also passes the changes of other resources.",
       "schema": {"type": "string"}},
-    "ChangesLimit": {"name": "limit", "in": "query", "description": "How many at most; fewer come where they are long.",
+    "ChangesLimit": {"name": "limit", "in": "query", "description": "Largest number of changes; fewer if they are long.",
       "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
     "Wait": {"name": "wait", "in": "query", "description": "How long to wait if there are no changes, 0s to 60s.",
       "schema": {"$ref": "#/components/schemas/Duration", "default": "0s"}, "example": "30s"},
-    "MaxAge": {"name": "max_age", "in": "query", "description": "How long ago the snapshot may have been verified at most; without it any will do.",
+    "MaxAge": {"name": "max_age", "in": "query", "description": "Largest time since the snapshot was verified; without it any time is accepted.",
       "schema": {"$ref": "#/components/schemas/Duration"}, "example": "1h"},
-    "LastEventID": {"name": "Last-Event-ID", "in": "header", "description": "Go on after this event; without it: from now on.",
+    "LastEventID": {"name": "Last-Event-ID", "in": "header", "description": "The stream resumes after this event; without it, it starts now.",
       "schema": {"type": "string"}}
     }
     """#

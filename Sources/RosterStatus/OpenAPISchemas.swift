@@ -121,7 +121,7 @@ enum OpenAPISchemas {
       "required": ["id", "started_at", "finished_at", "outcome", "pages", "records", "added", "changed", "removed", "rejected", "skipped", "requests",
         "not_modified", "resumed", "retries", "refreshes", "bytes", "lists", "lists_failed", "exit", "error"],
       "properties": {
-        "id": {"description": "0: the cache could not even take its row.", "type": "integer", "minimum": 0},
+        "id": {"description": "The id of the sync, also if its row could not be written.", "type": "integer", "minimum": 0},
         "started_at": {"$ref": "#/components/schemas/Time"},
         "finished_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "outcome": {"enum": ["running", "published", "unchanged", "tried", "failed", "cancelled", "interrupted"]},

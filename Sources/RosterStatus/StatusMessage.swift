@@ -23,7 +23,7 @@ extension DaemonStatus {
     let noted = notes.map { "; \($0)" }.joined()
     let next = (due ?? planned ?? "") + (isWALPinned ? heldLog(cache) : "") + noted
     switch state {
-    case .stopping: return "stopping: what has begun is being finished"
+    case .stopping: return "stopping: the work in progress is being finished"
     case .starting: return "starting: no sync has ended yet" + next
     case .syncing:
       let standstill = standsSince.map { "; nothing has moved since \($0.rfc3339)" } ?? ""

@@ -32,7 +32,7 @@ package struct PendingText: Sendable {
     let why = pull.report?.error.map { "; \($0)" } ?? ""
     guard pull.isWhole else {
       return
-        "sync \(sync) \(state): what it has pulled so far would change \(what); who would go is not known yet\(why)"
+        "sync \(sync) \(state): what it has pulled so far would change \(what); which records it would remove is not known yet\(why)"
     }
     let absent = pull.resources.reduce(0) { $0 + $1.absent }
     let missed = absent == 0 ? "" : ", and \(absent.counted(as: "record")) would be absent for the first time"

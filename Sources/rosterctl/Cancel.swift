@@ -24,7 +24,7 @@ struct Cancel: AsyncParsableCommand {
 }
 
 extension Failure {
-  /// Adds the user who may run the command.
+  /// Names the user who may run the command in the hint, if the request was not permitted.
   func withOwner(of client: StatusClient, for command: String) -> Failure {
     guard kind == .refused else { return self }
     let owner = client.owner.flatMap { $0 == "root" ? nil : $0 }

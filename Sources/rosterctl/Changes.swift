@@ -12,8 +12,8 @@ struct Changes: AsyncParsableCommand {
   @OptionGroup var place: Places
   @Option(help: ArgumentHelp("Only changes after this one; default: all changes.", valueName: "id"))
   var since: Int64?
-  @Option(help: ArgumentHelp("The feed that the id is of (cache_info.feed).", valueName: "name")) var feed: String?
-  @Option(help: ArgumentHelp("Of one resource only.", valueName: "name"), completion: .resources)
+  @Option(help: ArgumentHelp("The feed that the id belongs to (cache_info.feed).", valueName: "name")) var feed: String?
+  @Option(help: ArgumentHelp("Only changes of this resource.", valueName: "name"), completion: .resources)
   var resource: String?
   @Flag(help: "Wait for more, until Ctrl-C.") var follow = false
   @Flag(help: "Print JSON, an object a line.") var json = false

@@ -9,8 +9,8 @@ import RosterTerminal
 
 struct Explain: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Why the state is what it is, and what to do.",
-    discussion: "Where no daemon answers, what the cache tells; then it exits with 3.")
+    abstract: "Explains the state, and says what to do.",
+    discussion: "If no daemon answers, it explains the state of the cache and exits with 3.")
 
   @OptionGroup var place: Places
   @Flag(help: "Print JSON, as of /v1/explain.") var json = false

@@ -7,10 +7,10 @@ import RosterTerminal
 struct History: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "The latest syncs, the newest first.",
-    discussion: "If no daemon answers, the cache's; then it exits with 3.")
+    discussion: "If no daemon answers, it lists the syncs in the cache and exits with 3.")
 
   @OptionGroup var place: Places
-  @Option(help: "How many, 1 to 1000.") var limit = 20
+  @Option(help: "Number of syncs, 1 to 1000.") var limit = 20
   @Flag(help: "Print /v1/syncs unchanged.") var json = false
 
   func validate() throws {

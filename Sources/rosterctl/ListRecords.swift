@@ -45,7 +45,7 @@ struct ListCharacters: AsyncParsableCommand {
     shouldDisplay: false)
 
   @OptionGroup var options: ListOptions
-  @Argument(help: "As --search; without: all.") var words: [String] = []
+  @Argument(help: "The words of --search; default: all records.") var words: [String] = []
 
   func run() async throws {
     let search = options.search.map { [$0] + words } ?? words
@@ -61,7 +61,7 @@ struct ListOptions: ParsableArguments {
     parsing: .unconditional,
     help: ArgumentHelp("Words that must all occur, whole or as a beginning.", valueName: "words"))
   var search: String?
-  @Option(help: ArgumentHelp("Which page, from 1; a pipe gets all by default.", valueName: "n"))
+  @Option(help: ArgumentHelp("The page, from 1; in a pipe all records by default.", valueName: "n"))
   var page: Int?
   @Flag(help: "Only records that the last whole pull missed.") var absent = false
   @Flag(help: "Print JSON.") var json = false

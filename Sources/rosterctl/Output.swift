@@ -5,7 +5,7 @@ import RosterJSON
 import RosterModel
 import RosterTerminal
 
-/// Why there is nothing to show.
+/// The message of a command that finds no snapshot to show.
 func noSnapshot(in cache: String) -> String {
   "the cache \(cache) holds no snapshot yet: no sync has been published"
 }

@@ -33,7 +33,7 @@ struct ShowCharacter: AsyncParsableCommand {
     shouldDisplay: false)
 
   @OptionGroup var options: ShowOptions
-  @Argument(help: "Its key.") var id: String
+  @Argument(help: "The key of the character.") var id: String
 
   func run() async throws {
     let found: CacheReader.RecordHistory

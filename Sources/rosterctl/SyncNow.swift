@@ -10,7 +10,7 @@ struct SyncNow: AsyncParsableCommand {
 
   private struct Progress: Decodable {
     var done: Int
-    /// nil: no answer tells.
+    /// Number of all pages; nil if no answer has it.
     var total: Int?
 
     enum CodingKeys: String, CodingKey {
@@ -94,7 +94,7 @@ struct SyncNow: AsyncParsableCommand {
     return status.state != .stopping && status.sync.current?.id == sync
   }
 
-  /// nil: the daemon ended the stream before the sync, or another sync has ended since.
+  /// The record of the ended sync; nil if the stream ended before the sync, or if another sync has ended since.
   private func end(of sync: Int64, _ client: StatusClient) async throws -> SyncRecord? {
     var report: SyncRecord?
     var drawn = ContinuousClock.now

@@ -14,7 +14,7 @@ struct Wait: AsyncParsableCommand {
 
   @OptionGroup var place: Places
   @Option(help: "The snapshot must not be older: 500ms, 15m, 2h.") var maxAge: String?
-  @Option(help: "Give up after that long, with 1.") var timeout: String?
+  @Option(help: "Give up after this time, and exit with 1.") var timeout: String?
 
   func validate() throws {
     for (name, text) in [("--max-age", maxAge), ("--timeout", timeout)] {

@@ -5,7 +5,7 @@ import RosterTerminal
 
 struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "The same, live, with bars and the latest syncs.")
+    abstract: "Shows the status live, with bars and the latest syncs.")
 
   @OptionGroup var place: Places
 

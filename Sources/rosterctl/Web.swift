@@ -10,7 +10,7 @@ struct Web: AsyncParsableCommand {
     abstract: "The daemon's page for a browser, until Ctrl-C.")
 
   @OptionGroup var place: Places
-  @Option(help: "Where on 127.0.0.1; by default a free port.") var port: UInt16 = 0
+  @Option(help: "The port on 127.0.0.1; 0 is a free port.") var port: UInt16 = 0
   @Flag(help: "Open the page in the browser.") var open = false
 
   func run() async throws {

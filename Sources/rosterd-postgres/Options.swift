@@ -14,7 +14,7 @@ struct Options: ParsableArguments {
   var schema = "rosterd"
   @Option(help: "The cache, a file that ends in .db.", completion: .file())
   var cache: String?
-  @Option(help: ArgumentHelp("Which rosterd@NAME.service.", valueName: "name"))
+  @Option(help: ArgumentHelp("The cache of rosterd@NAME.service.", valueName: "name"))
   var instance: String?
   @Option(
     help: ArgumentHelp("The daemon's configuration file.", valueName: "file"), completion: .file(extensions: ["toml"]))
