@@ -149,7 +149,7 @@ final class Bench: Sendable {
 
   func setCredentials(_ credentials: Credentials) { box.value.withLock { $0 = credentials } }
 
-  /// The document on disk; nil: none.
+  /// The document on disk; nil if there is no file.
   var stored: StoredSession? {
     FileManager.default.contents(atPath: settings.storePath).flatMap {
       try? JSONDecoder().decode(StoredSession.self, from: $0)

@@ -35,7 +35,7 @@ struct TokenInterleavingTests {
     var flow: Flow
     var world: TokenWorld
     var processes: [Process]
-    /// The one access token that upstream takes now; nil: none.
+    /// The only access token that upstream accepts now; nil if it accepts no token.
     var accepted: Secret?
     var killsLeft: Int
     /// Events in their order.

@@ -24,7 +24,7 @@ struct IncrementalPullTests {
     return #"{"id":\#(id),"name":"\#(name)","at":\#(mark)\#(gone)}"#
   }
 
-  /// The pages of an incremental pull; nil: unchanged.
+  /// The pages of an incremental pull; nil if upstream reports no change.
   static func pull(_ resource: Resource, pages: [[String]?], in cache: Cache) async throws -> SyncRecord {
     let record = try await cache.begin(at: noon).record
     await cache.pullIncrementally(resource.name, when: true)

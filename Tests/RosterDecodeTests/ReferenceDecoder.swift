@@ -177,7 +177,7 @@ struct ReferenceDecoder {
     return values
   }
 
-  /// Outer nil: the value cannot be stored. Inner nil: NULL.
+  /// The outer nil means that the value cannot be stored. The inner nil is NULL.
   private func value(_ column: Resource.Column, of row: Written) -> String?? {
     guard let value = row.find(column.at.segments[...]), !value.isNull else {
       return .some(column.type == .text && !column.isNullable ? "" : nil)

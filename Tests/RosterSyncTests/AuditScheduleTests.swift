@@ -7,7 +7,7 @@ import Testing
 
 private let day = Duration.seconds(86_400)
 
-/// Syncs one after the other, each with what the cache would tell it.
+/// Syncs one after the other. Each has the facts that the cache would give it.
 private struct Run {
   let period: Duration?
   let pages: Int

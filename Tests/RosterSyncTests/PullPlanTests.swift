@@ -33,7 +33,7 @@ private final class Planned {
       job, facts: facts, waiting: waiting, isTransferred: isTransferred, records: records, links: { links })
   }
 
-  /// To the page that is asked for next.
+  /// Answers the page that the plan requests next.
   func answer(_ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true) throws -> Bool {
     let job = try asked()
     return try came(job, facts: facts, waiting: waiting, isTransferred: isTransferred)

@@ -12,7 +12,7 @@ final class Shelf: Sendable {
     var hasValidators = true
     /// Only the first page of a list has its totals.
     var isCountedOnce = false
-    /// The ETag of every page, whatever it has; nil: each page's own.
+    /// The ETag of every page, whatever the page contains; nil if each page has its own ETag.
     var fixedTag: String?
     /// The Last-Modified of every page, whatever it has; nil if pages have none.
     var fixedTime: String?
@@ -22,7 +22,7 @@ final class Shelf: Sendable {
     var failingUnconditional: [String: Int] = [:]
     /// The first failure is the last one.
     var failsOnce = false
-    /// Answers requests in place of the lists; nil if it does not know the request.
+    /// Answers requests instead of the lists; nil if it does not know the request.
     var answers: (@Sendable (Request) -> Response?)?
     /// The time by rosterd's clock.
     var now = Date(timeIntervalSince1970: 1_750_000_000)
@@ -91,7 +91,7 @@ final class Shelf: Sendable {
     return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))
   }
 
-  /// `/character/1,2`: the record, or a list of those that are there.
+  /// `/character/1,2`: the record, or a list of the requested records that exist.
   private static func byKey(_ path: String, state: State) -> Response {
     let parts = path.split(separator: "/")
     guard parts.count == 2, let list = state.lists["/\(parts[0])"] else { return Response(status: 404) }

@@ -29,7 +29,8 @@ struct SinceOracle {
     return faults
   }
 
-  /// The names that each record may have in the cache; nil: it is not there. It is one, unless `by_key` failed.
+  /// The names that each record may have in the cache; nil means that the record may be missing. There is one name for
+  /// each record, unless `by_key` failed.
   private func allowed(
     _ pull: ComposedPull, _ log: ChangingUpstream.Log, _ before: CachedItems
   ) -> [Int: Set<String?>] {

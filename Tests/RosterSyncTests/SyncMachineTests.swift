@@ -130,7 +130,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(found(cursor, repeats: 1)) == .publish)
     machine = Self.comparing([offset])
     #expect(machine.compared(found(offset, repeats: 1)) == .again(["list": "1 key of list found twice"]))
-    // Once as skipped, once as a record to store: the sum has it twice, as if nobody was missed.
+    // The key occurs once as skipped and once as a record to store: the sum has it twice, as if no record was missing.
     var moved = found(offset)
     moved.passedRepeats = 1
     machine = Self.comparing([offset])
@@ -170,7 +170,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(found(twice, missing: 90, missingTwice: 20, snapshot: 100)) == .publish)
     machine = Self.comparing([twice])
     #expect(exit(machine.compared(found(twice, missing: 90, missingTwice: 21, snapshot: 100))) == .badAnswer)
-    // P9: nobody would go.
+    // P9.10: a reject of unknown key prevents all removals.
     machine = Self.comparing([twice])
     #expect(
       machine.compared(found(twice, rejected: 1, unknown: 1, missing: 90, missingTwice: 90, snapshot: 100)) == .publish)

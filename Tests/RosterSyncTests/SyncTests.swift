@@ -38,7 +38,7 @@ struct SyncTests {
     bench.shelf.update { $0.failing = [:] }
     let second = try await bench.sync(Self.three)
     #expect(second.outcome == .published && counts(second) == [0, 30, 0, 30])
-    // P4: what came before the failure does not come again.
+    // P4: pages that arrived before the failure are not transferred again.
     let again = bench.shelf.asked()
     #expect(again.filter { $0.status == 200 }.map(\.target).allSatisfy { !came.contains($0) })
     #expect(second.resumed == came.count && again.count == 15)
@@ -91,7 +91,8 @@ struct SyncTests {
     }
     let stopped = try await task.value
     #expect(stopped.outcome == .cancelled && stopped.exit == 1)
-    // Without an interruption there are two for each of the 100 pages: one as it was, one as it came.
+    // Without an interruption there are two signs for each of the 100 pages: one for the published page, one for the
+    // pulled page.
     #expect(signs.withLock { $0 } < 5)
     (bench.tick, bench.onPhase) = ({}, { _ in })
     let next = try await bench.sync([Self.twice])

@@ -11,7 +11,7 @@ struct TokenHistoryTests {
   static let histories = ProcessInfo.processInfo.environment["ROSTER_HISTORIES"].flatMap(UInt64.init) ?? 50
 
   @Test(
-    "I7.1, I7.2, I9.1, I5.2: after each sync the cache has every record as it was when the sync began, or later",
+    "I7.1, I7.2, I9.1, I5.2: after each sync the cache has every record in its state at the start of the sync, or later",
     arguments: UInt64(1)...histories)
   func history(seed: UInt64) async throws {
     for hasTokens in [true, false] {
@@ -233,7 +233,7 @@ private final class TokenUpstream: Sendable {
     return #"{"id":\#(id),"time":\#(Self.start + entry.version),"name":"v\#(entry.version)"}"#
   }
 
-  /// In the order of versions: a record that changes during a pull comes again at the end.
+  /// The records are in the order of versions: a record that changes during a pull is listed again at the end.
   private func page(_ all: [(Int, String)], query: [String: Int], address: String, token: Int?, at version: Int)
     -> Response
   {

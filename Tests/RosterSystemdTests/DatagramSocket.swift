@@ -11,7 +11,7 @@ struct DatagramSocket {
     try #require(bound == 0, "bind \(path): errno \(errno)")
   }
 
-  /// The next datagram; nil: none was sent. Local datagrams arrive before send returns.
+  /// The next datagram; nil if no datagram was sent. Local datagrams arrive before send returns.
   func receive() -> String? {
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
