@@ -67,7 +67,7 @@ extension TokenExchange.Step {
 }
 
 extension Grant {
-  /// The next request of a session; nil: the flow sends none.
+  /// The grant for the next token request of a session; nil if the flow sends no token request.
   init?(_ settings: TokenSettings, session: Session) {
     guard let exchange = settings.exchange else {
       self.init(settings.flow)

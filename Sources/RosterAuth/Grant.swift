@@ -32,7 +32,7 @@ package struct Grant: Sendable {
 }
 
 extension Grant {
-  /// nil: the flow sends no token request.
+  /// nil if the flow sends no token request, and for `exchange`, whose grant depends on the session.
   package init?(_ flow: Flow) {
     switch flow {
     case .none, .static, .basic, .exchange: return nil

@@ -16,7 +16,8 @@ extension TokenSettings {
     return files.map(\.rawValue)
   }
 
-  /// True if the token store keeps what replaces the needed credential.
+  /// True if the token store has the successor of the needed credential after the first token request. The file may be
+  /// missing then.
   package var isKept: Bool {
     flow.refreshes && flow != .oauth2ClientCredentials && (flow != .exchange || exchange?.login == nil)
   }

@@ -16,7 +16,7 @@ struct StoredSession: Codable {
   var expiresAt: String?
   var refreshToken: String?
   var renewedAccess: String?
-  /// nil: false.
+  /// True if a token request may be unanswered; nil means false.
   var unanswered: Bool?
   var ended: Ended?
   /// nil without a pause that the token server asked for.
@@ -68,7 +68,7 @@ struct StoredSession: Codable {
     paused = session.pause.map { Paused(at: $0.setAt.rfc3339, until: $0.until.rfc3339) }
   }
 
-  /// nil: a time or a token in it is not what rosterd writes.
+  /// nil if a time or a token in the file is not in the form that rosterd writes.
   var session: Session? {
     var standing = Session.Status.absent
     if let accessToken {

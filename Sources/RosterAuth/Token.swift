@@ -11,7 +11,7 @@ package struct Token: Sendable, Equatable {
 
   /// The token itself.
   package var access: Secret { issued.access }
-  /// nil: unknown.
+  /// The time at which the token expires; nil if unknown.
   package var expiresAt: Date? { issued.expiresAt }
 
   func isExpired(_ now: ClockReading) -> Bool {
@@ -30,7 +30,7 @@ package struct Token: Sendable, Equatable {
 /// An access token as the store keeps it: without a generation, which has no meaning outside this process.
 struct IssuedToken: Sendable, Equatable {
   var access: Secret
-  /// nil: unknown, and so is its whole life.
+  /// The time at which upstream granted the token; nil if it is unknown, and with it the whole life of the token.
   var obtainedAt: Date?
   var expiresAt: Date?
   /// The uptime at which its life is over; not stored.

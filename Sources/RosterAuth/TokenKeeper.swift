@@ -104,7 +104,7 @@ package actor TokenKeeper {
 
   // MARK: Requests
 
-  /// The token to send now, after the one refresh where that is needed (T1, T2); nil: the flow sends none.
+  /// The token to send now, after a refresh if one is needed (T1, T2); nil if the flow sends no token.
   /// Throws `Failure`, or CancellationError as soon as the caller is cancelled.
   package func current() async throws -> Token? {
     try Task.checkCancellation()

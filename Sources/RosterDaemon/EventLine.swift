@@ -3,7 +3,8 @@ import RosterModel
 import RosterStatus
 
 extension Logger {
-  /// Writes the log line of an event: at `info` one or two lines per sync, all others at `debug`.
+  /// Writes the log line of an event. A good sync has one line at `info`. Faults are `warning` or `error`, and the
+  /// steps of a sync are `debug` or `trace`.
   func tell(_ event: Event, telling: RepeatFilter.Telling?) {
     let level = event.level(telling)
     var isOver = false

@@ -30,7 +30,7 @@ struct Limits: Sendable {
     return try await Interceptor.chain(links, to: line.transport.send)(request)
   }
 
-  /// The budget counter, which stands next to the transport in the chain.
+  /// The budget counter, which follows the interceptors that send a request several times; empty without a budget.
   func counting(_ configuration: Configuration) -> [Interceptor] {
     configuration.limit.budget == nil ? [] : [.budget(ledger)]
   }

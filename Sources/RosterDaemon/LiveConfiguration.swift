@@ -7,8 +7,8 @@ import Synchronization
 /// The current configuration and its transport. A reload replaces both, and every later request uses the new ones, even
 /// in a running sync. A replaced transport is closed after its last request.
 final class LiveConfiguration: Sendable {
-  /// The configuration and transport of one request; each reload makes a new line. It is a class, so that a request
-  /// does not copy the configuration.
+  /// The configuration and the transport that one request uses. Each reload makes a new snapshot. It is a class, so that
+  /// a request does not copy the configuration.
   final class Snapshot: Sendable {
     let configuration: Configuration
     let transport: HTTPTransport
@@ -63,12 +63,12 @@ final class LiveConfiguration: Sendable {
     state = Mutex(State(settings: settings, line: line))
   }
 
-  /// The current line. To read one setting does not copy the configuration.
+  /// The current snapshot. Reading one setting does not copy the configuration.
   var line: Snapshot { state.withLock { $0.line } }
 
   var configuration: Configuration { line.configuration }
 
-  /// Runs `body` with the current line, whose transport stays open until `body` returns.
+  /// Runs `body` with the current snapshot, whose transport stays open until `body` returns.
   func use<Value: Sendable>(_ body: @Sendable (Snapshot) async throws -> Value) async throws -> Value {
     let line = state.withLock { $0.begin() }
     do {

@@ -74,7 +74,7 @@ extension Configuration {
 
   private static let mainUnit = "rosterd"
 
-  /// A line end alone is no credential. A file that cannot be read is taken to hold one.
+  /// A line end alone is no credential. A file that cannot be read is assumed to contain one.
   private static func isEmpty(_ path: String) -> Bool {
     guard fileSize(path) <= 2, fileStatus(path) != nil else { return false }
     let bytes = try? contents(of: path, limit: 2)

@@ -48,7 +48,7 @@ struct Upstream: Sendable {
   }
 }
 
-/// The interceptor chain of a line, made once for all requests until the next reload.
+/// The interceptor chain of a configuration snapshot, made once for all requests until the next reload.
 private final class LatestChain: Sendable {
   /// Not a tuple: a function inside a tuple gets another layer of conversions each time that it passes through the
   /// mutex.

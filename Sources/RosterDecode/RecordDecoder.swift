@@ -44,7 +44,7 @@ package struct RecordDecoder: ~Copyable {
   var name = ByteScratch()
   /// The name of the member at hand, if the records are a map.
   var memberName = JSONSlice.absent
-  /// Names that are not in front of their values in the body.
+  /// Names of fields that the body does not have in front of their values: `@key`, `value`, and those of rows.
   var looseNames: LooseNames
   /// The first element of each list that cannot be stored.
   var listFaults: [RecordFault.ElementFault?]

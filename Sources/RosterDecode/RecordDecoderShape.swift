@@ -166,7 +166,8 @@ extension RecordDecoder {
   }
 }
 
-/// Names of fields that are not in front of their values: those that a shape adds, and those of rows.
+/// Names of fields that the body does not have in front of their values: those that a shape adds (`@key`, `value`), and
+/// those of rows.
 struct LooseNames: ~Copyable {
   private var scratch: ByteScratch
   /// The place of each name, as JSON writes it between the quotes.

@@ -8,7 +8,7 @@ import Synchronization
 package struct AddressFile: Sendable {
   /// Ends in `.html`, by which a desktop finds the browser.
   package let path: String
-  /// The folder that was made for the file; nil: the file is in the user's own runtime folder.
+  /// The folder that was made for the file; nil if the file is in the user's own runtime folder.
   private let folder: String?
 
   /// - Throws: 73 if the file cannot be written.
@@ -117,8 +117,8 @@ package struct AddressFile: Sendable {
       """
   }
 
-  /// Whether the folder is this user's and closed to others, as the XDG Base Directory Specification demands. After
-  /// `su` the variable may name another user's.
+  /// True if the folder belongs to this user and is closed to others, as the XDG Base Directory Specification demands.
+  /// After `su` the variable may name the folder of another user.
   private static func isPrivate(_ folder: String?) -> Bool {
     var about = stat()
     guard let folder, folder.hasPrefix("/"), lstat(folder, &about) == 0 else { return false }

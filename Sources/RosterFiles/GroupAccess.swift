@@ -22,7 +22,7 @@ package enum GroupAccess {
     return "it is for the group \(group): `sudo adduser \(user) \(group)` lets you in from the next login on"
   }
 
-  /// nil: not to be found out.
+  /// Name of the user who owns the file; nil if it cannot be found out.
   package static func owner(of path: String) -> String? {
     var about = stat()
     return stat(path, &about) == 0 ? userName(about.st_uid) : nil

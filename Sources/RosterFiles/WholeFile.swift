@@ -1,6 +1,6 @@
 package import Glibc
 
-/// A call on a file that failed.
+/// A failed call on a file.
 package struct FileError: Error, Equatable {
   /// An infinitive: "flush".
   package var step: String

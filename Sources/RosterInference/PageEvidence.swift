@@ -23,7 +23,7 @@ struct PageParameters {
     func counted(_ names: Set<String>) -> Counted? {
       Self.counted(names, in: parameters, word: \.word) ?? Self.counted(names, in: parameters, word: \.wordInBrackets)
     }
-    // With `max`, Keycloak's `first` is the offset; elsewhere it is a size.
+    // `first` is an offset if `max` is a parameter too, as in Keycloak. Without `max` it is a page size.
     let isFirstOffset = counted(["first"]) != nil && counted(["max"]) != nil
     page = counted(Vocabulary.pageParams)
     offset = counted(isFirstOffset ? ["first"] : Vocabulary.offsetParams)

@@ -1,7 +1,7 @@
 package import RosterModel
 
 extension Replica {
-  /// Which rows a transaction takes from the cache.
+  /// The rows that a transaction copies from the cache.
   package enum Scope: Sendable, Equatable {
     /// All rows.
     case whole

@@ -42,7 +42,7 @@ package struct StatusRoutes: Sendable {
     self.rejected = rejected
   }
 
-  /// The routes of the metrics socket: those for monitors and the page, without records (S10).
+  /// The routes of the metrics socket: those for monitors and the page, without records (S11).
   package var withoutRecords: StatusRoutes {
     var routes = self
     routes.offersRecords = false

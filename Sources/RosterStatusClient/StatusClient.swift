@@ -16,7 +16,7 @@ package struct StatusClient: Sendable {
   /// The same.
   package init(_ socket: DaemonSocket) { self.socket = socket }
 
-  /// The user to whom the socket belongs, which is the daemon's; nil: not to be found out.
+  /// Name of the user who owns the socket, which is the daemon's user; nil if it cannot be found out.
   package var owner: String? { GroupAccess.owner(of: socket.path) }
 
   /// Sends one request and returns its complete answer, whatever its status. Throws `Failure`: 3 if no daemon answers

@@ -7,8 +7,8 @@ import RosterModel
 
 /// The lists of children, one level of the definitions after the other (E1).
 extension Sync {
-  /// Pulls and compares the lists of all children. Their parents were compared, checked against the guard, and asked
-  /// for.
+  /// Pulls and compares the lists of all children. Their parents were compared and checked against the guard, and the
+  /// missing ones were asked for.
   func pullChildren(of pull: borrowing ComparedPull, by fetcher: PageFetcher) async throws {
     for children in levels {
       for parent in Set(children.compactMap { $0.resource.each?.parent }).sorted() {

@@ -47,7 +47,7 @@ struct WebRequest {
   /// Every value of a query's parameter.
   func parameters(_ name: String) -> [Substring] { query.compactMap { $0.value(of: name) } }
 
-  /// The value of a cookie (RFC 6265 §4.2.1); nil: it was not sent.
+  /// The value of a cookie (RFC 6265 §4.2.1); nil if the client did not send the cookie.
   func cookie(_ name: String) -> Substring? {
     (self["cookie"] ?? "").split(separator: ";").lazy.compactMap { $0.trimmed.value(of: name) }.first
   }

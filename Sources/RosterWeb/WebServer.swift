@@ -20,7 +20,7 @@ package struct WebServer {
 
   /// Listens from now on; connections are taken up by `run`. Throws `Failure`: 3 and 77 where the daemon cannot be
   /// reached, 73 where the port cannot be had.
-  /// - Parameter port: 0: one that is free.
+  /// - Parameter port: 0 means a free port.
   package init(port: UInt16, socket: DaemonSocket) throws(Failure) {
     // An error now reaches the user. Later the daemon may restart.
     close(try socket.connect())

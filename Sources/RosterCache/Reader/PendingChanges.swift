@@ -20,7 +20,7 @@ package struct PendingChanges {
     for (index, resource) in pull.resources.enumerated() { try forEach(index, kind: nil) { try body($0, resource) } }
   }
 
-  /// Goes over the records that are absent for the first time. Throws as `each`.
+  /// Goes over the records that are absent for the first time. Throws the same errors as `each`.
   package func eachAbsent(_ body: (AbsentRecord, PendingResource) throws -> Void) throws {
     for (index, resource) in pull.resources.enumerated() { try forEachAbsent(index) { try body($0, resource) } }
   }
@@ -35,7 +35,7 @@ package struct PendingChanges {
     try reader.failing { try DifferenceTable.forEach(reader.database, index: resource, kind: kind, body: body) }
   }
 
-  /// Writes the contract's JSON of `rosterctl pending`, piece by piece. Throws as `each`.
+  /// Writes the contract's JSON of `rosterctl pending`, piece by piece. Throws the same errors as `each`.
   package func writeJSON(_ write: (String) throws -> Void) throws {
     var text = ""
     try appendJSON { piece in

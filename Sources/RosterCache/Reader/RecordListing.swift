@@ -85,7 +85,7 @@ extension CacheReader {
   /// - Parameters:
   ///   - parents: keys of the ancestors, whose children are listed (L2.1); empty for all. Not with another choice.
   ///   - isAbsent: chooses those that the last whole pull missed (L3.1); not with `search`.
-  ///   - page: from 1; nil: the records of all pages.
+  ///   - page: The page, from 1; nil for the records of all pages.
   package func list(
     _ resource: String, of parents: [String] = [], search: String? = nil, isAbsent: Bool = false, page: Int? = 1
   ) throws -> Listing {

@@ -5,7 +5,8 @@ extension CacheReader {
   /// The records that could not be stored. They belong to the last sync that was published or found nothing new, and to
   /// a later failed sync that published nothing because of them.
   package struct Rejects: Sendable, Equatable {
-    /// The snapshot's records by resource, parent, page and position; then the first records of the failed sync.
+    /// The rejected records of the snapshot, ordered by resource, parent, page and position. Those of the failed sync
+    /// follow.
     package var records: [RejectedRecord]
     /// The last sync, if it failed; nil otherwise.
     package var failed: SyncRecord?

@@ -137,8 +137,8 @@ package struct SnapshotExport {
   }
 
   /// - Parameters:
-  ///   - key: nil means the primary key that SQLite knows.
-  ///   - types: of columns whose type the schema of SQLite does not say.
+  ///   - key: The columns of the primary key; nil if the table of SQLite has the same primary key.
+  ///   - types: Types by column, for columns whose type in SQLite is not sufficient.
   private static func table(
     _ database: Database, name: String, key: [String]?, role: ReplicaTable.Role,
     types: [String: ReplicaTable.ColumnType] = [:]

@@ -356,7 +356,7 @@ struct KeyPlace {
 
   init(page: Int) { value = Self.start(of: page) }
 
-  /// Lower than the place of each record of the page.
+  /// A value below the place of each record of the page.
   static func start(of page: Int) -> Int64 { Int64(page) << pageBits }
 
   mutating func next() -> Int64 {

@@ -68,7 +68,7 @@ package struct ListCounts: Sendable, Equatable {
   package var obtained = 0
   /// Lists that need no request (E4.1, R5.5).
   package var empty = 0
-  /// Obtained lists that were pulled whole.
+  /// Lists among the obtained ones that were pulled whole.
   package var whole = 0
   /// True if a list of the resource was ever pulled by this definition.
   package var wasEverPulled = false

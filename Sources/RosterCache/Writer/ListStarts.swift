@@ -6,7 +6,7 @@ internal import RosterModel
 package struct PlannedLists: Sendable, Equatable {
   /// Number of whole pulls that `limit.budget` has no room for (I1.2).
   package var postponed = 0
-  /// True if one of them is later than twice `since.whole_every`.
+  /// True if the last whole pull of one of these lists is older than twice `since.whole_every`.
   package var areLate = false
   /// Number of pages of the lists that an interrupted sync has pulled (E8.1).
   package var resumedPages = 0

@@ -18,7 +18,8 @@ enum ParentTables {
 
     /// True if the records of the list are known after this pull.
     static let complete = "(\(State.pulled.rawValue), \(State.empty.rawValue))"
-    /// A condition for `lists`: a complete list of resource ?1 after the list ?2. It follows the order of the lists.
+    /// A condition for rows of `lists`: the list belongs to resource ?1, is complete, and has a number above ?2. SQLite
+    /// then reads the rows in the order of their numbers.
     static let isNextComplete = "list > ?2 AND +resource = ?1 AND +state IN \(complete)"
   }
 

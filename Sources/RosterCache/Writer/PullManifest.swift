@@ -53,8 +53,8 @@ struct PullManifest {
     }
   }
 
-  /// Restores the contents of the temporary tables, apart from the answers, and from the pages of the file, which
-  /// `pulled` already has.
+  /// Restores `same`, and the numbers of the pages in `pulled`, which already has the pages of the file. It does not
+  /// restore the answers.
   func restore(_ database: Database) throws {
     let list = try database.statement("INSERT OR REPLACE INTO temp.listed VALUES (?1, ?2)")
     let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, 0, ?3, NULL, NULL, NULL, NULL)")

@@ -252,7 +252,7 @@ extension Cache {
 
   // MARK: The file and the cache
 
-  /// - Parameter migrated: The facts of 0.1 beside a cache that it made; nil for later caches.
+  /// - Parameter migrated: The contents of the file that version 0.1 wrote beside its cache; nil for a later cache.
   func openPulled(_ database: Database, migrated: StagingFile?) throws {
     try database.execute(PulledTables.create)
     let remembered = try rememberedFile(database)
@@ -338,7 +338,7 @@ extension Cache {
     try file.write(owner)
   }
 
-  /// Begins a sync without pulled pages. The pages of an earlier sync can be confirmed.
+  /// Begins a pull: no page is part of it yet. Pages that an earlier sync kept can be confirmed.
   func beginPull(_ database: Database) throws {
     try database.run("UPDATE temp.pulled SET number = NULL WHERE number IS NOT NULL")
     for table in ["temp.same", "temp.answers", SharedAnswers.name] + KeyTables.all.map(\.missing) {
@@ -402,9 +402,12 @@ extension Cache {
       """, Value(index), .integer(place.number), Value(list?.id), .text(address))
   }
 
-  /// The list's id if its published pages may be requested conditionally. It is nil in three cases: they belong to
-  /// another upstream; they do not fit together; or they list a key twice. A removed page may have had the better
-  /// record of such a key.
+  /// The list's id if its published pages may be requested conditionally. It is nil in four cases:
+  ///
+  /// - The pages belong to another upstream.
+  /// - Another question led to them.
+  /// - They do not fit together.
+  /// - They list a key twice. A removed page may have had the better record of such a key.
   private func publishedPages(of resource: String, _ place: ListPlace, in database: Database) throws -> Int64? {
     guard !pull.forgotten.contains(resource), !pull.forgottenLists.contains(place.number) else { return nil }
     return try database.first(

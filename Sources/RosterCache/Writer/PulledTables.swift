@@ -3,15 +3,19 @@ internal import RosterModel
 
 /// The temporary tables of a pull, on the connection of the writer or of a reader.
 enum PulledTables {
-  /// The column `list` is the number of the list; 0 for the only list of a resource.
+  /// The column `list` is the number of the list; 0 for the only list of a resource. `ParentTables` and
+  /// `SharedAnswers` describe their tables.
   ///
   /// - pulled: pages of the file. A page without a number is not part of this pull, or not yet.
   /// - same: published pages that are part of this pull, unchanged, with the time at which upstream confirmed them.
+  /// - answers: answers of `by_key` that are part of this pull.
   /// - missed_pages: published pages that are not part of this pull.
+  /// - rejected: records that cannot be stored, with the reasons.
   /// - seen: the place in the file of a note that a page is unchanged, or of an answer, and its time.
   /// - listed: the pages of a conclusion.
   ///
-  /// Every primary key begins with the resource, so that no statement reads the rows of other resources.
+  /// Each primary key except that of `listed` begins with the resource, so that no statement reads the rows of other
+  /// resources.
   static let create = """
     CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER,
       place INTEGER NOT NULL, PRIMARY KEY (resource, list, address)) WITHOUT ROWID;

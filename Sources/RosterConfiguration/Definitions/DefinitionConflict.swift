@@ -77,7 +77,7 @@ extension ResourceDraft {
     return parts.first { !names.contains($0) }.map { "has {key.\($0)}, and \($0) is no column of the key" }
   }
 
-  /// The key of two records of the file (F1.1): its value, or the list of its parts.
+  /// The key that two records of `inline` share, as a value or the list of its parts (F1.1); nil if all keys differ.
   private var inlineTwice: JSONValue? {
     var keys: Set<[UInt8]> = []
     let twice = inline?.lazy.map { record in key.compactMap { record[$0] } }.first { values in

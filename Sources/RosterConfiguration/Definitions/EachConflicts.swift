@@ -161,7 +161,7 @@ struct Ancestry {
     }
   }
 
-  /// The reason why the parent cannot be one (F4.1).
+  /// The reason why the resource in `each.of` cannot be the parent (F4.1); nil if it can.
   private func problem(of name: String, _ ancestors: [String]) -> String? {
     guard let parent = ancestors.first else { return nil }
     if drafts[parent] == nil { return "\(parent.tomlString) is no resource" }

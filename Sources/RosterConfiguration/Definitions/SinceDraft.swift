@@ -13,7 +13,7 @@ struct SinceDraft: Sendable {
   var wholeEvery: Duration? = Since.usualWhole
   var asks = false
   var key: [JSONPointer]?
-  // nil in the following keys means the value of the resource.
+  // The following keys are nil if the resource's own value applies.
   var path: String?
   var query: [Resource.Parameter]?
   var method: Resource.Method?

@@ -8,7 +8,7 @@ import RosterModel
 /// leads to as well, which may be a proxy's. It refuses a host with an underscore.
 struct ServerIdentity: Sendable {
   private let host: String
-  /// nil if the host is a name.
+  /// Bytes of the IP address; nil if the host is a name.
   private let address: [UInt8]?
 
   init(_ origin: Origin) {

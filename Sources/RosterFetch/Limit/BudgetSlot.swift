@@ -1,8 +1,8 @@
 import FoundationEssentials
 import RosterModel
 
-/// An entry of a budget in the ledger's file. Its times are times of day in milliseconds since 1970, which survive a
-/// restart.
+/// An entry of a budget in the ledger's file. Its times are milliseconds since 1970 and not uptimes, because the file
+/// survives a restart.
 struct BudgetSlot: Sendable, Equatable {
   private var began: Int64
   private var last: Int64

@@ -1,8 +1,8 @@
 import RosterModel
 
 extension Interceptor {
-  /// Sends requests for which `limit.budget` has room. It is next to the transport, so that each attempt and each
-  /// redirect counts.
+  /// Sends requests for which `limit.budget` has room. In the chain it follows the interceptors that send a request
+  /// several times, so that each attempt and each redirect counts.
   package static func budget(_ ledger: BudgetLedger) -> Interceptor {
     Interceptor { request, next in
       let number = try await ledger.spend()

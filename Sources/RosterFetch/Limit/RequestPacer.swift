@@ -11,7 +11,7 @@ package final class RequestPacer: Sendable {
   }
 
   fileprivate struct State {
-    /// nil: no limit.
+    /// nil if there is no limit.
     var pace: RequestPace?
     var rate: Double
     var queue: [Waiting] = []
@@ -27,7 +27,7 @@ package final class RequestPacer: Sendable {
   private let waiters = Waiters<Void>()
   private let state: Mutex<State>
 
-  /// - Parameter rate: requests a second; 0: no limit.
+  /// - Parameter rate: requests a second; 0 means no limit.
   package init(rate: Double, clock: WallClock) {
     self.clock = clock
     let pace = rate > 0 ? RequestPace(rate: rate, at: clock.uptime()) : nil

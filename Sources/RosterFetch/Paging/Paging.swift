@@ -168,8 +168,8 @@ package final class Paging: Sendable {
     }
   }
 
-  /// Number of records that an announced page must have according to count and the first page (G4.2). nil if the number
-  /// of pages does not depend on them.
+  /// Number of records that an announced page must have according to `count` and the first page (G4.2). nil if the
+  /// number of pages was not calculated from them.
   package func predictedRecords(on page: Int, announcedBy first: ListFacts) -> Int? {
     guard case .number(_, _, nil) = pages.style, let count = first.count, first.records > 0 else { return nil }
     return min(first.records, max(0, count - (page - 1) * first.records))

@@ -38,9 +38,9 @@ package struct Timestamp: Sendable, Equatable {
   /// Same as `Mark.hasZone`.
   package private(set) var hasZone = true
   private let form: Since.Form
-  /// Number of bytes before a fraction.
+  /// Number of bytes before the fraction of a second.
   private var whole = 0
-  /// Digits of a fraction.
+  /// Number of digits of that fraction.
   private var digits = 0
   /// Seconds east of Greenwich.
   private var offset = 0
@@ -210,7 +210,7 @@ package struct Timestamp: Sendable, Equatable {
     return String(decoding: bytes + pattern[end...], as: UTF8.self)
   }
 
-  /// A value without a notation of upstream to follow: whole seconds.
+  /// The text of a value if no record shows upstream's notation: in whole seconds, or milliseconds for `unix_ms`.
   static func text(of value: Int64, _ form: Since.Form) -> String {
     switch form {
     case .rfc3339: dateAndTime(floor(value, unit: second)) + "Z"

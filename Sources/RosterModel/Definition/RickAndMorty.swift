@@ -11,13 +11,13 @@ extension Resource {
     ],
     list: addresses("character_episodes", field: "episode"))
 
-  /// Only for configurations that define it, such as those of the demo and the tests.
+  /// The locations, for configurations that define them, such as those of the demo and the tests.
   package static let location = rickAndMorty(
     "location", table: "locations", search: ["name", "type", "dimension"],
     columns: [id, text("name"), text("type"), text("dimension"), text("url"), text("created")],
     list: addresses("location_residents", field: "residents"))
 
-  /// The same applies to this one.
+  /// The episodes, for the same configurations.
   package static let episode = rickAndMorty(
     "episode", table: "episodes", search: ["name", "episode"],
     columns: [id, text("name"), text("air_date"), text("episode"), text("url"), text("created")],

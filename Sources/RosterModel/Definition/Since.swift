@@ -222,8 +222,8 @@ package enum NextPull: Sendable, Equatable {
 }
 
 extension Since {
-  /// Whether the next pull is whole (I1.1). The age of a whole pull in the future is unknown, because the clock was
-  /// wrong.
+  /// Decides whether the next pull is whole (I1.1). If the last whole pull is in the future, its age is unknown,
+  /// because the clock was wrong.
   /// - Parameter isDue: True if `each.whole_every` asks for a whole pull (E3.4).
   package func nextPull(after history: SinceHistory, now: Date, isDue: Bool = false) -> NextPull {
     guard history.isSameQuestion, let start = start(after: history), let wholeAt = history.wholeAt else {

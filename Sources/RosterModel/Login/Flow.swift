@@ -10,7 +10,7 @@ package enum Flow: String, Sendable, CaseIterable {
   case bearerRenew = "bearer_renew"
   case exchange
 
-  /// Whether it gets new tokens by requests; the others open no store.
+  /// True if the flow gets new tokens by requests. The other flows open no token store.
   package var refreshes: Bool {
     switch self {
     case .none, .static, .basic: false

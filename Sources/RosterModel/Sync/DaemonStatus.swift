@@ -115,7 +115,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var records: Int
     /// Number of pages in its last complete pull.
     package var pages: Int
-    /// Proof that its last pull was whole (P7): `count`, `end`, `since` or `weak`; null before the first pull.
+    /// Proof that its last pull was complete (P7, I12): `count`, `end`, `since` or `weak`; null before the first pull.
     @OrNull package var proof: String? = nil
     /// Number of records that upstream did not list in the last pull, and that were kept (P8, `twice` and `never`).
     package var absent: Int
