@@ -120,8 +120,9 @@ package actor TokenKeeper {
     machine.accepted(generation)
   }
 
-  /// A 401 to a request with the token of that generation (nil: without one). Returns the one to send it again with:
-  /// the current one where the refused one was older, else a fresh one. Throws as `current`.
+  /// Call this after a 401 to a request with the token of that generation; nil if the request had no token. Returns
+  /// the token for the repeated request: the current token if the refused one was older, else a fresh one. Throws the
+  /// errors of `current`.
   package func rejected(_ generation: Int?) async throws -> (token: Token?, isFresh: Bool) {
     try Task.checkCancellation()
     let isLate = machine.isLate(generation)

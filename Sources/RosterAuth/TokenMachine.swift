@@ -40,8 +40,8 @@ struct TokenMachine: Sendable, Equatable {
     }
   }
 
-  /// The token to send now, if nothing else has to be done for it. Outer nil: `wanted` decides. Inner nil: the flow
-  /// sends no token. Mutating, because the keeper would otherwise copy the machine for each request.
+  /// The token to send now, if nothing else has to be done for it. The outer nil means that `wanted` decides, the inner
+  /// nil that the flow sends no token. Mutating, because the keeper would otherwise copy the machine for each request.
   mutating func settledToken(at now: ClockReading) -> Token?? {
     if setup.settings.flow == .none { return .some(nil) }
     guard case .success(let token) = answer(now) else { return nil }
@@ -49,7 +49,8 @@ struct TokenMachine: Sendable, Equatable {
     return .some(token)
   }
 
-  /// A 401 to the token of that generation (nil: to none). An older one than the current means: send again.
+  /// A 401 to a request with the token of that generation; nil if the request had no token. If the token is older than
+  /// the current one, the request is sent again with the current one.
   mutating func rejected(_ waiter: Waiter, generation: Int?, now: ClockReading) -> Action {
     if let failure { return .fail(failure) }
     if isLate(generation), settings.flow == .none || token != nil { return wanted(waiter, now: now) }
@@ -95,7 +96,7 @@ struct TokenMachine: Sendable, Equatable {
 
   // MARK: The token request
 
-  /// The wait for the attempt is over. A pause that the token server asked for in an earlier request holds longer.
+  /// Call this when the wait for the attempt is over. A pause that the token server asked for may last longer.
   mutating func due(now: ClockReading) -> Action {
     guard case .busy(.waiting(let number), let sequel) = phase else { return .ignore }
     guard number == 1, let left = session.pause?.remaining(at: now.date) else { return send(number, sequel: sequel) }

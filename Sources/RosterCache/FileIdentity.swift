@@ -38,7 +38,7 @@ struct FileIdentity: Equatable {
       self.pulled = FileIdentity(pulled)
     }
 
-    /// A reader finds all of them.
+    /// True if the database and both files of its log exist, so that a reader can open it.
     var isWhole: Bool { database != nil && log != nil && index != nil }
   }
 }

@@ -38,7 +38,7 @@ extension Configuration {
     }
   }
 
-  /// The same with the origins that it is presented to.
+  /// The client certificate with the origins that it is presented to; nil if none is configured.
   func clientIdentity() throws(ClientCertificateProblem) -> ClientIdentity? {
     guard let certificate = try clientCertificate() else { return nil }
     let addresses = [upstream.baseURL, resolvedTokenURL, exchange?.login?.url, resolvedDeviceURL]

@@ -7,8 +7,8 @@ import Synchronization
 /// The current configuration and its transport. A reload replaces both, and every later request uses the new ones, even
 /// in a running sync. A replaced transport is closed after its last request.
 final class LiveConfiguration: Sendable {
-  /// The configuration and the transport that one request uses. Each reload makes a new snapshot. It is a class, so that
-  /// a request does not copy the configuration.
+  /// The configuration and the transport that one request uses. Each reload makes a new snapshot. It is a class, so
+  /// that a request does not copy the configuration.
   final class Snapshot: Sendable {
     let configuration: Configuration
     let transport: HTTPTransport

@@ -25,9 +25,10 @@ final class Locks: Sendable {
     }
   }
 
-  /// These make a removed lock file again.
+  /// Makes the lock file of the cache again if it was removed.
   func renewCache() throws { try cache.renew() }
 
+  /// Does the same for the lock file of the token store.
   func renewTokenStore() throws { try tokenStore.withLock { try $0?.renew() } }
 
   /// True if the previous owner of the cache has released it in order.

@@ -53,7 +53,7 @@ package struct PageScan: Sendable, Equatable {
 
 /// The value that was found at a place of an answer.
 package struct PointedValue: Sendable, Equatable {
-  /// Absent and null differ: an absent member is not an answer, null is one.
+  /// Absent and null differ: an answer without a declared member is malformed, and null is a value (G5.3).
   package enum Kind: Sendable, Equatable {
     case absent
     case null

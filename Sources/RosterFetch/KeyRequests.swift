@@ -85,7 +85,7 @@ package struct KeyRequests: Sendable {
     return requests(for: Array(list.keys.prefix(2))).first
   }
 
-  /// True if a whole segment of the path would be dots.
+  /// True if a whole segment of the path would be `.` or `..`, which clients and servers remove.
   private func isLost(_ list: String) -> Bool {
     guard Self.dots.contains(list) else { return false }
     return path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").contains { segment in

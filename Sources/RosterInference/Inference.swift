@@ -64,8 +64,8 @@ package enum Inference {
     ] + children
   }
 
-  /// Several lists of one API, as definitions of one configuration. Throws as `finding`, and `Failure` (64) if two of
-  /// them would have the same name or table.
+  /// Several lists of one API, as definitions of one configuration. Throws the errors of `finding`, and `Failure` (64)
+  /// if two of them would have the same name or table.
   /// - Parameter base: `upstream.base_url`; nil if the only list chooses it.
   package static func findings(_ answers: [ListAnswer], below base: String?) throws(Failure) -> [InferredDefinition] {
     var findings: [InferredDefinition] = []

@@ -150,8 +150,8 @@ enum OpenAPISchemas {
         "key": {"description": "a list of its parts if it has several; null if the resource is not pulled any more", "type": ["integer", "string", "array", "null"]},
         "kind": {"enum": ["added", "changed", "removed"]},
         "at": {"$ref": "#/components/schemas/Time"},
-        "before": {"description": "Columns, extra and lists; null: it was not there.", "type": ["object", "null"]},
-        "after": {"description": "Likewise, afterwards.", "type": ["object", "null"]}}},
+        "before": {"description": "Columns, extra and lists before the change; null if the record was added.", "type": ["object", "null"]},
+        "after": {"description": "The same after the change; null if the record was removed.", "type": ["object", "null"]}}},
     "Token": {"type": "object", "description": "Never the token itself.",
       "required": ["flow", "state", "expires_at", "refreshes", "joined", "avoided", "last_refresh_at", "last_error"],
       "properties": {

@@ -313,11 +313,11 @@ extension StatusBoard {
     text.resources(state.cache.resources)
     text.gauges([
       (
-        "rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0: never.",
+        "rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0 without a snapshot.",
         Self.moment(state.cache.publishedAt) ?? 0
       ),
       (
-        "rosterd_verified_timestamp_seconds", "When the last good sync ended; 0: none did.",
+        "rosterd_verified_timestamp_seconds", "When the last good sync ended; 0 if no sync was good.",
         Self.moment(state.cache.verifiedAt) ?? 0
       ),
       (

@@ -16,7 +16,7 @@ extension CacheReader {
     }
   }
 
-  /// Current and earlier record ids of the parent of a child. Throws as `parentID(of:keys:)`.
+  /// Current and earlier record ids of the parent of a child. Throws the errors of `parentID(of:keys:)`.
   private func allParentIDs(of tables: ResourceTables, keys: [String]) throws -> [Int64] {
     try ancestorKeys(of: tables, keys: keys).reduce([0]) { ids, step in
       let found = try ids.flatMap { try allIDs(of: step.ancestor, key: step.key, below: $0) }

@@ -2,9 +2,9 @@ package import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
-/// Start times of earlier syncs, which decide what an audit is due for (P15).
+/// Start times of earlier syncs, which decide which pages are due for an audit (P15).
 package struct AuditHistory: Sendable, Equatable {
-  /// Number of syncs that `verified` has at most; more than a resource can have slots.
+  /// Largest number of syncs in `verified`. No resource has as many slots (`AuditSchedule`).
   package static let limit = 200
 
   /// The first sync of the cache; nil if `cache.history` has ended it.
