@@ -81,13 +81,17 @@ final class LiveConfiguration: Sendable {
     }
   }
 
-  /// Takes another client certificate: new connections present it (T15.2).
-  func renew(_ identity: ClientIdentity?) async {
-    let configuration = configuration
-    var settings = state.withLock { $0.settings }
-    guard settings.identity != identity else { return }
-    settings.identity = identity
-    await replace(configuration, settings: settings)
+  /// Takes another client certificate: new connections present it (T15.2). A reload since then has read the files
+  /// itself, and nothing changes.
+  /// - Parameter configuration: The one whose files were read.
+  func renew(_ identity: ClientIdentity?, of configuration: Snapshot) async {
+    await close(
+      state.withLock { state in
+        guard state.line === configuration, state.settings.identity != identity else { return nil }
+        var settings = state.settings
+        settings.identity = identity
+        return state.replace(configuration.configuration, settings: settings)
+      })
   }
 
   /// End of the client certificate that is presented now; nil without one.

@@ -140,7 +140,8 @@ struct Runtime: Sendable {
   /// Before a sync: takes another client certificate or key; a bad pair changes nothing (T15.2, T15.3).
   func renewClientCertificate() async {
     do {
-      await live.renew(try live.configuration.clientIdentity())
+      let line = live.line
+      await live.renew(try line.configuration.clientIdentity(), of: line)
       board.refusesCertificate(by: nil)
     } catch {
       board.refusesCertificate(by: error.failure)
