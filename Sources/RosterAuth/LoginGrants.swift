@@ -179,7 +179,7 @@ package struct Login: Sendable {
     do { response = try await send(request) } catch let fault as RequestFault {
       throw fault.failure(step: Self.step, subject: url.queryMasked)
     }
-    guard [408, 429].contains(response.status) || response.status >= 500 else { return response }
+    guard StatusRule(response.status).retriesTokens else { return response }
     throw Failure(
       .unreachable, step: Self.step, subject: url.queryMasked, cause: "upstream answered \(response.status)",
       hint: "try again later", reason: .status(response.status))

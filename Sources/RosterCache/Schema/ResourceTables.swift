@@ -298,11 +298,11 @@ final class ResourceTables: Sendable {
   /// The same of the row `r`. A child begins with the record id of its parent (C1.1).
   /// - Parameter isShown: includes `first_sync` and `changed_sync`, for people and programs that read the table.
   func jsonText(isShown: Bool = false) -> String {
-    let columns = resource.columns.map { ($0.name, JSONValue("r.\(quoted($0.name))", $0.type)) }
-    let lists = resource.lists.map { (listName($0), JSONValue(json: "(\(elements($0)))")) }
-    let syncs = isShown ? ["first_sync", "changed_sync"].map { ($0, JSONValue("r.\($0)", .integer)) } : []
-    let parent = resource.parentColumn.map { [($0, JSONValue("r.\(quoted($0))", .integer))] } ?? []
-    return object(parent + columns + [("extra", JSONValue("r.extra", .json))] + syncs + lists)
+    let columns = resource.columns.map { ($0.name, ValueSQL("r.\(quoted($0.name))", $0.type)) }
+    let lists = resource.lists.map { (listName($0), ValueSQL(json: "(\(elements($0)))")) }
+    let syncs = isShown ? ["first_sync", "changed_sync"].map { ($0, ValueSQL("r.\($0)", .integer)) } : []
+    let parent = resource.parentColumn.map { [($0, ValueSQL("r.\(quoted($0))", .integer))] } ?? []
+    return object(parent + columns + [("extra", ValueSQL("r.extra", .json))] + syncs + lists)
   }
 
   private func elements(_ list: Resource.List) -> String {
@@ -317,13 +317,13 @@ final class ResourceTables: Sendable {
   /// Returns the bare value if the element itself is the only column. The columns of `e` are numbered, because SQLite
   /// does not find a column `true` or `false` of a sub-query by its name.
   private func element(_ list: Resource.List) -> String {
-    let columns = list.columns.enumerated().map { ($1.name, JSONValue("e.v\($0)", $1.type)) }
-    if list.hasExtra { return "json(\(object(columns + [("extra", JSONValue("e.extra", .json))])))" }
+    let columns = list.columns.enumerated().map { ($1.name, ValueSQL("e.v\($0)", $1.type)) }
+    if list.hasExtra { return "json(\(object(columns + [("extra", ValueSQL("e.extra", .json))])))" }
     guard columns.count == 1, let only = columns.first else { return "json(\(object(columns)))" }
     return only.1.argument
   }
 
-  private func object(_ members: [(name: String, value: JSONValue)]) -> String {
+  private func object(_ members: [(name: String, value: ValueSQL)]) -> String {
     if members.count <= Self.maxMembers {
       return "json_object(\(members.map { "\(literal($0.name)), \($0.value.argument)" }.joined(separator: ", ")))"
     }
@@ -373,7 +373,7 @@ func literal(_ text: String) -> String {
 }
 
 /// The SQL of one value of a document.
-private struct JSONValue {
+private struct ValueSQL {
   /// An expression whose value is the JSON text.
   let text: String
   /// An argument of `json_object` and `json_group_array`, which accept JSON from JSON functions only.
