@@ -161,20 +161,21 @@ package struct PageFetcher: Sendable {
     return try await attempts(lookup, step: step, of: plan.resource.name, context: context) { response in
       if response.status == 404 || response.status == 410 { return notFound(lookup) }
       try expect(200, response: response)
-      guard let (body, scan) = try scanned({ try read(response.body.withoutByteOrderMark, lookup: lookup, plan: plan) })
-      else {
+      let answer = response.body.withoutByteOrderMark
+      let name = plan.resource.name
+      guard let (body, scan) = try scanned(answer, of: name, { try read(answer, lookup: lookup, plan: plan) }) else {
         return notFound(lookup)
       }
       let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
       guard isList != lookup.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
-        throw malformed(lookup.isSingle ? "expected one object" : "expected a list")
+        throw malformed(lookup.isSingle ? "expected one object" : "expected a list", of: name)
       }
       // An object with another key, or an error in the form of a record, does not answer the request.
       // Strings that differ only in their normalization are different keys.
       if lookup.isSingle, scan.skipped == 0,
         scan.onlyKey(by: plan).map({ Array($0.utf8) }) != lookup.keys.first.map({ Array($0.utf8) })
       {
-        throw malformed("expected the record that was asked for")
+        throw malformed("expected the record that was asked for", of: name)
       }
       return FetchedRecords(url: lookup.request.url, body: body, digest: digest(body), scan: scan)
     }
@@ -286,17 +287,18 @@ extension PageFetcher {
     if digest == wanted.digest, paging.agrees(response, with: wanted.facts) {
       return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: true)
     }
-    let scans = try scanned {
+    let name = paging.resource.name
+    let scans = try scanned(body, of: name) {
       try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
     }
-    guard let scan = scans.first else { throw malformed("no resource reads it") }
+    guard let scan = scans.first else { throw malformed("no resource reads it", of: name) }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     if paging.resource.since != nil || paging.resource.each != nil {
       facts.answered = answered(response, paging: paging)
     }
     if !wanted.isAnnounced, paging.lacksToken(facts, on: wanted.page) {
       let place = paging.resource.since?.token?.description ?? ""
-      throw malformed("the last page has no delta token at \(place) (since.token)")
+      throw malformed("the last page has no delta token at \(place) (since.token)", of: name)
     }
     return .page(
       FetchedPage(
@@ -341,27 +343,40 @@ extension PageFetcher {
     if isRateLimit {
       return "ask less often (sync.interval), or set limit.rate or limit.budget to what upstream permits"
     }
-    return isPassing ? "see whether upstream is healthy" : "check upstream.base_url"
+    if isPassing { return "see whether upstream is healthy" }
+    return switch status {
+    case 403: "see whether the credential may read this, or whether upstream limits the rate of requests"
+    case 404, 410: "check upstream.base_url, and path of the definition"
+    case 400..<500: "read what upstream says to this request, and correct query, body, pages or headers"
+    default: "check upstream.base_url"
+    }
   }
 
-  private func scanned<Value>(_ scan: () throws -> Value) throws -> Value {
-    do { return try scan() } catch { throw malformed("\(error)") }
+  private func scanned<Value>(_ body: [UInt8], of resource: String, _ scan: () throws -> Value) throws -> Value {
+    do { return try scan() } catch {
+      let first = body.first { $0 > UInt8(ascii: " ") }
+      let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+      throw malformed("\(error)", of: isJSON ? resource : nil)
+    }
   }
 
   /// Adds a hint, because the user can remove a total that upstream does not send.
   private func facts(in scan: PageScan, of response: Response, isFirst: Bool, by paging: Paging) throws -> ListFacts {
     do { return try paging.facts(in: scan, of: response, isFirst: isFirst) } catch {
-      guard let key = error.absentTotal else { throw malformed(error.reason) }
-      var fault = malformed(error.reason).with(.totalAbsent)
-      fault.hint = "if upstream sends no total, remove \(key) from [resource.\(paging.resource.name).pages]"
+      let name = paging.resource.name
+      guard let key = error.absentTotal else { throw malformed(error.reason, of: name) }
+      var fault = malformed(error.reason, of: name).with(.totalAbsent)
+      fault.hint = "if upstream sends no total, remove \(key) from [resource.\(name).pages]"
       throw fault
     }
   }
 
-  private func malformed(_ why: String) -> RequestFault {
-    RequestFault(
+  /// - Parameter resource: the name of the definition that the answer does not fit; nil if it may be a web page.
+  private func malformed(_ why: String, of resource: String?) -> RequestFault {
+    let hint = resource.map { "compare the answer, which may be an error of upstream's, with [resource.\($0)]" }
+    return RequestFault(
       .badAnswer, cause: "the answer is not what the API promises: \(why)",
-      hint: "check that upstream.base_url is the API's and not a web page's", reason: .malformed)
+      hint: hint ?? "check that upstream.base_url is the API's and not a web page's", reason: .malformed)
   }
 }
 

@@ -59,7 +59,7 @@ private struct Candidate {
     isUnique == other.isUnique ? storable < other.storable : !isUnique
   }
 
-  /// The rank of a column whose name says nothing of a key.
+  /// The rank of a record's own column whose name says nothing of a key.
   static let unnamed = 9
   /// The rank of a column whose name says that it is an id.
   static let id = 1
@@ -69,8 +69,11 @@ private struct Candidate {
   /// How well the column's name fits a key; 0 is the best.
   static func rank(_ column: Resource.Column, of records: [JSONValue], resource: String) -> Int {
     if Vocabulary.selfLinks.contains(column.at) { return 5 }
-    guard let word = column.ownField?.word else { return unnamed + 1 }
-    if Vocabulary.versions.contains(word) { return unnamed + 2 }
+    guard let word = column.ownField?.word else {
+      // Reddit's records are in an object: its id is a better key than its title.
+      return Vocabulary.ids.contains(column.at.segments.last?.word ?? "") ? unnamed + 1 : unnamed + 2
+    }
+    if Vocabulary.versions.contains(word) { return unnamed + 3 }
     if word == "id" { return 0 }
     if word == resource.word + "id" || Vocabulary.ids.contains(word) { return id }
     if word == "key" { return 2 }

@@ -17,6 +17,7 @@ struct PageChoice {
       || moreThanHere()
     if isFound {
       taken = evidence.asked.names.union(evidence.continued)
+      leaveOutPosition()
       cursorOfAddress()
       size()
       proof()
@@ -91,9 +92,25 @@ struct PageChoice {
   /// A cursor in the given address would begin every pull at a later page.
   private mutating func leaveOutCursor() {
     guard evidence.asked.start == nil, let cursor = evidence.asked.cursor else { return }
-    notes.append(
-      .remark(
-        .param, text: "the value of \(cursor.name) in the given address is left out: a pull starts at the first page"))
+    notes.append(Self.leftOut(cursor.name, place: .param))
+  }
+
+  /// The same for a parameter whose name does not say that it is a position (Airtable, Mastodon, ServiceNow).
+  private mutating func leaveOutPosition() {
+    let (names, place): (Set<String>, Note.Place) =
+      switch pages.style {
+      case .cursor(.query(let name), _, _): ([name], .param)
+      case .next, .link: (evidence.moved, .style)
+      case .cursor, .number, .offset, .after, .one, .record: ([], .style)
+      }
+    for name in names.intersection(evidence.given).subtracting(taken).sorted() {
+      taken.insert(name)
+      notes.append(Self.leftOut(name, place: place))
+    }
+  }
+
+  private static func leftOut(_ name: String, place: Note.Place) -> Note {
+    .remark(place, text: "the value of \(name) in the given address is left out: a pull starts at the first page")
   }
 
   /// The first request of a style that follows addresses has the cursor's start value in its query.

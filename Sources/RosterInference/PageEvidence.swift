@@ -65,6 +65,10 @@ struct PageEvidence {
   let isLinkedElsewhere: Bool
   /// Parameters of the next page's address.
   let leads: [Request.Parameter]
+  /// Names of the parameters of the given address.
+  let given: Set<String>
+  /// Names of the parameters that have another value in the next page's address.
+  let moved: Set<String>
   /// The place of an object with all parameters of the next page.
   let continuation: JSONPointer?
   /// The names of those parameters.
@@ -114,6 +118,9 @@ struct PageEvidence {
         || Vocabulary.linkingPrefixes.contains { name.hasPrefix($0) }
     }
     leads = (link ?? address?.text).map(ListAddress.parameters(of:)) ?? []
+    let parameters = answer.asked?.address.parameters ?? []
+    given = Set(parameters.map(\.name))
+    moved = Self.moved(from: parameters, to: leads)
     let parameter = Self.nextParameter(facts)
     cursor = parameter ?? Self.cursor(facts)
     isCursorOfNext = parameter != nil
@@ -148,6 +155,14 @@ struct PageEvidence {
       // A number of pages is at most the number of records.
       last.value > max(1, counted.certain?.value ?? .max) ? nil : last
     }
+  }
+
+  private static func moved(from given: [Request.Parameter], to leads: [Request.Parameter]) -> Set<String> {
+    Set(
+      given.filter { parameter in
+        let values = leads.filter { $0.name == parameter.name }.map(\.value)
+        return !values.isEmpty && values.allSatisfy { $0.isOtherPosition(than: parameter.value) }
+      }.map(\.name))
   }
 
   private static func next(_ facts: AnswerFacts, headers: [Request.Header]) -> NextAddress? {
@@ -236,6 +251,13 @@ extension AnswerFacts.Fact {
 }
 
 extension String {
+  /// False for another spelling of the same value, such as a date and its midnight.
+  fileprivate func isOtherPosition(than other: String) -> Bool {
+    if let number = Int(self), let otherNumber = Int(other) { return number != otherNumber }
+    let (mine, theirs) = (lowercased(), other.lowercased())
+    return !mine.isEmpty && !theirs.isEmpty && !mine.hasPrefix(theirs) && !theirs.hasPrefix(mine)
+  }
+
   /// The word in the last brackets of a name such as `pagination[page]`; empty without brackets, or if the brackets
   /// belong to a condition.
   fileprivate var wordInBrackets: String {

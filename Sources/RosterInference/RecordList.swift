@@ -40,7 +40,7 @@ struct RecordList {
     let size = best.map { $0.records.count + $0.strangers } ?? 0
     // One value alone, such as a message, is no list of records.
     let first = shaped.first { $0.shape == .rows || $0.count > 1 }
-    if let first, best == nil || (first.names != nil && first.count > size) {
+    if let first, best == nil || (first.names != nil && first.count > size) || first.isMap(with: best?.at) {
       self.init(first, in: answer.body)
       longer = shaped.filter { $0.count > first.count && $0.at != first.names }
     } else if let best {
@@ -167,6 +167,14 @@ extension RecordList {
     return body.isObject
       ? "give the address of a list, or for one record of each parent add --of RESOURCE.COLUMN=VALUE"
       : "give the address of a list"
+  }
+}
+
+extension ShapedList {
+  /// True if the list at that place is the value of one member of this map.
+  fileprivate func isMap(with list: JSONPointer?) -> Bool {
+    guard shape == .map, let list else { return false }
+    return Array(list.segments.dropLast()) == at.segments
   }
 }
 

@@ -13,10 +13,16 @@ enum Secrets {
   /// A header whose value may be written into a definition.
   static func isHarmless(_ header: Request.Header) -> Bool {
     let name = header.name.lowercased()
-    let isNamedSo = ["accept", "accept-language", "user-agent"].contains(name) || name.hasSuffix("-version")
+    let isNamedSo = harmlessNames.contains(name) || name.hasSuffix("-version")
     let isSecret = hasLongMix(header.value[...]) || name == "user-agent" && looksRandom(header.value)
     return isNamedSo && !isSecret && !header.value.contains("@")
   }
+
+  /// Headers that select the form of an answer: of RFC 9110, RFC 7240, PostgREST, Microsoft Graph, OData and AJAX.
+  private static let harmlessNames: Set = [
+    "accept", "accept-language", "user-agent", "prefer", "accept-profile", "range-unit", "consistencylevel",
+    "odata-maxversion", "x-requested-with",
+  ]
 
   /// An address with a user, or with a parameter that is named like a credential.
   private static func isAddressWithSecret(_ value: String) -> Bool {

@@ -30,8 +30,22 @@ struct ShapedList {
 
   /// True for at least two objects that have scalars, and half of their members in common.
   private static func isMap(_ values: [JSONValue]) -> Bool {
+    if values.allSatisfy(\.isList) { return isMapOfLists(values.map(\.elements)) }
     guard values.count > 1, values.allSatisfy(\.isObject) else { return false }
     return InferredType(of: values).hasCommonMembers && values.allSatisfy { $0.members.contains { $0.value.isScalar } }
+  }
+
+  /// With fewer members, each may be a list of another kind of record.
+  private static let minLists = 5
+
+  /// True for many lists of the same form (Consul's services, Prometheus's metadata). Lists of scalars that all have
+  /// the same length are the columns of one table.
+  private static func isMapOfLists(_ lists: [[JSONValue]]) -> Bool {
+    guard lists.count >= minLists else { return false }
+    let elements = lists.flatMap(\.self)
+    if elements.isEmpty || elements.contains(where: \.isList) { return false }
+    if elements.allSatisfy(\.isScalar) { return Set(lists.map(\.count)).count > 1 || lists[0].count == 1 }
+    return elements.allSatisfy(\.isObject) && InferredType(of: elements).hasCommonMembers
   }
 
   /// Finds the names of the values of rows: a list of as many different texts beside the rows.

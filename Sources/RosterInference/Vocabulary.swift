@@ -87,6 +87,7 @@ enum Vocabulary {
   static let continuations: Set<String> = ["continue", "querycontinue"]
   static let more: Set<String> = [
     "hasmore", "hasnextpage", "hasnext", "more", "moreresults", "hasmoreitems", "morerecords", "hasmorepages",
+    "moreitemsincollection",
   ]
   /// Values of `status` that mean that a record is no longer there.
   static let goneStatuses: Set<String> = [
@@ -140,7 +141,9 @@ enum Vocabulary {
   /// Offset parameters by the place of the total in the answers of APIs that use them (Elasticsearch).
   static let offsetsByTotal = ["/hits/total/value": "from", "/hits/total": "from"]
   /// Page number parameters by the size parameter that APIs use with them.
-  static let numbersBySize = ["page[size]": "page[number]", "_per_page": "_page", "_limit": "_page"]
+  static let numbersBySize = [
+    "page[size]": "page[number]", "pagination[pageSize]": "pagination[page]", "_per_page": "_page", "_limit": "_page",
+  ]
 
   // MARK: Pages, in headers
 

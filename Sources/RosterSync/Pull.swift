@@ -447,7 +447,9 @@ extension FetchedPage {
       }
     }
     if keys.isEmpty { hasher.combine(digest) }
-    return .init(likeness: hasher.finalize(), keys: keys, isSkipping: scans.contains { $0.skipped > 0 })
+    return .init(
+      likeness: hasher.finalize(), keys: keys, isSkipping: scans.contains { $0.skipped > 0 },
+      isEmpty: facts.records == 0)
   }
 
   /// The same for an incremental pull, which may list many changes of one record. Pages are alike if their records have
@@ -458,7 +460,7 @@ extension FetchedPage {
       body[scan.recordsAt..<max(scan.recordsAt, scan.recordsEnd)].withUnsafeBytes { hasher.combine(bytes: $0) }
     }
     let likeness = hasher.finalize()
-    return .init(likeness: likeness, keys: [likeness])
+    return .init(likeness: likeness, keys: [likeness], isEmpty: facts.records == 0)
   }
 }
 

@@ -469,7 +469,7 @@ extension PagingFault {
 
   var hint: String {
     switch self {
-    case .noAddress: "see that the definition's `at` is the place of an address"
+    case .noAddress: "see that the answer has an address where the definition's pages expect it"
     case .elsewhere:
       "set upstream.base_url to the API's address; with a mirror or proxy: upstream.links = \"rebase\""
     }

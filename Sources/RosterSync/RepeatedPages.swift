@@ -12,6 +12,8 @@ struct RepeatedPages: Sendable {
     var keys: [Int] = []
     /// True if the page has records that `where` skips, whose keys are not read.
     var isSkipping = false
+    /// True if the page has no record at all. Empty pages between others are not repetitions (G5.2).
+    var isEmpty = false
   }
 
   /// Number of successive pages without a new record: more than a single move of records causes.
@@ -33,7 +35,7 @@ struct RepeatedPages: Sendable {
   mutating func came(_ page: Page?) -> Bool {
     pages += 1
     guard let page else { return 2 * again > pages }
-    if !met.insert(page.likeness).inserted { again += 1 }
+    if !page.isEmpty, !met.insert(page.likeness).inserted { again += 1 }
     var isNew = page.isSkipping
     for key in page.keys where keys.insert(key) { isNew = true }
     stale = isNew ? 0 : stale + 1

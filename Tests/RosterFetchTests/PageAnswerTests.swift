@@ -122,6 +122,25 @@ import Testing
     }
   }
 
+  @Test(
+    "P11.16, P11.15: the hint about an answer fits its cause",
+    arguments: [
+      ("200 OK", #"{"ok":false}"#, "compare the answer"), ("200 OK", " [1]", "[resource.character]"),
+      ("200 OK", "<html>", "not a web page's"), ("403 Forbidden", "{}", "limits the rate"),
+      ("404 Not Found", "{}", "upstream.base_url, and path"), ("422 Unprocessable", "{}", "correct query, body"),
+    ])
+  func hints(status: String, body: String, words: String) async throws {
+    var resource = Resource.character
+    resource.pages = Resource.Pages(.one)
+    let answer = headed(status, body: Array(body.utf8))
+    try await RawServer.run(answer, answer) { server in
+      try await withBench(at: "http://127.0.0.1:\(server.port)", resource: resource) { bench in
+        let failure = await #expect(throws: Failure.self) { try await bench.fetch() }
+        #expect(failure?.hint?.contains(words) == true, "\(failure?.hint ?? "")")
+      }
+    }
+  }
+
   @Test("P7.7, P6.3: an equal body is read again if a header has another count, and so is the one of a 304")
   func sameBodyOfAnotherList() async throws {
     var resource = Resource.character

@@ -142,6 +142,24 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
     #expect(try walk(paging(cursor), answers: [.init(records: 0, next: .text("a"))]) == ["/things", "end"])
   }
 
+  @Test("G5.2: an empty page of a chain is not the end if its answer says that more records follow, kept pages too")
+  func emptyInTheMiddle() throws {
+    let empty = ListFacts(records: 0, more: true, next: .text("a"))
+    let kept = ListFacts(records: 0, count: nil, last: nil, continuation: empty.continuation)
+    for facts in [empty, kept] {
+      #expect(
+        try walk(paging(cursor, more: at), answers: [facts, .init(records: 2)]) == [
+          "/things", "/things?after=a", "end",
+        ])
+    }
+    let over = ListFacts(records: 0, more: false, next: .text("a"))
+    let keptOver = ListFacts(records: 0, count: nil, last: nil, continuation: over.continuation)
+    #expect(try walk(paging(cursor, more: at), answers: [keptOver]) == ["/things", "end"])
+    for style in [Resource.Style.number(), .offset(param: .query("skip"))] {
+      #expect(try walk(paging(style, more: at), answers: [.init(records: 0, more: true)]).last == "end")
+    }
+  }
+
   @Test("G5.1: an address is resolved against its page and requested unchanged")
   func addresses() throws {
     let style = paging(.link, query: [.init("state", .text("all"))])

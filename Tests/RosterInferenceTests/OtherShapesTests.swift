@@ -74,6 +74,40 @@ import Testing
     #expect(found.toml.contains("shape = \"\(shape.rawValue)\""))
   }
 
+  @Test(
+    "L6.1: five lists of one form or more in an object are a map, with a list in each record",
+    arguments: [
+      (#"{"a":["x"],"b":["x","y"],"c":[],"d":["z"],"e":[]}"#, ""),
+      (
+        #"{"data":{"a":[{"n":1,"h":"p"}],"b":[{"n":2,"h":"q"}],"c":[{"n":3,"h":""}],"d":[{"n":4,"h":""}],"#
+          + #""e":[{"n":5,"h":""}]}}"#, "/data"
+      ),
+    ])
+  func mapOfLists(body: String, at: String) throws {
+    let resource = try finding(body).resource
+    #expect(resource.shape == .map && resource.records.description == at && resource.key.description == "/@key")
+    #expect(resource.lists.map(\.at.description) == ["/value"])
+  }
+
+  @Test("The id is preferred to a title in an object inside the record: Reddit's records are at /data")
+  func innerID() throws {
+    let found = try finding(
+      #"{"items":[{"kind":"t3","data":{"title":"a","name":"t3_1","id":"1"}},"#
+        + #"{"kind":"t3","data":{"title":"b","name":"t3_2","id":"2"}}]}"#)
+    #expect(found.resource.key.description == "/data/id")
+  }
+
+  @Test(
+    "Lists of several kinds of records, or the columns of one table, are no map",
+    arguments: [
+      #"{"a":[{"id":1,"x":1}],"b":[{"id":1,"y":1}],"c":[{"id":1,"z":1}],"d":[{"id":1,"u":1}],"e":[{"id":1,"v":1}]}"#,
+      #"{"a":[1,2],"b":[1,2],"c":[1,2],"d":[1,2],"e":[1,2]}"#,
+      #"{"a":[{"id":1}],"b":[{"id":1}],"c":[{"id":1}],"d":[{"id":1}]}"#,
+    ])
+  func noMapOfLists(body: String) throws {
+    #expect(try finding(body).resource.shape != .map)
+  }
+
   @Test("L6.1: rows with names are taken, also beside a shorter list of objects: Datasette's default answer")
   func rows() throws {
     let found = try finding(

@@ -337,6 +337,24 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     #expect(toml.contains("(PAGES.md)\n[resource.") == isFull)
   }
 
+  @Test(
+    "A position in the given address is left out, whatever its name is, so that a pull starts at the first page",
+    arguments: [
+      (#""offset":"itr20/rec20""#, "pageSize=2&offset=itr10%2Frec10&view=a", "", "view"),
+      (#""next":"https://a.example/x?max_id=30&kind=a""#, "max_id=40&kind=a", "", "kind"),
+      ("", "sysparm_offset=10&kind=a", "<https://a.example/x?kind=a&sysparm_offset=20>; rel=\"next\"", "kind"),
+      (
+        #""next":"https://a.example/x?from_day=2026-01-01T00:00:00Z&page=2""#, "from_day=2026-01-01", "", "from_day"
+      ),
+    ])
+  func positionLeftOut(facts: String, query: String, link: String, kept: String) throws {
+    let body = "{\(facts)\(facts.isEmpty ? "" : ",")\"results\":[{\"id\":1},{\"id\":2}]}"
+    let headers = link.isEmpty ? [] : [Request.Header("Link", link)]
+    let found = try Sample(name: "", url: "https://a.example/x?\(query)", headers: headers, body: body).finding()
+    #expect(found.resource.query.map(\.name) == [kept])
+    #expect(kept == "from_day" || found.toml.contains("in the given address is left out: a pull starts at the first"))
+  }
+
   @Test("A start value of a cursor stays in the query if the style follows addresses")
   func startOfAddresses() throws {
     let sample = Sample(

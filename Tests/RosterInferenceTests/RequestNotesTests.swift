@@ -83,6 +83,15 @@ import Testing
   }
 
   @Test(
+    "Headers that select the form of an answer are part of the definition",
+    arguments: ["Prefer: count=exact", "Accept-Profile: api", "ConsistencyLevel: eventual"])
+  func forms(header: String) throws {
+    let parts = header.split(separator: ":").map { String($0.drop { $0 == " " }) }
+    let text = try toml("https://a.example/things", headers: [.init(parts[0], parts[1])])
+    #expect(text.contains(#"headers = { \#(parts[0]) = "\#(parts[1])" }"#) && !text.contains("is not shown"))
+  }
+
+  @Test(
     "The address of a list is split into base_url, path and query",
     arguments: [
       ("https://a.example/api/v2/things?x=1", "https://a.example/api/v2", "/things"),

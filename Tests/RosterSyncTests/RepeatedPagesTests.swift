@@ -6,8 +6,10 @@ import Testing
 private final class Came {
   private var pages = RepeatedPages()
 
-  func callAsFunction(_ likeness: Int, keys: Range<Int>, isSkipping: Bool = false) -> Bool {
-    pages.came(.init(likeness: likeness, keys: keys.map(\.hashValue), isSkipping: isSkipping))
+  func callAsFunction(
+    _ likeness: Int, keys: Range<Int>, isSkipping: Bool = false, isEmpty: Bool = false
+  ) -> Bool {
+    pages.came(.init(likeness: likeness, keys: keys.map(\.hashValue), isSkipping: isSkipping, isEmpty: isEmpty))
   }
 }
 
@@ -33,6 +35,14 @@ private final class Came {
     for page in 0..<400 { #expect(!came(page, keys: page % 99 == 0 ? page..<page + 1 : 0..<1)) }
     let passing = Came()
     for page in 0..<400 { #expect(!passing(page, keys: 0..<0, isSkipping: true)) }
+  }
+
+  @Test("G5.5, G5.2: empty pages between others are no repetitions, but over a hundred in a row have no end")
+  func empty() {
+    let came = Came()
+    #expect(!came(1, keys: 1..<2))
+    for _ in 0..<RepeatedPages.maxStale { #expect(!came(0, keys: 0..<0, isEmpty: true)) }
+    #expect(came(0, keys: 0..<0, isEmpty: true))
   }
 
   @Test("G5.5: a list of a million new records is not reported as endless")

@@ -87,6 +87,21 @@ struct SinceTokenTests {
     #expect(try bench.ask("SELECT coalesce(mark, 'none') FROM resource_lists") == ["none"])
   }
 
+  @Test("G5.2, I7.1: an empty page without a token is not the last one: Microsoft Graph has such pages")
+  func emptyPage() async throws {
+    let answers = [
+      "/items": Self.page([Self.item(1)], next: "/items?p=2"), "/items?p=2": Self.page([], next: "/items?p=3"),
+      "/items?p=3": Self.page([], next: "/items?p=4"), "/items?p=4": Self.page([Self.item(2)], token: "first"),
+      "/items?token=first": Self.page([], next: "/items?q=2"),
+      "/items?q=2": Self.page([Self.item(3)], token: "second"),
+    ]
+    let bench = try Self.bench(answers)
+    let first = try await bench.sync([Self.tokens()])
+    #expect(first.error == nil && first.records == 2, "\(first.error ?? "")")
+    let second = try await bench.sync([Self.tokens()], after: 1)
+    #expect(second.error == nil && second.added == 1, "\(second.error ?? "")")
+  }
+
   @Test("I7.1: a delta token that is an address keeps its query on further pages by cursor")
   func addressWithCursor() async throws {
     var resource = Self.tokens(nil)

@@ -23,7 +23,7 @@ package struct ListFacts: Sendable, Equatable {
   package var count: Int?
   /// Number of pages of the whole list. With `first = 0` the last page has the number below it.
   package var last: Int?
-  /// False ends the list; nil if no answer says.
+  /// False ends the list; nil if no answer says. An empty page of a chain ends the list unless this is true (G5.2).
   package var more: Bool?
   /// The next position. A missing, null or empty value is nil and ends the list.
   package var next: Value?
@@ -97,7 +97,13 @@ extension Paging {
     {
       throw UndefinedAnswer(reason: "its next-page value repeats the access token")
     }
+    if facts.records == 0, facts.more == nil, followsAnswers { facts.more = isContinued(facts) }
     return facts
+  }
+
+  /// True if an empty page must have a successor: only the last page has a delta token (I7.1).
+  private func isContinued(_ facts: ListFacts) -> Bool {
+    resource.since?.token != nil && facts.token == nil && facts.next != nil
   }
 
   /// Without the access token, if it is an address. Empty is absent.
@@ -350,6 +356,8 @@ extension ListFacts {
       if case .object(let members)? = try? JSONValue(json: value.utf8) { next = .members(members) }
     default: break
     }
+    // An empty page that ends its list is stored without a continuation, or as over.
+    if records == 0, next != nil { more = true }
   }
 
   private static let over = "over"

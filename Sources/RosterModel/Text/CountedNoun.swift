@@ -5,7 +5,8 @@ extension Int {
   /// The noun in the form that fits the number: `page` for 1, else `pages`.
   package func nouns(_ noun: String) -> String {
     if self == 1 { return noun }
-    if noun.hasSuffix("y") { return "\(noun.dropLast())ies" }
+    let isVowelBeforeY = noun.dropLast().last.map("aeiou".contains) ?? false
+    if noun.hasSuffix("y"), !isVowelBeforeY { return "\(noun.dropLast())ies" }
     return noun + (noun.hasSuffix("sh") ? "es" : "s")
   }
 }
