@@ -31,7 +31,9 @@ struct RecordList {
   private init(listIn answer: ListAnswer, noun: String?) throws(Failure) {
     var found = FoundLists()
     found.collect(answer.body, at: JSONPointer())
-    let ranked = found.lists.enumerated().sorted { one, other in
+    let isOfErrors = noun.map { Noun.singular($0.word) == "error" } ?? false
+    let lists = found.lists.filter { isOfErrors || $0.at.segments != Self.errors }
+    let ranked = lists.enumerated().sorted { one, other in
       let (mine, theirs) = (one.element.score(noun), other.element.score(noun))
       return mine == theirs ? one.offset < other.offset : mine > theirs
     }
@@ -51,6 +53,9 @@ struct RecordList {
     }
     others = ranked.map(\.element.at).filter { !$0.isWhole && $0 != at }
   }
+
+  /// The place of GraphQL's and JSON:API's errors, which are no records.
+  fileprivate static let errors = ["errors"]
 
   private init(_ list: ShapedList, in body: JSONValue) {
     at = list.at
@@ -153,6 +158,9 @@ extension RecordList {
   }
 
   private static func description(of members: [JSONValue.Member]) -> String {
+    if members.contains(where: { [$0.name] == errors && $0.value.elements.contains(where: \.isObject) }) {
+      return "the answer reports errors, and has no list of records"
+    }
     if let empty = members.first(where: { $0.value == .list([]) }) {
       return "the list at \(JSONPointer(segments: [empty.name])) is empty"
     }
@@ -164,6 +172,9 @@ extension RecordList {
   fileprivate static func hint(of body: JSONValue) -> String {
     let isEmpty = body == .list([]) || body.members.contains { $0.value == .list([]) }
     if isEmpty { return "give the address of a page that has records" }
+    if body[JSONPointer(segments: errors)]?.elements.contains(where: \.isObject) == true {
+      return "read the errors, and send the request that the API's documentation describes"
+    }
     return body.isObject
       ? "give the address of a list, or for one record of each parent add --of RESOURCE.COLUMN=VALUE"
       : "give the address of a list"

@@ -89,6 +89,16 @@ import Testing
     #expect(resource.lists.map(\.at.description) == ["/value"])
   }
 
+  @Test("Errors are no records, except at an address of errors", arguments: ["", #","data":null"#])
+  func errors(others: String) throws {
+    let body = #"{"errors":[{"message":"no such field","path":["x"]}]\#(others)}"#
+    let failure = try failure(body)
+    #expect(failure.cause == "the answer reports errors, and has no list of records")
+    #expect(failure.hint?.contains("read the errors") == true)
+    let found = try Sample(name: "", url: "https://api.example/errors", body: body).finding()
+    #expect(found.resource.records.description == "/errors")
+  }
+
   @Test("The id is preferred to a title in an object inside the record: Reddit's records are at /data")
   func innerID() throws {
     let found = try finding(
