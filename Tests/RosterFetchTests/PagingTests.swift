@@ -155,6 +155,9 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
     let over = ListFacts(records: 0, more: false, next: .text("a"))
     let keptOver = ListFacts(records: 0, count: nil, last: nil, continuation: over.continuation)
     #expect(try walk(paging(cursor, more: at), answers: [keptOver]) == ["/things", "end"])
+    // The cache of an older version has the position after its last page, which is the same again in CouchDB and Solr.
+    let keptBefore = ListFacts(records: 0, count: nil, last: nil, continuation: "text:a")
+    #expect(try walk(paging(cursor), answers: [keptBefore]) == ["/things", "end"])
     for style in [Resource.Style.number(), .offset(param: .query("skip"))] {
       #expect(try walk(paging(style, more: at), answers: [.init(records: 0, more: true)]).last == "end")
     }

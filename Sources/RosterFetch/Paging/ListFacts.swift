@@ -334,7 +334,12 @@ extension ListFacts {
   /// nil if the pages have numbers or offsets, which follow from the page's place.
   package var continuation: String? {
     if more == false { return Self.over }
-    return switch next {
+    // Without this mark, a kept empty page ends the list.
+    return records == 0 && more == true ? position.map { Self.onward + $0 } : position
+  }
+
+  private var position: String? {
+    switch next {
     case .text(let text)?: "text:\(text)"
     case .integer(let number)?: "integer:\(number)"
     case .number(let digits)?: "number:\(digits)"
@@ -347,7 +352,12 @@ extension ListFacts {
   package init(records: Int, count: Int?, last: Int?, continuation: String?) {
     self.init(records: records, count: count, last: last)
     if continuation == Self.over { more = false }
-    guard let (kind, value) = continuation.flatMap(Self.parts) else { return }
+    var position = continuation
+    if records == 0, let text = continuation?.utf8, text.starts(with: Self.onward.utf8) {
+      more = true
+      position = String(text.dropFirst(Self.onward.utf8.count))
+    }
+    guard let (kind, value) = position.flatMap(Self.parts) else { return }
     switch kind {
     case "text": next = .text(value)
     case "integer": next = Int(value).map(Value.integer)
@@ -356,11 +366,11 @@ extension ListFacts {
       if case .object(let members)? = try? JSONValue(json: value.utf8) { next = .members(members) }
     default: break
     }
-    // An empty page that ends its list is stored without a continuation, or as over.
-    if records == 0, next != nil { more = true }
   }
 
   private static let over = "over"
+  /// Precedes the position after an empty page that does not end its list.
+  private static let onward = "more:"
 
   private static func parts(_ text: String) -> (kind: Substring, value: String)? {
     // The search uses bytes: an accent at the value's beginning would combine with the colon.
