@@ -165,6 +165,7 @@ extension Daemon {
       runtime.pulse.loopAnswered()
       isMoving = tellSilence(wasMoving: isMoving)
       if isMoving, watchdog != nil { notify.watchdog() }
+      notify.sendWaiting()
     } while (try? await runtime.clock.sleep(min(watchdog ?? Pulse.interval, Pulse.interval))) != nil
   }
 

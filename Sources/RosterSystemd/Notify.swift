@@ -4,9 +4,17 @@ import Glibc
 import Synchronization
 
 /// Reports the daemon's state to the service manager (sd_notify(3)). Without NOTIFY_SOCKET it sends nothing and does
-/// not fail.
+/// not fail. A service manager that does not read never blocks the daemon (P13): the states wait for the next call.
 package final class Notify: Sendable {
-  private let throttle = Mutex(StatusThrottle())
+  private struct State {
+    var throttle = StatusThrottle()
+    /// The states for which the socket had no room, in their order: at most one of each kind.
+    var waiting: [String] = []
+    var isStopping = false
+  }
+
+  private let manager = ManagerSocket()
+  private let state = Mutex(State())
 
   /// Does not send yet.
   package init() {}
@@ -18,26 +26,27 @@ package final class Notify: Sendable {
     return .microseconds(Int64(microseconds / 2))
   }
 
-  /// Reports the end of the start or of a reload. Its status counts for the throttle; if it comes too early, `status`
-  /// sends it later.
+  /// Reports the end of the start or of a reload, unless the daemon is stopping. Its status counts for the throttle; if
+  /// it comes too early, `status` sends it later.
   package func ready(status: String, now: Date) {
-    throttle.withLock { throttle in
-      guard case .send = throttle.offered(status, now: now) else { return send("READY=1") }
+    state.withLock { state in
+      if state.isStopping { return }
+      guard case .send = state.throttle.offered(status, now: now) else { return send("READY=1", state: &state) }
       let assignment = assignment(status)
       let together = "READY=1\n\(assignment)"
-      if together.utf8.count <= Self.longest { return send(together) }
-      send("READY=1")
-      send(assignment)
+      if together.utf8.count <= Self.longest { return send(together, state: &state) }
+      send("READY=1", state: &state)
+      send(assignment, state: &state)
     }
   }
 
   /// Sends the status, at most twice a second. Returns the delay after which the caller should call again with the
   /// status of that time; nil if the service manager has the current status.
   package func status(_ text: String, now: Date) -> Duration? {
-    throttle.withLock { throttle in
-      switch throttle.offered(text, now: now) {
+    state.withLock { state in
+      switch state.throttle.offered(text, now: now) {
       case .send:
-        send(assignment(text))
+        send(assignment(text), state: &state)
         return nil
       case .later(let delay): return delay
       case .ignore: return nil
@@ -45,16 +54,23 @@ package final class Notify: Sendable {
     }
   }
 
-  /// Reports the beginning of a reload; `ready` reports its end.
+  /// Reports the beginning of a reload, unless the daemon is stopping; `ready` reports its end.
   package func reloading() {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
-    send("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
+    state.withLock { state in
+      if !state.isStopping { send("RELOADING=1\nMONOTONIC_USEC=\(microseconds)", state: &state) }
+    }
   }
 
   /// Reports the beginning of the stop.
-  package func stopping() { send("STOPPING=1") }
+  package func stopping() {
+    state.withLock { state in
+      state.isStopping = true
+      send("STOPPING=1", state: &state)
+    }
+  }
 
   /// Reports that the daemon is alive.
   package func watchdog() { send("WATCHDOG=1") }
@@ -70,8 +86,23 @@ package final class Notify: Sendable {
     send("EXIT_STATUS=\(exitStatus)")
   }
 
-  /// A failure is ignored: the service manager has ended, or never listened.
-  private func send(_ state: String) { sd_notify(0, state) }
+  /// Sends the states that wait, as far as the socket has room for them now.
+  package func sendWaiting() { state.withLock { state in sendWaiting(&state, mayWait: false) } }
+
+  private func send(_ text: String) { state.withLock { state in send(text, state: &state) } }
+
+  /// A newer state replaces a waiting one of its kind. Only the first one that finds no room waits for a moment.
+  private func send(_ text: String, state: inout State) {
+    let isBehind = !state.waiting.isEmpty
+    let kind = text.prefix { $0 != "=" }
+    state.waiting.removeAll { $0.prefix { $0 != "=" } == kind }
+    state.waiting.append(text)
+    sendWaiting(&state, mayWait: !isBehind)
+  }
+
+  private func sendWaiting(_ state: inout State, mayWait: Bool) {
+    while let next = state.waiting.first, manager.send(next, mayWait: mayWait) { state.waiting.removeFirst() }
+  }
 
   /// The text on one line, since a line break would begin another assignment, and cut to the maximum length.
   private func assignment(_ status: String) -> String {

@@ -91,6 +91,57 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
+  @Test("P13.1: a service manager that does not read blocks nothing, and gets the latest states later, in their order")
+  func stuck() async {
+    await #expect(processExitsWith: .success) {
+      try await withManager { manager in
+        DatagramSocket.fill(path: String(cString: getenv("NOTIFY_SOCKET")))
+        let notify = Notify()
+        let start = Date(timeIntervalSince1970: 1000)
+        let began = ContinuousClock.now
+        notify.ready(status: "starting", now: start)
+        for second in 1...50 {
+          notify.watchdog()
+          #expect(notify.status("page \(second)", now: start + Double(second)) == nil)
+        }
+        notify.stopping()
+        #expect(ContinuousClock.now - began < .seconds(2))
+        while manager.receive() == DatagramSocket.filler {}
+        notify.sendWaiting()
+        for state in ["READY=1\nSTATUS=starting", "WATCHDOG=1", "STATUS=page 50", "STOPPING=1"] {
+          #expect(manager.receive() == state)
+        }
+        notify.sendWaiting()
+        #expect(manager.receive() == nil)
+      }
+    }
+  }
+
+  @Test("S4.8: neither RELOADING nor READY follows STOPPING")
+  func stopDuringReload() async {
+    await #expect(processExitsWith: .success) {
+      try await withManager { manager in
+        let notify = Notify()
+        notify.stopping()
+        notify.ready(status: "idle", now: Date())
+        notify.reloading()
+        #expect(manager.receive() == "STOPPING=1")
+        #expect(manager.receive() == nil)
+      }
+    }
+  }
+
+  @Test("S4.1: NOTIFY_SOCKET may have an abstract name")
+  func abstract() async {
+    await #expect(processExitsWith: .success) {
+      let name = "rosterd-notify-\(getpid())"
+      let manager = try DatagramSocket(path: "\0" + name)
+      setenv("NOTIFY_SOCKET", "@" + name, 1)
+      Notify().watchdog()
+      #expect(manager.receive() == "WATCHDOG=1")
+    }
+  }
+
   @Test("S4.11: without NOTIFY_SOCKET, or without a reader of it, nothing is sent and everything works")
   func absent() async {
     await #expect(processExitsWith: .success) {
