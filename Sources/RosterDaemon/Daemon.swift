@@ -66,7 +66,7 @@ package struct Daemon: Sendable {
     self.notify = notify
     self.log = log
     self.reread = reread
-    let schedule = LiveSchedule(Schedule(.init(runtime.live.configuration)))
+    let schedule = LiveSchedule(Schedule(.init(runtime.live.configuration)), clock: runtime.clock)
     self.schedule = schedule
     loop = SyncLoop(
       clock: runtime.clock, pulse: runtime.pulse, retrySession: runtime.retrySession,

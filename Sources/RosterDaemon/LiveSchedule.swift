@@ -7,28 +7,34 @@ import Synchronization
 final class LiveSchedule: Sendable {
   private struct State {
     var schedule: Schedule
-    var last: (outcome: SyncRecord.Outcome, end: Date, hold: Date?, random: Double)?
+    var last: (outcome: SyncRecord.Outcome, end: SteadyDate, hold: SteadyDate?, random: Double)?
   }
 
+  private let clock: WallClock
   private let state: Mutex<State>
 
-  init(_ schedule: Schedule) {
+  init(_ schedule: Schedule, clock: WallClock) {
+    self.clock = clock
     state = Mutex(State(schedule: schedule))
   }
 
   func next(after outcome: SyncRecord.Outcome, at end: Date, hold: Date?) -> Date {
     let random = Double.random(in: 0..<1)
+    let last = (outcome, SteadyDate(end, by: clock), hold.map { SteadyDate($0, by: clock) }, random)
     return state.withLock { state in
-      state.last = (outcome, end, hold, random)
+      state.last = last
       return state.schedule.next(after: outcome, at: end, hold: hold, random: random)
     }
   }
 
-  /// Returns the start of the next sync under the new settings; nil if no sync has ended yet.
+  /// Returns the start of the next sync under the new settings, by the clock of now; nil if no sync has ended yet.
   func replace(_ settings: Schedule.Settings) -> Date? {
     state.withLock { state in
       state.schedule.settings = settings
-      return state.last.map { state.schedule.due(after: $0.outcome, at: $0.end, hold: $0.hold, random: $0.random) }
+      return state.last.map { last in
+        state.schedule.due(
+          after: last.outcome, at: last.end.date(by: clock), hold: last.hold?.date(by: clock), random: last.random)
+      }
     }
   }
 }

@@ -14,7 +14,7 @@ package final class StatusBoard: Sendable {
     /// Start of `current`, by `uptime`.
     var began = Duration.zero
     var last: SyncRecord?
-    var next: Date?
+    var next: SteadyDate?
     /// True if `next` is the time at which `limit.budget` has room for the sync.
     var isPostponed = false
     var token: TokenStatus
@@ -217,9 +217,10 @@ package final class StatusBoard: Sendable {
   /// Sets the time of the next sync; nil if none is planned. Ignored while a sync runs.
   /// - Parameter isPostponed: true if `limit.budget` has no room before that time.
   package func nextSync(at date: Date?, isPostponed: Bool = false) {
+    let next = date.map { SteadyDate($0, by: clock) }
     change { state in
       guard state.current == nil else { return }
-      state.next = date
+      state.next = next
       state.isPostponed = isPostponed
     }
   }
@@ -252,7 +253,7 @@ extension StatusBoard {
     if state.token.state == .valid, let end = state.token.expiresAt.flatMap(Date.init(rfc3339:)), end <= now {
       state.token.state = .expired
     }
-    let sync = state.sync
+    let sync = state.sync(next: state.next?.date(by: clock))
     let cache = DaemonStatus.Cache(
       path: cachePath, state.cache, sizeBytes: state.sizes.database, walBytes: state.sizes.wal, now: now)
     let name = DaemonStatus.state(stopping: state.stopping, token: state.token, sync: sync)
@@ -306,6 +307,7 @@ extension StatusBoard {
   /// The text of `/metrics`.
   package func metricsText() -> String {
     let state = state.withLock { $0 }
+    let next = state.next?.date(by: clock)
     let counts = state.current?.tally.now ?? Tally.Counts()
     let limits = limits()
     let budget = limits.budget
@@ -322,7 +324,7 @@ extension StatusBoard {
       ),
       (
         "rosterd_next_sync_timestamp_seconds", "When the next sync starts; absent while one runs.",
-        state.next?.timeIntervalSince1970
+        next?.timeIntervalSince1970
       ),
       (
         "rosterd_held_until_timestamp_seconds", "Upstream wants no request before; absent while it takes them.",
@@ -342,7 +344,7 @@ extension StatusBoard {
         "When the client certificate expires; absent without one.", limits.certificateEnd?.timeIntervalSince1970
       ),
     ])
-    text.state(DaemonStatus.state(stopping: state.stopping, token: state.token, sync: state.sync))
+    text.state(DaemonStatus.state(stopping: state.stopping, token: state.token, sync: state.sync(next: next)))
     text.gauges([
       ("rosterd_sync_pages_done", "Pages that the running sync has; 0 between syncs.", Double(counts.pagesDone)),
       ("rosterd_sync_pages", "Pages of the running sync; 0 between syncs.", Double(counts.pagesTotal ?? 0)),
@@ -369,7 +371,7 @@ extension StatusBoard {
 }
 
 extension StatusBoard.State {
-  fileprivate var sync: DaemonStatus.Sync {
+  fileprivate func sync(next: Date?) -> DaemonStatus.Sync {
     DaemonStatus.Sync(
       current: current.map { current in
         var document = DaemonStatus.Current(current.report, counts: current.tally.now, phase: current.phase)

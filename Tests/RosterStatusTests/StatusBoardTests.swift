@@ -313,6 +313,20 @@ import Testing
     #expect(board.status().sync.nextAt == nil)
   }
 
+  @Test(
+    "S6.5: next_at and its metric follow a wall clock that is set",
+    arguments: [-86_400.0, -1, 0.4, 3600, 31_536_000])
+  func nextAfterClockChange(step: Double) {
+    let board = makeBoard(clock: clock, cache: snapshot)
+    board.syncEnded(ended(.published), cache: snapshot)
+    board.nextSync(at: clock.now + 900)
+    clock.advance(by: .seconds(100))
+    clock.set(by: step)
+    let next = clock.now + 800 + (step.rounded() - step)
+    #expect(board.status().sync.nextAt == next.rfc3339 && board.message.hasSuffix("next sync at \(next.rfc3339)"))
+    #expect(board.metricsText().contains("rosterd_next_sync_timestamp_seconds \(Int(next.timeIntervalSince1970))\n"))
+  }
+
   @Test("S4.2: each change is reported, and a slow reader of changes gets one report")
   func changes() async {
     let board = makeBoard()
