@@ -208,10 +208,10 @@ extension StatusServer {
     }
   }
 
-  /// Listens again if the socket has lost its name, because no client can reach it. A file of another program with that
-  /// name is not changed.
+  /// Listens again if the socket has lost its name, because no client can reach it. A file of another program that has
+  /// the name now is not changed, but reported.
   private func restoreName(on loop: any EventLoop) -> EventLoopFuture<Void> {
-    guard let now = running.withLock({ $0 }), case .path(let path, let mode) = place, now.file?.identity == nil
+    guard let now = running.withLock({ $0 }), case .path(let path, let mode) = place, now.file?.identity != now.identity
     else {
       return loop.makeSucceededVoidFuture()
     }

@@ -97,6 +97,23 @@ import Testing
     }
   }
 
+  @Test("S3.3, S3.4: a file that takes the socket's place stays and is reported; without it the socket is made again")
+  func taken() async throws {
+    var limits = StatusLimits()
+    limits.nameCheck = .milliseconds(10)
+    let (logger, lines) = makeLog()
+    try await withServer(limits: limits, logger: logger) { path, _ in
+      unlink(path)
+      try #require(mkdir(path, 0o700) == 0)
+      #expect(await lines.first { $0.hasPrefix("the status socket was removed") }?.contains("is not a socket") == true)
+      #expect(mode(path) == UInt32(S_IFDIR) | 0o700)
+      rmdir(path)
+      #expect(await lines.first { _ in true } == "the status socket had been removed; it is there again")
+      let answer = try await status(path)
+      #expect(answer == 200)
+    }
+  }
+
   @Test("S3.4: a removed socket is made again, with the mode that a reload gave it")
   func removed() async throws {
     var limits = StatusLimits()
