@@ -1,13 +1,16 @@
 package import Glibc
 
 /// A failed call on a file.
-package struct FileError: Error, Equatable {
+package struct FileError: Error, Equatable, CustomStringConvertible {
   /// An infinitive: "flush".
   package var step: String
   /// Path of the file.
   package var path: String
   /// Cause of the failure.
   package var error: SystemError
+
+  /// A clause such as "cannot flush /run/x: Input/output error".
+  package var description: String { "cannot \(step) \(path): \(error.text)" }
 
   /// The error of the call that just failed.
   static func last(_ step: String, path: String) -> Self { Self(step: step, path: path, error: .last) }

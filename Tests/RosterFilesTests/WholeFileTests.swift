@@ -31,7 +31,9 @@ import Testing
     }
     #expect(Inode("\(path).new") == nil)
     let nowhere = workspace.path("nowhere/file")
-    #expect(throws: FileError(step: "create", path: "\(nowhere).new", error: SystemError(code: ENOENT))) {
+    let missing = FileError(step: "create", path: "\(nowhere).new", error: SystemError(code: ENOENT))
+    #expect("\(missing)" == "cannot create \(nowhere).new: No such file or directory")
+    #expect(throws: missing) {
       try WholeFile(nowhere, mode: 0o600).replace(with: [])
     }
   }
