@@ -43,7 +43,7 @@ struct Rosterd: AsyncParsableCommand {
           try command.run()
         }
       } catch {
-        exit(withError: error)
+        end(with: error)
       }
     } catch {
       refuse(error)
@@ -70,6 +70,14 @@ struct Rosterd: AsyncParsableCommand {
   private static func refuse(_ error: any Error) -> Never {
     let code = exitCode(for: error)
     if !code.isSuccess { Notify().failed(exitStatus: code.rawValue, message(for: error)) }
-    exit(withError: error)
+    end(with: error)
+  }
+
+  /// ArgumentParser throws help, version and completions, and would not notice that they cannot be written.
+  private static func end(with error: any Error) -> Never {
+    let text = fullMessage(for: error)
+    guard exitCode(for: error).isSuccess, !text.isEmpty else { exit(withError: error) }
+    do { try answer(text + "\n") } catch { exit(withError: error) }
+    exit()
   }
 }

@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(
-    "An answer that cannot be written to the output is 73", arguments: ["check", "sync --json"])
+    "An answer that cannot be written to the output is 73", arguments: ["check", "sync --json", "--help", "--version"])
   func unwritten(command: String) async throws {
     try await withSite(.pages(1)) { site in
       let script = "\"$0\" \(command) > /dev/full"
