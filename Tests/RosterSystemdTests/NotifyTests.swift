@@ -91,7 +91,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("P13.1: a service manager that does not read blocks nothing, and gets the latest states later, in their order")
+  @Test("P13.1, S4.12: a service manager that does not read blocks nothing, and gets the latest states later")
   func stuck() async {
     await #expect(processExitsWith: .success) {
       try await withManager { manager in
