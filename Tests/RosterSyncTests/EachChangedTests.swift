@@ -50,6 +50,77 @@ struct EachChangedTests {
     #expect(try Forest.lines(in: bench) == forest.lines)
   }
 
+  @Test(
+    "C6.2, C6.7: a child may become a resource without a parent, and the cache keeps all others",
+    arguments: [true, false])
+  func removedAncestor(keepsParent: Bool) async throws {
+    let (bench, forest) = try Self.bench()
+    #expect(try await bench.sync(Forest.all).exit == 0)
+    let feed = try bench.ask("SELECT feed FROM cache_info")
+    var (item, part, detail) = (Forest.item(), Forest.part, Forest.detail)
+    (item.each, item.path, item.byKey) = (nil, "/docs/1/items", "/docs/1/items/{key}")
+    (part.path, part.byKey) = ("/docs/1/items/{item.id}/parts", "/docs/1/items/{item.id}/parts/{key}")
+    (detail.each, detail.path, detail.pages, detail.key) = (
+      nil, "/docs/1/items", .init(.one), JSONPointer(segments: ["id"])
+    )
+    detail.records = JSONPointer(segments: ["list"])
+    detail.columns.append(.init("id", at: JSONPointer(segments: ["id"]), .integer))
+    let others = keepsParent ? [Forest.document()] : []
+    let record = try await bench.sync([part, item, detail] + others, after: 60)
+    #expect(record.exit == 0 && record.error == nil, "\(record.error ?? "")")
+    #expect(try bench.ask("SELECT id FROM items ORDER BY 1") == ["1", "2"])
+    #expect(try bench.ask("SELECT i.id || p.name FROM parts p JOIN items i ON i.id = p.item_id") == ["1a"])
+    #expect(try bench.ask("SELECT id FROM details ORDER BY 1") == ["1", "2"])
+    #expect(
+      try bench.ask("SELECT resource || parent_id FROM resource_lists WHERE resource IN ('item', 'detail') ORDER BY 1")
+        == ["detail0", "item0"])
+    // A cache that was taken for a damaged one would begin with sync 1 again.
+    #expect(try bench.ask("SELECT id FROM syncs ORDER BY 1") == ["1", "2"])
+    #expect(try bench.ask("SELECT feed FROM cache_info") != feed)
+    if keepsParent { #expect(try bench.ask("SELECT DISTINCT first_sync FROM docs") == ["1"]) }
+    #expect(forest.documents.count == 3)
+    #expect(try await bench.sync([part, item, detail] + others, after: 120).outcome == .unchanged)
+  }
+
+  @Test("C6.7, E2.1: children that the configuration lacks are removed if their parents get other record ids")
+  func orphans() async throws {
+    let (bench, forest) = try Self.bench()
+    forest.update { state in for id in 1...3 { state.documents[id]?.revision = 10 - id } }
+    #expect(try await bench.sync(Forest.all).exit == 0)
+    var byRevision = Forest.document(removal: .twice)
+    byRevision.key = JSONPointer(segments: ["rev"])
+    forest.update { $0.statuses["/docs?page=1"] = 500 }
+    #expect(try await bench.sync([byRevision], after: 60).exit == 69)
+    #expect(try bench.ask("SELECT name FROM resources") == ["doc"])
+    #expect(
+      try bench.ask("SELECT name FROM sqlite_schema WHERE name IN ('items', 'parts', 'details')") == [])
+    #expect(try bench.ask("SELECT records FROM cache_info") == ["3"])
+    forest.update { $0.statuses = [:] }
+    #expect(try await bench.sync(Forest.all, after: 120).exit == 0)
+    #expect(try Forest.lines(in: bench) == forest.lines)
+  }
+
+  @Test("C6.7: rejected records of a list are removed with the list if its parents get other record ids")
+  func rejects() async throws {
+    let (bench, forest) = try Self.bench()
+    forest.update { state in
+      for id in 1...3 { state.documents[id]?.revision = 10 - id }
+      state.bodies["/docs/1/items"] = #"{"count":2,"list":[{"id":1,"rev":1},{"id":2,"rev":"x"}]}"#
+    }
+    let rejects = "SELECT r.resource || ' ' || d.id FROM rejects r LEFT JOIN docs d ON d.id = r.parent_id"
+    var (document, item) = (Forest.document(removal: .twice), Forest.item())
+    document.key = JSONPointer(segments: ["rev"])
+    #expect(try await bench.sync([document, item]).rejected == 1)
+    document.key = JSONPointer(segments: ["id"])
+    #expect(try await bench.sync([document, item], after: 60).rejected == 1)
+    #expect(try bench.ask(rejects) == ["item 1"])
+    forest.update { $0.bodies = [:] }
+    item.each = nil
+    (item.path, item.byKey) = ("/docs/1/items", "/docs/1/items/{key}")
+    #expect(try await bench.sync([document, item], after: 120).rejected == 0)
+    #expect(try bench.ask("SELECT count(*) FROM rejects") == ["0"])
+  }
+
   private static let day = Each.Whole.every(.seconds(86_400))
 
   @Test(

@@ -51,22 +51,28 @@ struct Redefinition {
     }
     for (old, new) in zip(aside, changed.map(\.new)) {
       if old.resource.table == new.resource.table { try redefineIndex(old, new: new) } else { try move(old, to: new) }
-      if new.parent == nil { try forgetPages(of: new, old: old) } else { try forgetLists(of: new) }
+      if new.parent != nil {
+        try forgetLists(of: new)
+      } else {
+        if old.parent != nil { try replaceLists(of: new) }
+        try forgetPages(of: new, old: old)
+      }
     }
     try Schema(of: database).defineRemoved(database)
     try database.renewFeed()
   }
 
   /// A resource that is missing from the configuration is kept until a sync has published its removal. It is dropped
-  /// now if a new table needs one of its tables' names.
+  /// now if a new table needs one of its tables' names, or if its parents are dropped or get other record ids.
   private func makeRoom() throws {
     let taken = Set(changed.flatMap(\.new.names).map { $0.lowercased() })
-    for old in try Schema(of: database).tables
-    where !schema.tables.contains(where: { $0.resource.name == old.resource.name })
-      && old.names.contains(where: { taken.contains($0.lowercased()) })
-    {
-      try schema.drop(old.resource.name, in: database)
+    let stored = try Schema(of: database).tables
+    func isDropped(_ old: ResourceTables) -> Bool {
+      if schema.tables.contains(where: { $0.resource.name == old.resource.name }) { return false }
+      return old.names.contains { taken.contains($0.lowercased()) } || Self.losesParents(old, among: changed)
+        || stored.contains { $0.resource.name == old.parent && isDropped($0) }
     }
+    for old in stored where isDropped(old) { try schema.drop(old.resource.name, in: database) }
   }
 
   /// Renames the tables to names that no definition has.
@@ -93,8 +99,12 @@ struct Redefinition {
     try RecordIDs.note(old, in: database)
     for statement in new.create { try database.execute(statement) }
     try RecordIDs.goOn(new, in: database)
-    // A record of another parent, or of one with other record ids, would belong to no list.
-    if old.parent == new.parent, !Self.losesParents(new, among: changed) { try moveRecords(old, to: new) }
+    if old.parent == new.parent, !Self.losesParents(new, among: changed) {
+      try moveRecords(old, to: new)
+    } else {
+      // A record of another parent, or of one with other record ids, would belong to no list, and so would a reject.
+      try database.run("DELETE FROM main.rejects WHERE resource = ?", .text(new.resource.name))
+    }
     for statement in old.drop { try database.execute(statement) }
   }
 
@@ -141,6 +151,12 @@ struct Redefinition {
 
   /// These records take some milliseconds. The single statements are too short to tick on their own.
   private static let recordsATick = 256
+
+  /// A child that has no parent any more gets the only list of a resource instead of its lists.
+  private func replaceLists(of new: ResourceTables) throws {
+    try schema.dropLists(of: new.resource.name, database)
+    _ = try ListID(adding: new.resource.name, parent: 0, database)
+  }
 
   /// Forgets the pages, so that the next sync transfers the whole resource: each record counts as listed by no page.
   private func forgetPages(of new: ResourceTables, old: ResourceTables) throws {
