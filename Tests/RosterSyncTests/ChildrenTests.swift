@@ -555,6 +555,41 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT key FROM removed").isEmpty)
   }
 
+  @Test(
+    "E5.1: the view removed does not have children, grandchildren and their details that returned with their parent",
+    arguments: [true, false])
+  func returnedBelow(_ isComposite: Bool) async throws {
+    let bench = try SyncBench([:])
+    let names = Mutex(["s1", "s2"])
+    bench.shelf.update {
+      $0.answers = { request in
+        let all = names.withLock { $0 }
+        let body =
+          if request.url.hasSuffix("/p") {
+            "[\(all.map { #"{"id":"\#($0)","n":1}"# }.joined(separator: ","))]"
+          } else if request.url.hasSuffix("/f") { #"{"h":1}"# } else { #"[{"id":1},{"id":2}]"# }
+        return Response(status: 200, body: Array(body.utf8))
+      }
+    }
+    func below(_ parent: String, _ name: String, _ style: Resource.Style = .one) -> Resource {
+      let id = Resource.Column("id", at: JSONPointer(segments: ["id"]), .integer)
+      return Resource(
+        name: name, path: "/{\(parent).id}/\(name)", table: name, removal: .twice, pages: .init(style),
+        columns: style == .record ? [.init("h", at: JSONPointer(segments: ["h"]), .integer)] : [id],
+        each: Each(of: parent))
+    }
+    let parent = Self.detailed(isComposite)[1]
+    let resources = [parent, below("p", "c"), below("c", "g"), below("c", "f", .record)]
+    #expect(try await bench.sync(resources).exit == 0)
+    names.withLock { $0 = ["s1"] }
+    for _ in 1...2 { _ = try await bench.sync(resources, allowRemoval: true) }
+    let removed = "SELECT resource || count(*) FROM removed GROUP BY resource ORDER BY resource"
+    #expect(try bench.ask(removed) == ["c2", "f2", "g4", "p1"])
+    names.withLock { $0 = ["s1", "s2"] }
+    _ = try await bench.sync(resources)
+    #expect(try bench.ask(removed).isEmpty)
+  }
+
   /// Parents with a text key, or with a text and a number, and a detail for each.
   private static func detailed(_ isComposite: Bool) -> [Resource] {
     func at(_ name: String) -> JSONPointer { JSONPointer(segments: [name]) }

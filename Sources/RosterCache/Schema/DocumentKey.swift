@@ -24,27 +24,48 @@ struct DocumentKey {
 
 extension ResourceTables {
   /// A condition that is true if the removed record of the row `c` of `changes` is there again. A record gets another
-  /// id then, unless the id is the key.
+  /// id then, unless the id is the key, and so do the records below it.
   func isThereAgain(among all: [ResourceTables]) -> String {
-    let byID = "t.\(id) = c.record_id"
-    if hasOwnIDs {
-      return "EXISTS (SELECT 1 FROM \(table) t WHERE \(byID) OR (\(hasKey("t", inDocument: "c.before"))))"
+    if resource.isDetail {
+      return "EXISTS (SELECT 1 FROM \(table) t WHERE t.\(id) IN (\(currentIDs(ofRecord: "c.record_id", among: all))))"
     }
-    let isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(byID))"
-    let holder = keyHolder(among: all)
-    guard holder !== self, holder.hasOwnIDs else { return isThere }
+    let isThere =
+      "t.\(id) = c.record_id" + (hasOwnIDs ? " OR (\(hasKey("t", ofDocument: "c.before", among: all)))" : "")
+    return "EXISTS (SELECT 1 FROM \(table) t WHERE \(isThere))"
+  }
+
+  /// The ids that the record with the key of a record has now, as a query or a value. One of them is its old id.
+  private func currentIDs(ofRecord record: String, among all: [ResourceTables]) -> String {
+    if resource.isDetail, let above = parentTables(among: all) {
+      return above.currentIDs(ofRecord: record, among: all)
+    }
+    guard hasOwnIDs else { return record }
+    // The names differ from those of the queries around and inside this one.
+    let (change, row) = ("g_\(resource.name)", "o_\(resource.name)")
     return """
-      (\(isThere) OR EXISTS (SELECT 1 FROM changes g
-        CROSS JOIN \(holder.table) o ON \(holder.hasKey("o", inDocument: "g.before"))
-        CROSS JOIN \(table) t ON t.\(id) = o.\(holder.id)
-        WHERE \(holder.isRemoval("g", ofRecord: "c.record_id"))))
+      SELECT \(record) UNION ALL SELECT \(row).\(id) FROM changes \(change)
+      CROSS JOIN \(table) \(row) ON \(hasKey(row, ofDocument: "\(change).before", among: all))
+      WHERE \(isRemoval(change, ofRecord: record))
       """
+  }
+
+  /// A condition that is true if the row `row` has the key of a document of `changes`, below the same parent.
+  private func hasKey(_ row: String, ofDocument document: String, among all: [ResourceTables]) -> String {
+    guard let column = parentColumn, let above = parentTables(among: all) else {
+      return hasKey(row, inDocument: document)
+    }
+    let ids = above.currentIDs(ofRecord: parent(inDocument: document), among: all)
+    return "\(row).\(column) IN (\(ids)) AND \(hasKey(row, inDocument: document))"
+  }
+
+  private func parentTables(among all: [ResourceTables]) -> ResourceTables? {
+    all.first { $0.resource.name == parent }
   }
 
   /// The resource whose key counts: for a detail, the nearest ancestor with an own key. A detail has the record id
   /// of its parent.
   fileprivate func keyHolder(among all: [ResourceTables]) -> ResourceTables {
-    guard resource.isDetail, let above = all.first(where: { $0.resource.name == parent }) else { return self }
+    guard resource.isDetail, let above = parentTables(among: all) else { return self }
     return above.keyHolder(among: all)
   }
 

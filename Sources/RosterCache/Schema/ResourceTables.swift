@@ -73,11 +73,9 @@ final class ResourceTables: Sendable {
     return (ofParent + own).joined(separator: " AND ")
   }
 
-  /// A condition that is true if the row `row` has the key of a document of `changes`.
+  /// A condition that is true if the row `row` has the key of a document of `changes`. Its parent may be another one.
   func hasKey(_ row: String, inDocument document: String) -> String {
-    let ofParent = parentColumn.map { ["\(row).\($0) = \(parent(inDocument: document))"] } ?? []
-    let own = zip(keyNames, keyParts(inDocument: document)).map { "\(row).\(quoted($0)) = \($1)" }
-    return (ofParent + own).joined(separator: " AND ")
+    zip(keyNames, keyParts(inDocument: document)).map { "\(row).\(quoted($0)) = \($1)" }.joined(separator: " AND ")
   }
 
   private func keyParts(inDocument document: String) -> [String] {
