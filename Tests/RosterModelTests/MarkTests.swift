@@ -89,6 +89,27 @@ struct MarkTests {
   }
 
   @Test(
+    "I3.1: an overlap with a fraction of a second is subtracted whole, and the start is rounded down",
+    arguments: [
+      ("2026-11-23T09:00:00.500Z", 1500, "2026-11-23T08:59:59.000Z"),
+      ("2026-11-23T09:00:00.500Z", 1900, "2026-11-23T08:59:58.600Z"),
+      ("2026-11-23T09:00:00Z", 1900, "2026-11-23T08:59:58Z"), ("2026-11-23T09:00:00Z", 1000, "2026-11-23T08:59:59Z"),
+    ])
+  func fraction(mark: String, milliseconds: Int, start: String) throws {
+    let since = Self.since(overlap: .time(.milliseconds(milliseconds)))
+    let mark = try #require(since.mark(mark))
+    #expect(since.rendered(from: mark) == .text(start))
+  }
+
+  @Test("I9.3: a key is asked for again until the whole overlap has passed, fractions of a second included")
+  func settledFraction() throws {
+    let since = Self.since(overlap: .time(.milliseconds(1900)))
+    let mark = try #require(since.mark("2026-11-23T09:00:00Z"))
+    #expect(!since.isSettled(highest: mark, answered: Date(timeIntervalSince1970: 1_795_424_401)))
+    #expect(since.isSettled(highest: mark, answered: Date(timeIntervalSince1970: 1_795_424_402)))
+  }
+
+  @Test(
     "R6.3: a number keeps its leading zeros in a request, and is a text in a body then",
     arguments: [
       ("0017", JSONValue.text("0016")), ("0010", .text("0009")), ("0000", .text("-0001")), ("17", .number("16")),

@@ -70,13 +70,16 @@ package struct Since: Sendable, Equatable {
 
   /// The value at which an incremental pull starts (I3.1).
   package func start(of mark: Mark) -> Int64 {
-    let distance =
-      switch overlap {
-      case .time(let time): Int64(time.seconds) * Timestamp.second
-      case .number(let number): number
-      }
     let (start, isBelow) = mark.value.subtractingReportingOverflow(distance)
     return isBelow ? .min : start
+  }
+
+  /// `overlap` in the unit of `Mark.value`. A time is at most 100 years.
+  private var distance: Int64 {
+    switch overlap {
+    case .time(let time): time.components.seconds * Timestamp.second + time.components.attoseconds / 1_000_000_000
+    case .number(let number): number
+    }
   }
 
   /// True if an incremental pull from that mark asks for a record with that value (I10.1).
@@ -150,9 +153,9 @@ extension Since {
   /// True if no record of a page can have changed after the page's answer without another value at `at` (I9.3).
   /// - Parameter highest: The highest value at `at` on the page.
   package func isSettled(highest: Mark?, answered: Date) -> Bool {
-    guard at != nil, case .time(let time) = overlap, let highest else { return true }
+    guard at != nil, case .time = overlap, let highest else { return true }
     let bound = bound(of: highest, answered: Int64(answered.timeIntervalSince1970.rounded(.down)) * Timestamp.second)
-    return highest.value <= bound - Int64(time.seconds) * Timestamp.second
+    return highest.value <= bound - distance
   }
 
   /// The highest value that a record can have at the time of an answer (I2.5).
