@@ -18,9 +18,12 @@ package struct Postponement: Sendable, Equatable {
     until = clock.now() + wait.seconds + 0.001
     let left = max(0, usage.rule.limit - usage.used)
     let wanted = requests.map { "\($0) that the last sync took" } ?? "that a sync takes"
+    let rest =
+      ledger.wasShort
+      ? "of \(usage.rule.limit), all of which a sync needs after one that used it up" : "of those \(wanted)"
     failure = Failure(
       .unreachable, step: "start a sync", subject: baseURL,
-      cause: "limit.budget (\(usage.rule.text)) has \(left.counted(as: "request")) left of those \(wanted)",
+      cause: "limit.budget (\(usage.rule.text)) has \(left.counted(as: "request")) left \(rest)",
       hint: "it will be started at \(until.rfc3339); `rosterd check` names the sync.interval that the budget holds")
   }
 }

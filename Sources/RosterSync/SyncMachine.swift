@@ -174,7 +174,7 @@ package struct SyncMachine: Sendable {
     case .failure(let failure):
       decisions[resource]?.removal = .keepsAll
       askAgain(for: resource)
-      problems.append(.unasked(resource, failure: failure))
+      problems.append(.unasked(resource, failure: failure, isOfChanges: askedChanges[resource] != nil))
     }
   }
 
@@ -426,11 +426,15 @@ private struct Shortcoming: Sendable {
       trouble: Diagnosis(.postponed, what, [.resource(resource), .setting("limit.budget")]))
   }
 
-  static func unasked(_ resource: String, failure: Failure) -> Shortcoming {
-    Shortcoming(
-      sentence: "no \(resource) was removed, because not all missing ones could be asked for: \(failure)",
+  /// - Parameter isOfChanges: True for the keys of an incremental pull with `ask` (I9.2), of which few are missing.
+  static func unasked(_ resource: String, failure: Failure, isOfChanges: Bool) -> Shortcoming {
+    let what = "not all \(isOfChanges ? "changed" : "missing") records of \(resource) could be asked for: "
+    return Shortcoming(
+      sentence: isOfChanges
+        ? what + "\(failure)"
+        : "no \(resource) was removed, because not all missing ones could be asked for: \(failure)",
       trouble: Diagnosis(
-        .unasked, "not all missing records of \(resource) could be asked for: \(failure.cause)", hint: failure.hint,
+        .unasked, what + failure.cause, hint: failure.hint,
         [.resource(resource)] + Diagnosis(failure).concerned.filter { $0 != .resource(resource) }))
   }
 

@@ -1,5 +1,9 @@
 import FoundationEssentials
+import Logging
+import RosterFetch
 import RosterModel
+import RosterSync
+import RosterTestSupport
 import Testing
 
 /// Lists of more pages than `limit.budget`, whose pages have validators.
@@ -41,6 +45,25 @@ struct BudgetWindowTests {
     // The first page of a list with numbers is requested by each sync.
     #expect(bench.shelf.asked().count == (thing.pages.style == Self.styles[0] ? 12 : 10))
     #expect(try bench.list("thing").count == 20)
+  }
+
+  @Test("P1.11, P1.13: a sync that waits for the whole budget says so, and names no requests of the last sync")
+  func message() async throws {
+    let (workspace, start) = (Workspace(), Date(timeIntervalSince1970: 1_795_424_400))
+    let clock = WallClock(now: { start }, sleep: { _ in }, uptime: { .seconds(1000) })
+    let ledger = BudgetLedger(
+      path: workspace.path("budget"), upstream: Shelf.baseURL, clock: clock,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    try ledger.change(RequestBudget(limit: 4, window: .seconds(3600)))
+    func cause() -> String? {
+      Postponement(ledger, requests: 2, baseURL: Shelf.baseURL, clock: clock)?.failure.cause
+    }
+    for _ in 0..<3 { ledger.ended(try await ledger.spend(), isSent: true) }
+    #expect(cause() == "limit.budget (4/1h) has 1 request left of those 2 that the last sync took")
+    ledger.ended(try await ledger.spend(), isSent: true)
+    await #expect(throws: RequestFault.self) { try await ledger.spend() }
+    #expect(
+      cause() == "limit.budget (4/1h) has 0 requests left of 4, all of which a sync needs after one that used it up")
   }
 
   @Test("P4.2: pages that upstream confirmed are not requested again in the next window", arguments: styles)

@@ -104,6 +104,9 @@ package final class BudgetLedger: Sendable {
     }
   }
 
+  /// True if the last sync ran out of requests, so that the next one waits for the whole budget (P1.13).
+  package var wasShort: Bool { state.withLock { $0.budget != nil && $0.wasShort } }
+
   /// Call this when a sync has succeeded: its number of requests is known.
   package func syncWentWell() {
     let isNews = state.withLock { state in
