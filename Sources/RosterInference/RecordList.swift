@@ -42,7 +42,8 @@ struct RecordList {
     let size = best.map { $0.records.count + $0.strangers } ?? 0
     // One value alone, such as a message, is no list of records.
     let first = shaped.first { $0.shape == .rows || $0.count > 1 }
-    if let first, best == nil || (first.names != nil && first.count > size) || first.isMap(with: best?.at) {
+    let isMap = best.map { first?.isMap(with: $0.at) == true && !$0.isNamed(noun) } ?? false
+    if let first, best == nil || (first.names != nil && first.count > size) || isMap {
       self.init(first, in: answer.body)
       longer = shaped.filter { $0.count > first.count && $0.at != first.names }
     } else if let best {
@@ -72,6 +73,12 @@ struct RecordList {
     self.at = at
   }
 
+  /// True if the list has the name of the records, whatever lists are beside it.
+  private func isNamed(_ noun: String?) -> Bool {
+    guard let noun, let name = at.segments.last else { return false }
+    return Noun.singular(name.word) == Noun.singular(noun.word)
+  }
+
   /// A higher score means a more likely list of records.
   private func score(_ noun: String?) -> Int {
     let word = at.segments.last?.word ?? ""
@@ -80,7 +87,7 @@ struct RecordList {
     if strangers > 0, at.isWhole { score -= 50 }
     if Vocabulary.listNames.contains(word) { score += 50 }
     if Vocabulary.sideListNames.contains(word) { score -= 100 }
-    if let noun, Noun.singular(word) == Noun.singular(noun.word) { score += 60 }
+    if isNamed(noun) { score += 60 }
     if records.allSatisfy({ $0["id"] != nil }) { score += 15 }
     return score
   }
@@ -183,9 +190,8 @@ extension RecordList {
 
 extension ShapedList {
   /// True if the list at that place is the value of one member of this map.
-  fileprivate func isMap(with list: JSONPointer?) -> Bool {
-    guard shape == .map, let list else { return false }
-    return Array(list.segments.dropLast()) == at.segments
+  fileprivate func isMap(with list: JSONPointer) -> Bool {
+    shape == .map && Array(list.segments.dropLast()) == at.segments
   }
 }
 

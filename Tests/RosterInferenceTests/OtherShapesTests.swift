@@ -113,6 +113,8 @@ import Testing
       #"{"a":[{"id":1,"x":1}],"b":[{"id":1,"y":1}],"c":[{"id":1,"z":1}],"d":[{"id":1,"u":1}],"e":[{"id":1,"v":1}]}"#,
       #"{"a":[1,2],"b":[1,2],"c":[1,2],"d":[1,2],"e":[1,2]}"#,
       #"{"a":[{"id":1}],"b":[{"id":1}],"c":[{"id":1}],"d":[{"id":1}]}"#,
+      // The address ends with the name of one of them.
+      #"{"products":[{"id":1}],"b":[{"id":1}],"c":[{"id":1}],"d":[{"id":1}],"e":[{"id":1}]}"#,
     ])
   func noMapOfLists(body: String) throws {
     #expect(try finding(body).resource.shape != .map)
