@@ -47,7 +47,7 @@ struct BudgetWindowTests {
     #expect(try bench.list("thing").count == 20)
   }
 
-  @Test("P1.11, P1.13: a sync that waits for the whole budget says so, and names no requests of the last sync")
+  @Test("P1.11, P1.13: a sync that waits for the whole budget names the budget, and no requests of the last sync")
   func message() async throws {
     let (workspace, start) = (Workspace(), Date(timeIntervalSince1970: 1_795_424_400))
     let clock = WallClock(now: { start }, sleep: { _ in }, uptime: { .seconds(1000) })

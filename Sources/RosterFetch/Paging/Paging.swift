@@ -188,7 +188,7 @@ package final class Paging: Sendable {
 
   private func isLast(_ page: PageRequest, facts: ListFacts) -> Bool {
     if facts.more == false { return true }
-    // By number or offset, only records show that a page exists.
+    // Pages by number or offset have no next value, so that only records show that a page exists.
     if facts.records == 0, !followsAnswers || facts.more != true { return true }
     if let count = facts.count, page.recordsBefore + facts.records >= count { return true }
     guard pages.short, let size = pages.size else { return false }
