@@ -9,16 +9,17 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SecretEchoTests {
   @Test(
     "T9.1, T9.2: no output or file has a token, secret or Authorization value, whatever fails and repeats them",
-    arguments: [("text", TokenPlace.bearer), ("json", TokenPlace(.parameter, name: "api_key"))])
-  func nothingShows(format: String, place: TokenPlace) async throws {
+    arguments: Failing.Group.allCases, [false, true])
+  fileprivate func nothingShows(of group: Failing.Group, inParameter: Bool) async throws {
     let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"
     let settings = [
-      "ROSTERD_LOG_LEVEL": "trace", "ROSTERD_LOG_FORMAT": format, "ROSTERD_UPSTREAM_TIMEOUT": "300ms",
+      "ROSTERD_LOG_LEVEL": "trace", "ROSTERD_LOG_FORMAT": inParameter ? "json" : "text",
+      "ROSTERD_UPSTREAM_TIMEOUT": "300ms",
       "ROSTERD_RETRY_MAX_RETRIES": "1", "ROSTERD_SYNC_CONCURRENCY": "2", "ROSTERD_RETRY_MAX_RETRY_AFTER": "0s",
       "ROSTERD_UPSTREAM_HEADERS": "{\"X-Api-Key\" = \"\(key)\"}",
     ]
     var tokens = Scenario.Tokens(flow: .oauth2Refresh)
-    tokens.place = place
+    tokens.place = inParameter ? TokenPlace(.parameter, name: "api_key") : .bearer
     try await withSite(.pages(3, tokens: tokens), settings: settings) { site in
       var shown = Shown()
       shown.add("check", outcome: try await site.rosterd("check"))
@@ -27,7 +28,7 @@ import Testing
           try Program.built("rosterctl"), arguments: ["events", "--json"],
           environment: ["ROSTERD_STATUS_SOCKET": site.socket])
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        for failure in Failing.all { try await provoke(failure, in: site, shown: &shown) }
+        for failure in group.failures { try await provoke(failure, in: site, shown: &shown) }
         for path in ["/openapi.json", "/metrics", "/readyz", "/readyz?max_age=1ms", "/v1/sync", "/nowhere"] {
           shown.add(path, text: try await site.curl(path).body)
         }
@@ -43,14 +44,29 @@ import Testing
         daemon.signal(SIGTERM)
         let ended = try await daemon.end()
         shown.add("rosterd", outcome: ended)
-        let told = try await events.end()
-        #expect(told.output.contains("token.failed") && told.output.contains("page.retried"))
+        let told = try await allEvents(of: events, in: site)
+        for name in group.events { #expect(told.output.contains(name)) }
         #expect(ended.error.utf8.count > 10_000, "the log is at trace")
         shown.add("events", outcome: told)
       }
       shown.addFiles(of: site, "after its end")
-      try search(shown, for: site, key: key)
+      try search(shown, for: site, key: key, failures: group.failures.count)
     }
+  }
+
+  /// Ends `rosterctl events` when it asks for another daemon; it has printed the events of the ended one by then.
+  private func allEvents(of events: Program, in site: Site) async throws -> Program.Outcome {
+    let script = """
+      import socket, sys
+      listener = socket.socket(socket.AF_UNIX)
+      listener.bind(sys.argv[1])
+      listener.listen()
+      listener.accept()
+      """
+    let asked = try await Program.run(try Program.tool("python3"), arguments: ["-c", script, site.socket])
+    #expect(asked.exit == 0, "\(asked.error)")
+    events.signal(SIGINT)
+    return try await events.end()
   }
 
   /// Runs one sync with a new session that causes the failure.
@@ -158,7 +174,7 @@ import Testing
     }
   }
 
-  private func search(_ shown: Shown, for site: Site, key: String) throws {
+  private func search(_ shown: Shown, for site: Site, key: String, failures: Int) throws {
     let made = site.upstream.secrets.map { String($0.split(separator: "-").last ?? "") }
     let client = try #require(site.upstream.credentials.clientID)
     let needles = (made + [key, client]).flatMap { Needle.forms(of: $0) }
@@ -166,7 +182,7 @@ import Testing
     let echo = Array(Echo(site.upstream.credentials).everything.utf8)
     let last = site.upstream.credentials.files.values.map { String($0.split(separator: "-").last ?? "") }
     for needle in last.flatMap({ Needle.forms(of: $0) }) { #expect(needle.isIn(echo), "\(needle.text)") }
-    #expect(made.count > Failing.all.count)
+    #expect(made.count > failures)
     for (place, bytes) in shown.places {
       for needle in needles where needle.isIn(bytes) {
         Issue.record("\(place) holds \(needle.text): …\(needle.surroundings(in: bytes))…")
@@ -285,7 +301,28 @@ private struct Failing: Sendable {
   var succeeds = false
   var fault: @Sendable (Echo) -> Fault
 
-  static let all = pages(.page(1)) + pages(.page(2)) + tokens + broken(.page(2)) + broken(.anyToken)
+  /// Each group has a daemon of its own.
+  enum Group: CaseIterable {
+    case firstPage, secondPage, tokens, broken
+
+    var failures: [Failing] {
+      switch self {
+      case .firstPage: Failing.pages(.page(1))
+      case .secondPage: Failing.pages(.page(2))
+      case .tokens: Failing.tokens
+      case .broken: Failing.broken(.page(2)) + Failing.broken(.anyToken)
+      }
+    }
+
+    /// Names of events that its failures cause.
+    var events: [String] {
+      switch self {
+      case .firstPage, .secondPage: ["page.retried"]
+      case .tokens: ["token.failed"]
+      case .broken: ["page.retried", "token.failed"]
+      }
+    }
+  }
 
   private static func pages(_ match: Match) -> [Failing] {
     answers(match, statuses: [400, 401, 403, 405, 408, 410, 418, 429, 500, 503]) + redirects(match) + [
