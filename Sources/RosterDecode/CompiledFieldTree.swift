@@ -20,6 +20,11 @@ struct CompiledFieldTree: ~Copyable {
     var lastIndex: Int
     /// Index of the definition's list, for `list` nodes.
     var list: Int
+    /// The child that is likely to be the first one in an object at this node; -1 if none is known. Most APIs write the
+    /// members of every record in the same order.
+    var firstChild: Int32 = -1
+    /// The child that is likely to follow this one in its object; -1 if none is known.
+    var successor: Int32 = -1
   }
 
   /// A record, or an element of a list.
@@ -154,6 +159,19 @@ struct CompiledFieldTree: ~Copyable {
       if child < 0 || (steps[child].word == word && steps[child].name.isSame(name)) { return child }
       entry = (entry + 1) & mask
     }
+  }
+
+  /// Where the name ends, if these bytes are the name of this child, with quotes and a colon. Returns nil if there is
+  /// white space before the colon.
+  @inline(__always)
+  func nameEnd(_ body: UnsafeBufferPointer<UInt8>, from start: Int, of child: Int) -> Int? {
+    let name = steps[child].name
+    let end = start + name.count + 2
+    guard end + 8 <= body.count, body[start] == UInt8(ascii: "\""), body[end - 1] == UInt8(ascii: "\""),
+      body[end] == UInt8(ascii: ":"), Self.word(body, start: start + 1, count: name.count) == steps[child].word,
+      UnsafeBufferPointer(rebasing: body[start + 1..<end - 1]).isSame(name)
+    else { return nil }
+    return end
   }
 
   /// The children's table. An empty entry is -1.

@@ -41,9 +41,10 @@ extension RecordDecoder {
     let collects = collectsExtra && role.contains(.split) && !role.contains(.taken)
     scanner.enter()
     if scanner.isEmpty(until: UInt8(ascii: "}")) { return }
+    var last = -1
     repeat {
-      let name = try scanner.name()
-      let child = find(name, in: node)
+      let (child, name) = try member(of: node, after: last)
+      last = child < 0 ? last : child
       if child < 0 {
         let value = try scanner.value()
         if collects { extras.append(name, value, to: node) }
@@ -54,6 +55,23 @@ extension RecordDecoder {
         }
       }
     } while try scanner.goesOn(until: UInt8(ascii: "}"))
+  }
+
+  /// Reads the name of the next member. The child that followed `last` in an earlier object is tried first.
+  @inline(__always)
+  private mutating func member(of node: Int, after last: Int) throws(Malformed) -> (child: Int, name: JSONSlice) {
+    let expected = Int(last < 0 ? tree.steps[node].firstChild : tree.steps[last].successor)
+    if expected >= 0, let end = tree.nameEnd(bytes, from: scanner.at, of: expected) {
+      let name = JSONSlice(scanner.at, end: end, kind: .string)
+      scanner.at = end + 1
+      return (expected, name)
+    }
+    let name = try scanner.name()
+    let child = find(name, in: node)
+    if child >= 0, !name.kind.isEscaped {
+      if last < 0 { tree.steps[node].firstChild = Int32(child) } else { tree.steps[last].successor = Int32(child) }
+    }
+    return (child, name)
   }
 
   @inline(__always)

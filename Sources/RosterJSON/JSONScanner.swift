@@ -1,28 +1,29 @@
 /// A strict reader of JSON (RFC 8259) that reads the bytes value by value. It creates no values: its results are
 /// slices of the bytes, which must stay in place. The bytes must be UTF-8, which `checkUTF8` verifies.
 ///
-/// The scanner is inlined into its callers: a function call for each byte would double the cost of a page.
-package struct JSONScanner {
+/// The scanner is inlined into its callers: a function call for each byte would double the cost of a page. It is public
+/// for that reason, because Swift 6.3 does not inline `package` functions into other modules.
+public struct JSONScanner {
   /// All bytes to read.
-  package let bytes: UnsafeBufferPointer<UInt8>
+  public let bytes: UnsafeBufferPointer<UInt8>
   /// Offset of the next byte to read.
-  package var at: Int
+  public var at: Int
   /// Number of open lists and objects.
-  package var level = 0
+  public var level = 0
   /// The highest `level` since a caller last reset it.
-  package var deepest = 0
+  public var deepest = 0
   /// Number of bytes of insignificant white space read so far.
-  package var spaces = 0
+  public var spaces = 0
 
   /// Starts before the byte at `at`.
   @inlinable
-  package init(_ bytes: UnsafeBufferPointer<UInt8>, at: Int = 0) {
+  public init(_ bytes: UnsafeBufferPointer<UInt8>, at: Int = 0) {
     self.bytes = bytes
     self.at = at
   }
 
   /// Checks all bytes at once, which is far cheaper than a check of each string.
-  package static func checkUTF8(_ bytes: UnsafeBufferPointer<UInt8>) throws(Malformed) {
+  public static func checkUTF8(_ bytes: UnsafeBufferPointer<UInt8>) throws(Malformed) {
     do throws(UTF8.ValidationError) {
       _ = try UTF8Span(validating: bytes.span)
     } catch {
@@ -32,13 +33,13 @@ package struct JSONScanner {
 
   /// An error that says what was expected at the next byte.
   @inline(never)
-  package func malformed(_ expected: String) -> Malformed {
+  public func malformed(_ expected: String) -> Malformed {
     Malformed(offset: at, expected: expected)
   }
 
   /// The first byte of the next token; 0 at the end (no token begins with it).
   @inlinable @inline(__always)
-  package mutating func peek() -> UInt8 {
+  public mutating func peek() -> UInt8 {
     while at < bytes.count {
       let byte = bytes[at]
       guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return byte }
@@ -50,21 +51,21 @@ package struct JSONScanner {
 
   /// Reads the next token if it is this one-byte symbol.
   @inlinable @inline(__always)
-  package mutating func take(_ symbol: UInt8) -> Bool {
+  public mutating func take(_ symbol: UInt8) -> Bool {
     guard peek() == symbol else { return false }
     at += 1
     return true
   }
 
   /// Throws unless only white space is left.
-  package mutating func end() throws(Malformed) {
+  public mutating func end() throws(Malformed) {
     _ = peek()
     if at < bytes.count { throw malformed("the end") }
   }
 
   /// Enters the current list or object.
   @inlinable
-  package mutating func enter() {
+  public mutating func enter() {
     at += 1
     level += 1
     deepest = max(deepest, level)
@@ -72,7 +73,7 @@ package struct JSONScanner {
 
   /// Continues after an element or member: true before the next one, false after `close`.
   @inlinable
-  package mutating func goesOn(until close: UInt8) throws(Malformed) -> Bool {
+  public mutating func goesOn(until close: UInt8) throws(Malformed) -> Bool {
     let byte = peek()
     guard byte == UInt8(ascii: ",") || byte == close else {
       throw malformed(close == UInt8(ascii: "]") ? "',' or ']'" : "',' or '}'")
@@ -84,7 +85,7 @@ package struct JSONScanner {
 
   /// Leaves the entered list or object if it is empty.
   @inlinable
-  package mutating func isEmpty(until close: UInt8) -> Bool {
+  public mutating func isEmpty(until close: UInt8) -> Bool {
     guard take(close) else { return false }
     level -= 1
     return true
@@ -92,7 +93,7 @@ package struct JSONScanner {
 
   /// Reads a member's name and the colon.
   @inlinable
-  package mutating func name() throws(Malformed) -> JSONSlice {
+  public mutating func name() throws(Malformed) -> JSONSlice {
     guard peek() == UInt8(ascii: "\"") else { throw malformed("a name in quotes") }
     let start = at
     let escaped = try string()
@@ -103,7 +104,7 @@ package struct JSONScanner {
 
   /// Reads a value of any kind.
   @inlinable
-  package mutating func value() throws(Malformed) -> JSONSlice {
+  public mutating func value() throws(Malformed) -> JSONSlice {
     let byte = peek()
     let start = at
     if byte == UInt8(ascii: "\"") {

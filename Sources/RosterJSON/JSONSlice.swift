@@ -1,5 +1,5 @@
 /// The kind of a value, as far as its first pass shows it.
-package enum JSONKind: UInt8, Sendable {
+public enum JSONKind: UInt8, Sendable {
   /// There is no value.
   case absent
   case null, `false`, `true`
@@ -16,32 +16,32 @@ package enum JSONKind: UInt8, Sendable {
   // These use patterns and not ==, which would be a function call in other modules.
   /// True if there is no value.
   @inlinable
-  package var isAbsent: Bool { if case .absent = self { true } else { false } }
+  public var isAbsent: Bool { if case .absent = self { true } else { false } }
   /// True for an object.
   @inlinable
-  package var isObject: Bool { if case .object = self { true } else { false } }
+  public var isObject: Bool { if case .object = self { true } else { false } }
   /// True for a list.
   @inlinable
-  package var isList: Bool { if case .list = self { true } else { false } }
+  public var isList: Bool { if case .list = self { true } else { false } }
   /// True for a string that contains escapes.
   @inlinable
-  package var isEscaped: Bool { if case .escapedString = self { true } else { false } }
+  public var isEscaped: Bool { if case .escapedString = self { true } else { false } }
 }
 
 /// The position of a value among the bytes, quotes and brackets included.
-package struct JSONSlice {
+public struct JSONSlice {
   /// Offset of the first byte.
-  package var start: UInt32
+  public var start: UInt32
   /// Offset after the last byte.
-  package var end: UInt32
+  public var end: UInt32
   /// Kind of the value.
-  package var kind: JSONKind
+  public var kind: JSONKind
   /// True if there is white space between the value's tokens.
-  package var hasSpace: Bool
+  public var hasSpace: Bool
 
   /// Makes a slice from `start` up to, but not including, `end`.
   @inlinable
-  package init(_ start: Int, end: Int, kind: JSONKind, hasSpace: Bool = false) {
+  public init(_ start: Int, end: Int, kind: JSONKind, hasSpace: Bool = false) {
     self.start = UInt32(truncatingIfNeeded: start)
     self.end = UInt32(truncatingIfNeeded: end)
     self.kind = kind
@@ -50,15 +50,15 @@ package struct JSONSlice {
 
   /// The slice of a missing value.
   @inlinable
-  package static var absent: JSONSlice { JSONSlice(0, end: 0, kind: .absent) }
+  public static var absent: JSONSlice { JSONSlice(0, end: 0, kind: .absent) }
 
   /// The bytes of the value.
   @inlinable
-  package var range: Range<Int> { Int(start)..<Int(end) }
+  public var range: Range<Int> { Int(start)..<Int(end) }
   /// The bytes between the quotes of a string.
   @inlinable
-  package var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
+  public var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
 
   /// Upper bound for the size of a body: offsets have 31 bits.
-  package static let largestBody = 1 << 31 - 1
+  public static let largestBody = 1 << 31 - 1
 }

@@ -70,6 +70,8 @@ package struct JSONWriter: Sendable {
   package mutating func value(_ value: Bool) { raw((value ? "true" : "false").utf8) }
   /// Writes a whole number.
   package mutating func value(_ value: some BinaryInteger) { raw(String(value).utf8) }
+  /// Writes a whole number.
+  package mutating func value(_ value: Int64) { raw(String(value).utf8) }
 
   /// Writes a number. Infinity and NaN become null, because JSON has no form for them.
   package mutating func value(_ value: Double) { raw((value.isFinite ? value.description : "null").utf8) }
@@ -109,8 +111,16 @@ package struct JSONWriter: Sendable {
     needsComma = true
   }
 
+  // Without this, other modules would call the generic one, which appends byte by byte.
+  /// Writes bytes that are already JSON.
+  package mutating func raw(_ json: UnsafeBufferPointer<UInt8>) {
+    begin()
+    bytes.append(contentsOf: json)
+    needsComma = true
+  }
+
   /// Writes a part of a list or object that the caller completes. The next value follows it without a comma.
-  package mutating func part(_ json: ArraySlice<UInt8>) {
+  package mutating func part(_ json: UnsafeBufferPointer<UInt8>) {
     bytes.append(contentsOf: json)
     needsComma = false
   }

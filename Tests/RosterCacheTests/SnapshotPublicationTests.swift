@@ -118,6 +118,24 @@ struct SnapshotPublicationTests {
     try folder.expectSound()
   }
 
+  @Test(
+    "P5.1: the index of words has the words of all records, whether few or all of them changed", arguments: [4, 78])
+  func words(changed: Int) async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...80)))
+    let report = try await cache.mirror(
+      paired(people(1...changed, mark: "x") + people(stride(from: changed + 1, through: 78, by: 1)) + people(81...84)))
+    #expect([report.added, report.changed, report.removed] == [4, changed, 2])
+    func found(_ word: String) throws -> [String] {
+      try folder.ask("SELECT rowid FROM characters_fts WHERE characters_fts MATCH '\(word)'")
+    }
+    #expect(try found("name").count == 82)
+    #expect(try found("4x") == ["4"] && found("4").isEmpty && found("80").isEmpty && found("84") == ["84"])
+    #expect(try found("78") == (changed == 78 ? [] : ["78"]))
+    await cache.close()
+    try folder.expectSound()
+  }
+
   /// The numbers of the pages in the log, from 1 (sqlite.org/fileformat2.html#walformat).
   private func loggedPages() throws -> Set<Int> {
     let log = [UInt8](try folder.bytes("roster.db-wal"))

@@ -61,6 +61,9 @@ struct PulledRecords: ~Copyable {
     decoder = RecordDecoder(read)
   }
 
+  /// Number of pages or answers that `nextPage` has not returned yet.
+  var pagesLeft: Int { places.count }
+
   /// The next page or answer; nil after the last one.
   mutating func nextPage() throws -> EntryFacts? {
     guard let (at, number) = places.popFirst() else { return nil }

@@ -3,33 +3,37 @@ internal import RosterJSON
 internal import RosterModel
 
 /// Writes the document of a record for `changes` from the values at hand. The bytes are the same as those of
-/// `ResourceTables.json`, which reads a stored record.
-struct RecordDocument {
+/// `ResourceTables.json`, which reads a stored record. It is a class, because Swift copies a struct that is a property
+/// of a class whenever it is passed on.
+final class RecordDocument {
   private var json = JSONWriter()
   /// The places of the values in the document: the columns, then `extra`, then the lists.
   private var values: [Range<Int>] = []
 
   private let columns: [Resource.Column]
   private let lists: [Resource.List]
-  /// The opening of the document, up to the record id of the parent; nil without a parent.
-  private let parent: ArraySlice<UInt8>?
-  /// The bytes before each value. Names are escaped only once.
-  private let names: [ArraySlice<UInt8>]
+  /// True if the document begins with the record id of the parent.
+  private let isChild: Bool
+  /// The bytes before each value and the end of the document, and where each of these parts ends. Names are escaped
+  /// only once.
+  private let parts: [UInt8]
+  private let partEnds: [Int]
 
   init(_ tables: ResourceTables) {
     columns = tables.resource.columns
     lists = tables.resource.lists
-    parent = tables.resource.parentColumn.map { Self.opening("{", name: $0) }
+    isChild = tables.resource.parentColumn != nil
     let members = columns.map(\.name) + ["extra"] + lists.map { tables.listName($0) }
-    let start = parent == nil ? "{" : ","
-    names = members.enumerated().map { Self.opening($0 == 0 ? start : ",", name: $1) }
-  }
-
-  private static func opening(_ start: String, name: String) -> ArraySlice<UInt8> {
-    var bytes = Array(start.utf8)
-    JSONWriter.append(name, to: &bytes)
-    bytes.append(UInt8(ascii: ":"))
-    return bytes[...]
+    var (parts, ends): ([UInt8], [Int]) = ([], [])
+    for (index, name) in ((tables.resource.parentColumn.map { [$0] } ?? []) + members).enumerated() {
+      parts.append(UInt8(ascii: index == 0 ? "{" : ","))
+      JSONWriter.append(name, to: &parts)
+      parts.append(UInt8(ascii: ":"))
+      ends.append(parts.count)
+    }
+    parts.append(UInt8(ascii: "}"))
+    ends.append(parts.count)
+    (self.parts, partEnds) = (parts, ends)
   }
 
   /// The document that was written last.
@@ -37,54 +41,60 @@ struct RecordDocument {
 
   /// Writes the record at the decoder's position.
   /// - Parameter id: record id of the parent; 0 without a parent.
-  mutating func write(_ decoder: inout RecordDecoder, below id: Int64) {
+  func write(_ decoder: inout RecordDecoder, below id: Int64) {
     json.removeAll()
     values.removeAll(keepingCapacity: true)
-    if let parent {
-      json.part(parent)
-      json.value(id)
+    var part = 0
+    parts.withUnsafeBufferPointer { parts in
+      func writePart() {
+        json.part(parts.extracting((part == 0 ? 0 : partEnds[part - 1])..<partEnds[part]))
+        part += 1
+      }
+      func add(_ value: (inout JSONWriter) -> Void) {
+        writePart()
+        let start = json.bytes.count
+        value(&json)
+        values.append(start..<json.bytes.count)
+      }
+      if isChild {
+        writePart()
+        json.value(id)
+      }
+      for column in columns.indices { add { $0.value(decoder.column(column)) } }
+      add { $0.value(decoder.extra.map { .json($0) } ?? .null) }
+      for (index, list) in lists.enumerated() { add { $0.elements(of: list, at: index, &decoder) } }
+      writePart()
     }
-    for column in columns.indices { add { $0.value(decoder.column(column)) } }
-    add { $0.value(decoder.extra.map { .json($0) } ?? .null) }
-    for (index, list) in lists.enumerated() { add { $0.elements(of: list, at: index, &decoder) } }
-    json.part(Self.end)
   }
-
-  private mutating func add(_ value: (inout JSONWriter) -> Void) {
-    json.part(names[values.count])
-    let start = json.bytes.count
-    value(&json)
-    values.append(start..<json.bytes.count)
-  }
-
-  private static let end: ArraySlice<UInt8> = [UInt8(ascii: "}")]
 
   /// Writes the stored record that differs from another one.
   /// - Parameters:
   ///   - row: the id, then the columns of `ResourceTables.written`.
   ///   - other: the document of the other record, from which all that is equal is copied.
-  mutating func write(
+  func write(
     _ row: Row, lists stored: [StoredList], _ difference: RecordDifference, from other: RecordDocument
   ) throws {
     json.removeAll()
     var copied = 0
-    func copy(_ json: inout JSONWriter, upTo value: Int) {
-      json.part(other.bytes[copied..<other.values[value].lowerBound])
-      copied = other.values[value].upperBound
+    try other.json.bytes.withUnsafeBufferPointer { bytes in
+      func copy(upTo value: Int) {
+        json.part(bytes.extracting(copied..<other.values[value].lowerBound))
+        copied = other.values[value].upperBound
+      }
+      for column in difference.columns {
+        copy(upTo: column)
+        json.value(row.value(Int32(column + 1), of: columns[column].type))
+      }
+      if difference.extra {
+        copy(upTo: columns.count)
+        json.value(row.value(Int32(columns.count + 1), of: .json))
+      }
+      for list in difference.lists {
+        copy(upTo: columns.count + 1 + list)
+        try json.elements(of: lists[list], stored[list], record: difference.id)
+      }
+      json.part(bytes.extracting(copied..<bytes.count))
     }
-    for column in difference.columns {
-      copy(&json, upTo: column)
-      json.value(row.value(Int32(column + 1), of: columns[column].type))
-    }
-    if difference.extra {
-      copy(&json, upTo: columns.count)
-      json.value(row.value(Int32(columns.count + 1), of: .json))
-    }
-    for list in difference.lists {
-      copy(&json, upTo: columns.count + 1 + list)
-      try json.elements(of: lists[list], stored[list], record: difference.id)
-    }
-    json.part(other.bytes[copied...])
   }
 }
 

@@ -12,9 +12,12 @@ final class RecordWriter {
   private let database: Database
   private let tables: ResourceTables
   private let sync: Int64
-  /// True for the first snapshot of the resource: rows are not looked up, no changes are written, and the index is made
-  /// at the end.
+  /// True for the first snapshot of the resource: rows are not looked up, and no changes are written.
   private let isFirst: Bool
+  /// True while the index of words is not kept up to date, because `finish` makes all of it.
+  private var rebuildsIndex: Bool
+  /// Number of records whose words were added to the index, and of those whose words were removed from it.
+  private(set) var indexWrites = 0
   private let stored: StoredRecords
   private let insert: Statement
   private let update: Statement
@@ -23,8 +26,8 @@ final class RecordWriter {
   private let addition: Statement
   private let change: Statement
   private let removal: Statement
-  private var before: RecordDocument
-  private var after: RecordDocument
+  private let before: RecordDocument
+  private let after: RecordDocument
   private let lists: [ListWriter]
   private let columns: Int
   private let isChild: Bool
@@ -41,6 +44,7 @@ final class RecordWriter {
     self.tables = tables
     self.sync = sync
     self.isFirst = isFirst
+    rebuildsIndex = isFirst
     columns = tables.resource.columns.count
     isChild = tables.parent != nil
     hasOwnIDs = tables.hasOwnIDs
@@ -78,7 +82,7 @@ final class RecordWriter {
     let match = try stored.standing(of: &decoder, below: scope.parent) { difference, row, decoder in
       after.write(&decoder, below: scope.parent)
       try before.write(row, lists: stored.lists, difference, from: after)
-      if isIndexed(difference) { try words?.remove(difference.id, row) }
+      if isIndexed(difference) { try keptIndex?.remove(difference.id, row) }
     }
     switch match {
     case .new: return .added(try add(&decoder, scope))
@@ -92,7 +96,7 @@ final class RecordWriter {
   /// Removes a record that upstream does not list any more.
   func remove(_ id: Int64) throws {
     try removal.run([.integer(id)])
-    try words?.remove(id)
+    try keptIndex?.remove(id)
     for list in lists { try list.cut(id, from: 0) }
     try delete.run([.integer(id)])
     removed += 1
@@ -123,10 +127,27 @@ final class RecordWriter {
     for list in lists { try list.add(id, &decoder) }
   }
 
-  /// Makes the index of words after the first snapshot.
-  func finish() throws {
-    if isFirst, let rebuild = tables.rebuildIndex { try database.execute(rebuild) }
+  /// Decides whether the index of words is kept up to date for the other pages of a list. Making the whole index costs
+  /// less per record than to write a record's words. Therefore `finish` does that if the other pages are likely to have
+  /// more writes than the resource has records.
+  /// - Parameters:
+  ///   - writes: number of `indexWrites` of the pages that are written.
+  ///   - pages: number of these pages.
+  ///   - left: number of pages whose records are not written yet.
+  ///   - records: number of records before this publication.
+  func planIndex(writes: Int, pages: Int, left: Int, records: Int) {
+    guard words != nil, pages >= left / 16 else { return }
+    if writes * left / pages > records + added { rebuildsIndex = true }
   }
+
+  /// Makes the whole index of words, after the first snapshot or if most words have changed.
+  func finish() throws {
+    if rebuildsIndex, let rebuild = tables.rebuildIndex { try database.execute(rebuild) }
+    rebuildsIndex = false
+  }
+
+  /// The index of words, if it is kept up to date.
+  private var keptIndex: WordIndex? { rebuildsIndex ? nil : words }
 
   private func add(_ decoder: inout RecordDecoder, _ scope: ListScope) throws -> Int64 {
     bind(insert, &decoder)
@@ -140,7 +161,8 @@ final class RecordWriter {
     for list in lists { try list.add(id, &decoder) }
     added += 1
     if isFirst { return id }
-    try words?.add(id, &decoder)
+    try keptIndex?.add(id, &decoder)
+    indexWrites += 1
     after.write(&decoder, below: scope.parent)
     addition.bind(1, id)
     try after.bytes.withUnsafeBufferPointer { after in
@@ -157,7 +179,10 @@ final class RecordWriter {
     update.bind(Int32(columns + 2), sync)
     update.bind(Int32(columns + 3), id)
     try update.run()
-    if isIndexed(difference) { try words?.add(id, &decoder) }
+    if isIndexed(difference) {
+      try keptIndex?.add(id, &decoder)
+      indexWrites += 2
+    }
     for list in difference.lists { try lists[list].replace(id, decoder: &decoder) }
     change.bind(1, id)
     try before.bytes.withUnsafeBufferPointer { before in

@@ -201,6 +201,7 @@ struct ResourcePublication {
   private mutating func writeTransferred(_ pages: PageRows) throws {
     guard var pulled = try pulled(.pages) else { return }
     let isNoted = found.isIncremental || isUntold || mark != nil
+    let (count, indexWrites) = (pulled.pagesLeft, records.indexWrites)
     while let facts = try pulled.nextPage() {
       while let step = try pulled.next() {
         switch step {
@@ -217,6 +218,9 @@ struct ResourcePublication {
       // The next pull must ask for its keys again if one of them could not be asked for (I9.2). The same holds if a
       // record may change again within the same time stamp (I9.3).
       if !found.isAsked || (decision.removal == .missing && isSettled(facts)) { try pages.write(facts, pulled.number) }
+      records.planIndex(
+        writes: records.indexWrites - indexWrites, pages: count - pulled.pagesLeft, left: pulled.pagesLeft,
+        records: before)
     }
   }
 
