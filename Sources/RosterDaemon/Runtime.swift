@@ -25,7 +25,7 @@ struct Runtime: Sendable {
   let logger: Logger
 
   private let locks: Locks
-  private let gate: RetryAfterGate
+  let gate: RetryAfterGate
   private let plans: [RecordPlan]
   private let troubles: Troubles
   private let syncEnds = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -231,8 +231,7 @@ struct Runtime: Sendable {
     ended: @escaping @Sendable (SyncRecord) async -> Date? = { _ in nil }
   ) -> Sync {
     let tally = Tally(resources: plans.map(\.resource.name))
-    let upstream = Upstream(
-      live: live, keeper: keeper, gate: gate, limits: limits, board: board, pulse: pulse, clock: clock, logger: logger)
+    let upstream = Upstream(self)
     return Sync(
       request, of: plans, from: live.configuration.upstream.baseURL, into: cache, tokens: keeper, gate: gate,
       send: upstream.send(tally), retry: upstream.retry, tally: tally,

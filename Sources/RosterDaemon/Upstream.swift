@@ -8,8 +8,8 @@ import RosterStatus
 import Synchronization
 
 /// The path of requests to upstream under the current configuration: a transport, and a chain of interceptors before
-/// it.
-struct Upstream: Sendable {
+/// it. It is a class, because every request has it.
+final class Upstream: Sendable {
   let live: LiveConfiguration
   let keeper: TokenKeeper
   let gate: RetryAfterGate
@@ -19,15 +19,23 @@ struct Upstream: Sendable {
   let clock: WallClock
   let logger: Logger
 
+  init(_ runtime: Runtime) {
+    (live, keeper, gate, limits) = (runtime.live, runtime.keeper, runtime.gate, runtime.limits)
+    (board, pulse, clock, logger) = (runtime.board, runtime.pulse, runtime.clock, runtime.logger)
+  }
+
   /// The retry rules of the configuration at the time of a failure.
-  var retry: Retry { Retry(table: RetryTable(RetryDelays(live.line.configuration.retry)), gate: gate, clock: clock) }
+  var retry: Retry {
+    Retry(table: RetryTable(RetryDelays(self.live.line.configuration.retry)), gate: gate, clock: clock)
+  }
 
   /// The interceptors from outside to inside: headers, redirects, resending, token and pacing, budget, log and
   /// counters.
   func send(_ tally: Tally) -> Send {
     let latest = LatestChain()
     return { request in
-      try await live.use { line in try await latest.send(of: line) { links(line.configuration, tally: tally) }(request)
+      try await self.live.use { line in
+        try await latest.send(of: line) { self.links(line.configuration, tally: tally) }(request)
       }
     }
   }

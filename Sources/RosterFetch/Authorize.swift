@@ -72,7 +72,7 @@ extension Failure {
     var failure = self
     switch trouble {
     case .noCredential, .credential, .freshRefused, .loggedOut:
-      let page = RequestContext.page
+      let page = RequestContext.current.page
       failure.step = page.map { "pull page \($0.number) of \($0.resource)" } ?? step
       failure.subject = request.shownURL
       failure.concerned.append(page.map { request.concern(asPage: $0.number, of: $0.resource) } ?? request.concern)

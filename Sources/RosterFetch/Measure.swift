@@ -9,7 +9,7 @@ extension Interceptor {
     measured: @escaping @Sendable (_ code: Int?, _ seconds: Double, _ bytes: Int) -> Void
   ) -> Interceptor {
     Interceptor { request, next in
-      if !request.needsNewConnection { tally.update { $0.requested(RequestContext.resource) } }
+      if !request.needsNewConnection { tally.update { $0.requested(RequestContext.current.resource) } }
       let started = clock.uptime()
       do {
         let response = try await next(request)

@@ -4,7 +4,7 @@ import RosterJSON
 package import RosterModel
 
 /// Requests one page of a list, or records by key, and scans the answer.
-package struct PageFetcher: Sendable {
+package final class PageFetcher: Sendable {
   /// One page to request, and the facts that are known of it.
   package struct PageQuery: Sendable {
     /// The request of the page, and its place in the list.
@@ -96,13 +96,10 @@ package struct PageFetcher: Sendable {
     let page = RequestContext.Page(wanted.page.number, of: paging.resource.name)
     let found: Answer?
     do {
-      found = try await RequestContext.$page.withValue(page) {
-        try await attempts(
-          request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, context: context
-        ) {
-          response in
-          try answer(response, to: wanted, of: paging, plans: plans)
-        }
+      found = try await attempts(
+        request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, page: page, context: context
+      ) { response in
+        try answer(response, to: wanted, of: paging, plans: plans)
       }
     } catch let failure as Failure
       where wanted.isResumption
@@ -228,20 +225,20 @@ package struct PageFetcher: Sendable {
   }
 
   private func attempts<Value: Sendable>(
-    _ request: Request, step: String, of resource: String, context: SyncContext, read: (Response) throws -> Value
+    _ request: Request, step: String, of resource: String, page: RequestContext.Page? = nil, context: SyncContext,
+    read: (Response) throws -> Value
   ) async throws -> Value {
+    let current = RequestContext(sync: context.sync, page: page, resource: resource)
     do {
       return try await retry.run { fault, attempt, delay in
         context.tally.update { $0.retries += 1 }
         report(
           Event(
-            .pageRetried, sync: context.sync, resource: resource, page: RequestContext.page?.number, attempt: attempt,
+            .pageRetried, sync: context.sync, resource: resource, page: page?.number, attempt: attempt,
             reason: fault.reason?.label,
             delaySeconds: delay.seconds, error: fault.cause))
       } _: {
-        let response = try await RequestContext.$sync.withValue(context.sync) {
-          try await RequestContext.$resource.withValue(resource) { try await send(request) }
-        }
+        let response = try await RequestContext.$current.withValue(current) { try await send(request) }
         let value = try read(response)
         // Retry-After of a successful answer is ignored: some servers send it with every answer.
         if response.status >= 400 { await retry.heed(response.retryAfter(now: clock.now())) }
@@ -250,8 +247,8 @@ package struct PageFetcher: Sendable {
     } catch let fault as RequestFault {
       // A failed token request is already a Failure, and is not changed here.
       var failure = fault.failure(step: step, subject: request.shownURL)
-      let page = RequestContext.page.map { request.concern(asPage: $0.number, of: $0.resource) }
-      failure.concerned.insert(contentsOf: page.map { [$0] } ?? [request.concern, .resource(resource)], at: 0)
+      let concern = page.map { request.concern(asPage: $0.number, of: $0.resource) }
+      failure.concerned.insert(contentsOf: concern.map { [$0] } ?? [request.concern, .resource(resource)], at: 0)
       throw failure
     }
   }

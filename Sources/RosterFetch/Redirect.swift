@@ -7,7 +7,10 @@ extension Interceptor {
   package static let redirects = Interceptor { asked, next in
     var request = asked
     for hop in 0...maxRedirects {
-      var response = try await RequestContext.$hop.withValue(hop) { [request] in try await next(request) }
+      var response =
+        RequestContext.hop == hop
+        ? try await next(request)
+        : try await RequestContext.$hop.withValue(hop) { [request] in try await next(request) }
       guard let location = response.redirect else {
         if hop > 0 { response.redirectedTo = request.url }
         return response

@@ -11,8 +11,8 @@ extension Interceptor {
       var metadata: Logger.Metadata = ["method": "\(request.method.rawValue)"]
       let hop = RequestContext.hop
       metadata[hop == 0 ? "url" : "hop"] = hop == 0 ? "\(request.ownURL)" : "\(hop)"
-      if let sync = RequestContext.sync { metadata["sync"] = "\(sync)" }
-      if let page = RequestContext.page {
+      if let sync = RequestContext.current.sync { metadata["sync"] = "\(sync)" }
+      if let page = RequestContext.current.page {
         metadata["resource"] = "\(page.resource)"
         metadata["page"] = "\(page.number)"
       }

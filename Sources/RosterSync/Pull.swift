@@ -5,8 +5,9 @@ import RosterFetch
 import RosterModel
 import Synchronization
 
-/// Pulls every page of every list, a bounded number at a time, and stores them as they arrive (P1, P4, P6).
-struct Pull: Sendable {
+/// Pulls every page of every list, a bounded number at a time, and stores them as they arrive (P1, P4, P6). It is a
+/// class, because every request has it.
+final class Pull: Sendable {
   /// Maximum age at which a page without a validator is reused from an interrupted sync (P4).
   static let takeOver: Duration = .seconds(15 * 60)
 
@@ -18,7 +19,15 @@ struct Pull: Sendable {
   /// Start of the sync.
   let startedAt: Date
   /// Times without requests, by which kept pages do not become older (E8.1).
-  var pauses = RequestPauses()
+  let pauses: RequestPauses
+
+  init(
+    lists: [PulledList], session: PullSession, fetcher: PageFetcher, clock: WallClock, progress: PullProgress,
+    startedAt: Date, pauses: RequestPauses
+  ) {
+    (self.lists, self.session, self.fetcher, self.clock) = (lists, session, fetcher, clock)
+    (self.progress, self.startedAt, self.pauses) = (progress, startedAt, pauses)
+  }
 
   /// Pulls the lists of these indices, and returns the outcome of each. After the first failure the other requests are
   /// cancelled, the received pages are stored, and the failure is thrown.
@@ -122,7 +131,9 @@ struct Pull: Sendable {
         settle(job, list: list, work: &work)
       } else {
         work.note(isResumed: false, list: job.list)
-        group.addTask { await PullStep(fetching: job, known: known) { try await fetch(job, list: list, known: known) } }
+        group.addTask {
+          await PullStep(fetching: job, known: known) { try await self.fetch(job, list: list, known: known) }
+        }
       }
     } catch {
       work.plan.failed()
@@ -232,11 +243,11 @@ struct Pull: Sendable {
   /// Writes the pages that are due.
   private func write(_ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>) {
     if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle || work.shared.isWaiting) {
-      group.addTask { await PullStep(writing: batch) { try await keep(batch) } }
+      group.addTask { await PullStep(writing: batch) { try await self.keep(batch) } }
     } else if !work.isTimed, let wait = work.queue.due(at: clock.uptime()) {
       work.isTimed = true
       group.addTask {
-        try? await clock.sleep(wait)
+        try? await self.clock.sleep(wait)
         return .due
       }
     }

@@ -36,6 +36,8 @@ package struct PullPlan: Sendable {
     let number: Int
     let paging: Paging
     let maxPages: Int
+    /// True if the resource has `since`.
+    let hasMark: Bool
     var way = Way.first
     var first: ListFacts?
     /// Addresses of a list that follows its answers. An address takes eight bytes, because all other memory of a pull
@@ -84,7 +86,7 @@ package struct PullPlan: Sendable {
 
   /// Adds a list.
   mutating func open(_ number: Int, paging: Paging, maxPages: Int) {
-    lists.append(List(number: number, paging: paging, maxPages: maxPages))
+    lists.append(List(number: number, paging: paging, maxPages: maxPages, hasMark: paging.resource.since != nil))
   }
 
   /// Forgets a list, whose outcome is known.
@@ -339,7 +341,7 @@ extension PullPlan.List {
     guard drift == nil, lie == nil, ending == nil else { return false }
     if first == nil { (first, isFirstNew) = (facts, isTransferred) }
     if let answered = facts.answered { self.answered = max(self.answered ?? answered, answered) }
-    if paging.resource.since != nil {
+    if hasMark {
       extent.add(
         records: facts.records, skipped: facts.skipped, highest: facts.highest, answered: facts.answered,
         lowest: facts.lowest,

@@ -3,8 +3,8 @@ import RosterFetch
 import RosterModel
 
 /// The result of a child of the pull's task group. An error is a step too, so that pages that were received before it
-/// are still stored.
-enum PullStep: Sendable {
+/// are still stored. A task group copies the results of its children, so the values are in one allocation.
+indirect enum PullStep: Sendable {
   /// - Parameter shared: the answer, if other lists may need it too.
   case answered(PullPlan.PageJob, [CachedPage]?, PageFetcher.Answer, shared: SharedAnswer?)
   /// The validator of the page lied.

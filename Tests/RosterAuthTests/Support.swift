@@ -176,7 +176,7 @@ final class Bench: Sendable {
     let keeper = keeper
     return (0..<count).map { page in
       Task {
-        try await RequestContext.$page.withValue(.init(page, of: "character")) {
+        try await RequestContext.$current.withValue(.init(page: .init(page, of: "character"))) {
           try await keeper.rejected(generation).token
         }
       }

@@ -176,7 +176,7 @@ import Testing
         try await keeper.syncBegins()
         let request = Request(.get, "http://localhost/\(target)")
         let failure = await #expect(throws: Failure.self) {
-          try await RequestContext.$page.withValue(.init(3, of: resource)) { try await send(request) }
+          try await RequestContext.$current.withValue(.init(page: .init(3, of: resource))) { try await send(request) }
         }
         #expect(failure?.step == "pull page 3 of \(resource)" && failure?.subject == request.url)
         #expect(failure?.concerned.contains(request.concern(asPage: 3, of: resource)) == true)

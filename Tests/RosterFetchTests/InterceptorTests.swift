@@ -99,8 +99,8 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     let lines = Kept<String>()
     let logger = Logger(label: "test") { _ in KeptLog(lines: lines) }
     let answered = Interceptor.chain([.log(to: logger, clock: ManualClock().wallClock)]) { _ in Response(status: 200) }
-    try await RequestContext.$sync.withValue(17) {
-      try await RequestContext.$page.withValue(.init(3, of: "gadget")) { _ = try await answered(request) }
+    try await RequestContext.$current.withValue(.init(sync: 17, page: .init(3, of: "gadget"))) {
+      _ = try await answered(request)
     }
     #expect(lines.all.first?.contains("17") == true && lines.all.first?.contains("gadget") == true)
   }

@@ -74,7 +74,7 @@ struct SyncBench {
       into: cache,
       tokens: tokens, gate: gate,
       send: { [shelf] request in
-        tally.update { $0.requested(RequestContext.resource) }
+        tally.update { $0.requested(RequestContext.current.resource) }
         let number = try await ledger?.spend()
         defer { ledger?.ended(number ?? nil, isSent: true) }
         return try await shelf.send(request)
