@@ -40,6 +40,29 @@ private func reason(_ record: String, resource: Resource) throws -> String {
     #expect(try stored(#"{"id":1,"v":\#(json)}"#, resource: column(type)) == ["1", value])
   }
 
+  @Test("Members are found by their whole names, whatever order and white space each record has")
+  func order() throws {
+    let names = ["abcdefgh1", "abcdefgh2", "abcdefgh", "abc", ""]
+    let columns = names.enumerated().map {
+      Resource.Column("c\($0)", at: JSONPointer(segments: [$1]), .json, isNullable: true)
+    }
+    func member(_ index: Int, _ space: String = "") -> String { "\"\(names[index])\"\(space):\"\(index)\"" }
+    let orders = [[0, 1, 2, 3, 4], [1, 0, 4, 3, 2], [2, 3], [4], [3, 0, 1], [0, 1, 2, 3, 4], [1, 1, 0]]
+    for space in ["", " "] {
+      let records = orders.enumerated().map { id, order in
+        let members = ["\"id\":\(id + 1)"] + order.map { member($0, space) } + ["\"abcdefgh3\":3"]
+        return "{\(members.joined(separator: ","))}"
+      }
+      let (_, decoded) = try Decoded.page(
+        "[\(records.joined(separator: ","))]", resource: resource([idColumn] + columns))
+      for (id, order) in orders.enumerated() {
+        let values = names.indices.map { order.contains($0) ? "\"\($0)\"" : nil }
+        #expect(decoded.records[id].columns == ["\(id + 1)"] + values)
+        #expect(decoded.records[id].extra == "{\"abcdefgh3\":3}")
+      }
+    }
+  }
+
   @Test("P9.5, P9.6, P9.7: an absent column is '' if it is text, otherwise NULL; a nullable text is NULL")
   func absent() throws {
     for type in [Resource.ColumnType.text, .integer, .real, .boolean, .json] {

@@ -13,6 +13,24 @@ private func check(_ bytes: [UInt8]) throws(Malformed) -> Int {
 }
 
 @Suite struct JSONScannerTests {
+  @Test("Plain text ends at the first quote, backslash or control character, at whatever place it is")
+  func plainText() {
+    for filler in [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F, 0x80, 0xA2, 0xDC, 0xFF] as [UInt8] {
+      for end in [0x00, 0x1F, 0x22, 0x5C] as [UInt8] {
+        for count in 0...40 {
+          for place in 0...count {
+            var text = [UInt8](repeating: filler, count: count)
+            for index in place..<count { text[index] = index == place || index % 3 == 0 ? end : filler }
+            let start = place / 2
+            text.withUnsafeBufferPointer { text in
+              #expect(text.plainEnd(from: start) == place, "\(filler) \(end) \(count)")
+            }
+          }
+        }
+      }
+    }
+  }
+
   /// Named as in JSONTestSuite, whose cases they follow (github.com/nst/JSONTestSuite).
   @Test(
     "Valid JSON is read",
