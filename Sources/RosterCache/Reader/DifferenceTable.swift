@@ -88,7 +88,6 @@ struct DifferenceTable {
 
   /// The record at the decoder's position as the publication would store it.
   private func json(of decoder: inout RecordDecoder) -> String {
-    let document = document
     document.write(&decoder, below: owner?.parent ?? 0)
     return String(decoding: document.bytes, as: UTF8.self)
   }
