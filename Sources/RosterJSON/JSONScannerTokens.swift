@@ -89,13 +89,15 @@ extension UnsafeBufferPointer<UInt8> {
     var index = start
     let raw = UnsafeRawBufferPointer(self)
     while index + 16 <= count {
-      let marks = Self.marks(raw.loadUnaligned(fromByteOffset: index, as: SIMD2<UInt64>.self))
+      let words = raw.loadUnaligned(fromByteOffset: index, as: SIMD2<UInt64>.self)
+      let marks = Self.marks(SIMD2(UInt64(littleEndian: words.x), UInt64(littleEndian: words.y)))
       if marks.x != 0 { return index + marks.x.trailingZeroBitCount >> 3 }
       if marks.y != 0 { return index + 8 + marks.y.trailingZeroBitCount >> 3 }
       index += 16
     }
     while index + 8 <= count {
-      let marks = Self.marks(SIMD2(raw.loadUnaligned(fromByteOffset: index, as: UInt64.self), 0))
+      let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+      let marks = Self.marks(SIMD2(word, 0))
       if marks.x != 0 { return index + marks.x.trailingZeroBitCount >> 3 }
       index += 8
     }
@@ -103,11 +105,11 @@ extension UnsafeBufferPointer<UInt8> {
     return index
   }
 
-  /// Sets the highest bit of the first such byte of each word, and of no byte before it. These are the classic tricks
-  /// for a zero byte and a byte below a limit (graphics.stanford.edu/~seander/bithacks.html, "Determine if a word has a
-  /// byte less than n").
+  /// Sets the highest bit of the first such byte of each little-endian word, and of no byte before it. These are the
+  /// classic tricks for a zero byte and a byte below a limit (graphics.stanford.edu/~seander/bithacks.html, "Determine
+  /// if a word has a byte less than n").
   @inlinable @inline(__always)
-  public static func marks(_ words: SIMD2<UInt64>) -> SIMD2<UInt64> {
+  static func marks(_ words: SIMD2<UInt64>) -> SIMD2<UInt64> {
     let ones = SIMD2<UInt64>(repeating: 0x0101_0101_0101_0101)
     let quotes = words ^ (ones &* 0x22)
     let backslashes = words ^ (ones &* 0x5C)

@@ -70,7 +70,7 @@ package struct JSONWriter: Sendable {
   package mutating func value(_ value: Bool) { raw((value ? "true" : "false").utf8) }
   /// Writes a whole number.
   package mutating func value(_ value: some BinaryInteger) { raw(String(value).utf8) }
-  /// Writes a whole number.
+  /// Writes a whole number. Other modules would call the generic function unspecialized, which is several times slower.
   package mutating func value(_ value: Int64) { raw(String(value).utf8) }
 
   /// Writes a number. Infinity and NaN become null, because JSON has no form for them.
@@ -111,8 +111,7 @@ package struct JSONWriter: Sendable {
     needsComma = true
   }
 
-  // Without this, other modules would call the generic one, which appends byte by byte.
-  /// Writes bytes that are already JSON.
+  /// Writes bytes that are already JSON. Other modules would call the generic function unspecialized.
   package mutating func raw(_ json: UnsafeBufferPointer<UInt8>) {
     begin()
     bytes.append(contentsOf: json)
