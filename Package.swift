@@ -76,7 +76,7 @@ let package = Package(
     library("RosterJSON", ["RosterModel"]),
     library("RosterInference", isSmall: true, ["RosterModel", "RosterJSON"]),
     library("RosterExplanation", isSmall: true, ["RosterModel"]),
-    library("RosterFiles", isSmall: true, ["RosterModel"]),
+    library("RosterFiles", isSmall: true, ["RosterModel", "CMalloc"]),
     library(
       "RosterConfiguration", isSmall: true,
       ["RosterModel", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
@@ -122,6 +122,7 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ]),
+    .systemLibrary(name: "CMalloc"),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(

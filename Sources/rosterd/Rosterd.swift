@@ -20,6 +20,7 @@ struct Rosterd: AsyncParsableCommand {
   static func main() async {
     handleEarlySignals()
     preventCoreFiles()
+    limitMemoryArenas()
     occupyStandardStreams()
     // If a reader of the log or of an answer closes its pipe, the write fails with an error instead of ending the
     // program.
