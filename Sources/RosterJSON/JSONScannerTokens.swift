@@ -105,6 +105,18 @@ extension UnsafeBufferPointer<UInt8> {
     return index
   }
 
+  /// True if there is no quote, backslash or control character. The last 16 bytes may overlap with those before them.
+  @inlinable @inline(__always)
+  var isPlain: Bool {
+    guard count >= 16 else { return plainEnd(from: 0) == count }
+    let raw = UnsafeRawBufferPointer(self)
+    var marks = Self.marks(raw.loadUnaligned(fromByteOffset: count - 16, as: SIMD2<UInt64>.self))
+    for index in stride(from: 0, to: count - 16, by: 16) {
+      marks |= Self.marks(raw.loadUnaligned(fromByteOffset: index, as: SIMD2<UInt64>.self))
+    }
+    return marks.x | marks.y == 0
+  }
+
   /// Sets the highest bit of the first such byte of each little-endian word, and of no byte before it. These are the
   /// classic tricks for a zero byte and a byte below a limit (graphics.stanford.edu/~seander/bithacks.html, "Determine
   /// if a word has a byte less than n").

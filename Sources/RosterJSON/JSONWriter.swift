@@ -98,10 +98,7 @@ package struct JSONWriter: Sendable {
   /// Writes a text given as UTF-8.
   package mutating func value(utf8 text: UnsafeBufferPointer<UInt8>) {
     begin()
-    bytes.append(UInt8(ascii: "\""))
-    Self.appendEscaped(text, to: &bytes)
-    bytes.append(UInt8(ascii: "\""))
-    needsComma = true
+    append(text, after: UnsafeBufferPointer(start: nil, count: 0))
   }
 
   /// Writes bytes that are already JSON.
@@ -122,6 +119,32 @@ package struct JSONWriter: Sendable {
   package mutating func part(_ json: UnsafeBufferPointer<UInt8>) {
     bytes.append(contentsOf: json)
     needsComma = false
+  }
+
+  /// Writes such a part and a text given as UTF-8 that follows it.
+  package mutating func part(_ json: UnsafeBufferPointer<UInt8>, utf8 text: UnsafeBufferPointer<UInt8>) {
+    append(text, after: json)
+  }
+
+  /// Appends a text in quotes after bytes that are already JSON. Most texts have nothing to escape and are copied at
+  /// once.
+  private mutating func append(_ text: UnsafeBufferPointer<UInt8>, after json: UnsafeBufferPointer<UInt8>) {
+    needsComma = true
+    guard text.isPlain else {
+      bytes.append(contentsOf: json)
+      return Self.append(text, to: &bytes)
+    }
+    bytes.append(addingCapacity: json.count + text.count + 2) { span in
+      span.withUnsafeMutableBufferPointer { buffer, count in
+        let memory = UnsafeMutableRawBufferPointer(buffer)
+        memory.copyMemory(from: UnsafeRawBufferPointer(json))
+        buffer[json.count] = UInt8(ascii: "\"")
+        UnsafeMutableRawBufferPointer(rebasing: memory[(json.count + 1)...])
+          .copyMemory(from: UnsafeRawBufferPointer(text))
+        count = json.count + text.count + 2
+        buffer[count - 1] = UInt8(ascii: "\"")
+      }
+    }
   }
 
   private mutating func begin() {
@@ -176,9 +199,13 @@ extension JSONWriter {
 extension JSONWriter {
   /// Appends one text in quotes, for callers that need no whole writer.
   package static func append(_ text: String, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
     var text = text
-    text.withUTF8 { appendEscaped($0, to: &bytes) }
+    text.withUTF8 { append($0, to: &bytes) }
+  }
+
+  private static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    appendEscaped(text, to: &bytes)
     bytes.append(UInt8(ascii: "\""))
   }
 

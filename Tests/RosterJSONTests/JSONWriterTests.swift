@@ -33,6 +33,37 @@ import Testing
     #expect(json.text == #""\"\\/\b\t\n\f\r\u0000\u001f"# + "\u{7f}é😀\"")
   }
 
+  @Test("A character is escaped at each place of a text of any length")
+  func escapesAnywhere() throws {
+    for length in 0..<50 {
+      let plain = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+      #expect(try written(plain) == plain)
+      for place in 0..<length {
+        for byte: UInt8 in [0x00, 0x1f, 0x22, 0x5c] {
+          var text = plain
+          text[place] = byte
+          #expect(try written(text) == text)
+        }
+      }
+    }
+  }
+
+  /// Writes the text as an element and as a member, and reads both.
+  private func written(_ text: [UInt8]) throws -> [UInt8]? {
+    var json = JSONWriter()
+    text.withUnsafeBufferPointer { text in
+      json.list { json in
+        json.null()
+        json.value(utf8: text)
+        Array(#",{"a":"#.utf8).withUnsafeBufferPointer { json.part($0, utf8: text) }
+        Array("}".utf8).withUnsafeBufferPointer { json.part($0) }
+      }
+    }
+    let read = String(decoding: text, as: UTF8.self)
+    let expected = JSONValue.list([.null, .text(read), .object([.init("a", .text(read))])])
+    return try JSONValue(json: json.bytes) == expected ? text : nil
+  }
+
   @Test("Written JSON is read again unchanged")
   func roundTrip() throws {
     let controls = String(String.UnicodeScalarView((0..<0x80).compactMap { Unicode.Scalar($0) }))

@@ -46,24 +46,32 @@ final class RecordDocument {
     values.removeAll(keepingCapacity: true)
     var part = 0
     parts.withUnsafeBufferPointer { parts in
-      func writePart() {
-        json.part(parts.extracting((part == 0 ? 0 : partEnds[part - 1])..<partEnds[part]))
-        part += 1
+      func next() -> UnsafeBufferPointer<UInt8> {
+        defer { part += 1 }
+        return parts.extracting((part == 0 ? 0 : partEnds[part - 1])..<partEnds[part])
       }
       func add(_ value: (inout JSONWriter) -> Void) {
-        writePart()
+        json.part(next())
         let start = json.bytes.count
         value(&json)
         values.append(start..<json.bytes.count)
       }
+      func add(_ text: UnsafeBufferPointer<UInt8>) {
+        let (name, before) = (next(), json.bytes.count)
+        json.part(name, utf8: text)
+        values.append(before + name.count..<json.bytes.count)
+      }
       if isChild {
-        writePart()
+        json.part(next())
         json.value(id)
       }
-      for column in columns.indices { add { $0.value(decoder.column(column)) } }
+      for column in columns.indices {
+        let value = decoder.column(column)
+        if case .text(let text) = value { add(text) } else { add { $0.value(value) } }
+      }
       add { $0.value(decoder.extra.map { .json($0) } ?? .null) }
       for (index, list) in lists.enumerated() { add { $0.elements(of: list, at: index, &decoder) } }
-      writePart()
+      json.part(next())
     }
   }
 
