@@ -136,6 +136,28 @@ struct SnapshotPublicationTests {
     try folder.expectSound()
   }
 
+  @Test(
+    "P5.1: `changes` has each changed record with both documents, in the order of the list", arguments: [63, 64, 130])
+  func manyChanges(first: Int) async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror([people(1...200)])
+    let changed = people(1...first, mark: "x") + people(201...201) + people((first + 1)...199, mark: "x")
+    let report = try await cache.mirror([changed])
+    #expect([report.added, report.changed, report.removed] == [1, 199, 1])
+    #expect(
+      try folder.ask("SELECT record_id || kind FROM changes ORDER BY id")
+        == (1...first).map { "\($0)changed" } + ["201added"] + ((first + 1)...199).map { "\($0)changed" }
+        + ["200removed"])
+    #expect(
+      try folder.ask(
+        """
+        SELECT count(*) FROM changes WHERE kind = 'changed' AND before ->> '$.name' = 'Name ' || record_id
+          AND after ->> '$.name' = 'Name ' || record_id || 'x' AND before ->> '$.id' = record_id
+        """) == ["199"])
+    await cache.close()
+    try folder.expectSound()
+  }
+
   /// The numbers of the pages in the log, from 1 (sqlite.org/fileformat2.html#walformat).
   private func loggedPages() throws -> Set<Int> {
     let log = [UInt8](try folder.bytes("roster.db-wal"))

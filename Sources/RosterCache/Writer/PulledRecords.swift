@@ -64,6 +64,14 @@ struct PulledRecords: ~Copyable {
   /// Number of pages or answers that `nextPage` has not returned yet.
   var pagesLeft: Int { places.count }
 
+  /// Leaves at most `count` pages or answers, which are spread evenly over the list.
+  mutating func sample(_ count: Int) {
+    let distance = max(1, places.count / count)
+    places =
+      stride(from: places.startIndex + distance / 2, to: places.endIndex, by: distance).prefix(count)
+      .map { places[$0] }[...]
+  }
+
   /// The next page or answer; nil after the last one.
   mutating func nextPage() throws -> EntryFacts? {
     guard let (at, number) = places.popFirst() else { return nil }

@@ -16,15 +16,13 @@ final class RecordWriter {
   private let isFirst: Bool
   /// True while the index of words is not kept up to date, because `finish` makes all of it.
   private var rebuildsIndex: Bool
-  /// Number of records whose words were added to the index, and of those whose words were removed from it.
-  private(set) var indexWrites = 0
   private let stored: StoredRecords
   private let insert: Statement
   private let update: Statement
   private let delete: Statement
   private let words: WordIndex?
   private let addition: Statement
-  private let change: Statement
+  private var changes: ChangedRows
   private let removal: Statement
   private let before: RecordDocument
   private let after: RecordDocument
@@ -54,16 +52,17 @@ final class RecordWriter {
     delete = try database.statement(tables.delete)
     words = try WordIndex(database, tables)
     (before, after) = (RecordDocument(tables), RecordDocument(tables))
-    func change(_ kind: ChangeKind, _ documents: String) throws -> Statement {
+    func insertion(_ rows: String) throws -> Statement {
       try database.once(
-        """
-        INSERT INTO main.changes(sync_id, resource, record_id, kind, at, before, after)
-        VALUES (\(sync), \(literal(tables.resource.name)), ?1, \(literal(kind.rawValue)), \(literal(at)), \(documents))
-        """)
+        "INSERT INTO main.changes(sync_id, resource, record_id, kind, at, before, after) VALUES \(rows)")
     }
-    addition = try change(.added, "NULL, ?2")
-    self.change = try change(.changed, "?3, ?2")
-    removal = try change(.removed, "(\(tables.json)), NULL")
+    func row(_ kind: ChangeKind, id: Int, _ documents: String) -> String {
+      let name = literal(tables.resource.name)
+      return "(\(sync), \(name), ?\(id), \(literal(kind.rawValue)), \(literal(at)), \(documents))"
+    }
+    addition = try insertion(row(.added, id: 1, "NULL, ?2"))
+    changes = try ChangedRows(insertion) { row(.changed, id: $0, "?\($1), ?\($2)") }
+    removal = try insertion(row(.removed, id: 1, "(\(tables.json)), NULL"))
     lists = try tables.resource.lists.indices.map { try ListWriter(database, tables, $0) }
   }
 
@@ -95,6 +94,7 @@ final class RecordWriter {
 
   /// Removes a record that upstream does not list any more.
   func remove(_ id: Int64) throws {
+    try changes.write()
     try removal.run([.integer(id)])
     try keptIndex?.remove(id)
     for list in lists { try list.cut(id, from: 0) }
@@ -127,21 +127,32 @@ final class RecordWriter {
     for list in lists { try list.add(id, &decoder) }
   }
 
-  /// Decides whether the index of words is kept up to date for the other pages of a list. Making the whole index costs
-  /// less per record than to write a record's words. Therefore `finish` does that if the other pages are likely to have
-  /// more writes than the resource has records.
-  /// - Parameters:
-  ///   - writes: number of `indexWrites` of the pages that are written.
-  ///   - pages: number of these pages.
-  ///   - left: number of pages whose records are not written yet.
-  ///   - records: number of records before this publication.
-  func planIndex(writes: Int, pages: Int, left: Int, records: Int) {
-    guard words != nil, pages >= left / 16 else { return }
-    if writes * left / pages > records + added { rebuildsIndex = true }
+  /// True if `write` keeps the index of words up to date.
+  var keepsIndex: Bool { keptIndex != nil }
+
+  /// How often `write` would add or remove the words of the record at the decoder's position.
+  func indexWrites(for decoder: inout RecordDecoder, of scope: ListScope) throws -> Int {
+    switch try stored.standing(of: &decoder, below: scope.parent) {
+    case .new: 1
+    case .same: 0
+    case .changed(let difference): isIndexed(difference) ? 2 : 0
+    }
   }
 
-  /// Makes the whole index of words, after the first snapshot or if most words have changed.
+  /// Decides whether the index of words is kept up to date. Making the whole index costs less per record than to write
+  /// a record's words. Therefore `finish` does that if a list is likely to have more writes than the resource has
+  /// records.
+  /// - Parameters:
+  ///   - writes: the likely number of writes.
+  ///   - records: number of records before this publication.
+  func planIndex(writes: Int, records: Int) {
+    if writes > records + added { rebuildsIndex = true }
+  }
+
+  /// Call this after the last record. Makes the whole index of words, after the first snapshot or if most words have
+  /// changed.
   func finish() throws {
+    try changes.write()
     if rebuildsIndex, let rebuild = tables.rebuildIndex { try database.execute(rebuild) }
     rebuildsIndex = false
   }
@@ -162,8 +173,8 @@ final class RecordWriter {
     added += 1
     if isFirst { return id }
     try keptIndex?.add(id, &decoder)
-    indexWrites += 1
     after.write(&decoder, below: scope.parent)
+    try changes.write()
     addition.bind(1, id)
     try after.bytes.withUnsafeBufferPointer { after in
       addition.bind(2, after)
@@ -179,19 +190,9 @@ final class RecordWriter {
     update.bind(Int32(columns + 2), sync)
     update.bind(Int32(columns + 3), id)
     try update.run()
-    if isIndexed(difference) {
-      try keptIndex?.add(id, &decoder)
-      indexWrites += 2
-    }
+    if isIndexed(difference) { try keptIndex?.add(id, &decoder) }
     for list in difference.lists { try lists[list].replace(id, decoder: &decoder) }
-    change.bind(1, id)
-    try before.bytes.withUnsafeBufferPointer { before in
-      try after.bytes.withUnsafeBufferPointer { after in
-        change.bind(2, after)
-        change.bind(3, before)
-        try change.run()
-      }
-    }
+    try changes.add(id, before: before.bytes, after: after.bytes)
     changed += 1
   }
 

@@ -201,7 +201,7 @@ struct ResourcePublication {
   private mutating func writeTransferred(_ pages: PageRows) throws {
     guard var pulled = try pulled(.pages) else { return }
     let isNoted = found.isIncremental || isUntold || mark != nil
-    let (count, indexWrites) = (pulled.pagesLeft, records.indexWrites)
+    try planIndex(of: pulled.pagesLeft)
     while let facts = try pulled.nextPage() {
       while let step = try pulled.next() {
         switch step {
@@ -218,10 +218,21 @@ struct ResourcePublication {
       // The next pull must ask for its keys again if one of them could not be asked for (I9.2). The same holds if a
       // record may change again within the same time stamp (I9.3).
       if !found.isAsked || (decision.removal == .missing && isSettled(facts)) { try pages.write(facts, pulled.number) }
-      records.planIndex(
-        writes: records.indexWrites - indexWrites, pages: count - pulled.pagesLeft, left: pulled.pagesLeft,
-        records: before)
     }
+  }
+
+  /// Decides from a few of this number of pages whether the index of words is kept up to date record by record.
+  private func planIndex(of pages: Int) throws {
+    let count = min(pages / 8, 32)
+    guard count > 0, !found.isAsked, records.keepsIndex, var sample = try pulled(.pages) else { return }
+    sample.sample(count)
+    var writes = 0
+    while try sample.nextPage() != nil {
+      while let step = try sample.next() {
+        if case .record = step { writes += try records.indexWrites(for: &sample.decoder, of: scope) }
+      }
+    }
+    records.planIndex(writes: writes * pages / count, records: before)
   }
 
   private func isSettled(_ page: EntryFacts) -> Bool {
