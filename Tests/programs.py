@@ -96,6 +96,13 @@ def wait_until(condition, what, patience=PATIENCE):
         time.sleep(0.01)
 
 
+def heed_signals():
+    """For `preexec_fn`: the program heeds the signals that a shell lets its background jobs ignore, and nohup(1) its
+    program."""
+    for number in [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP]:
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def ended(process, number=signal.SIGTERM):
     """Ends a program at the end of the block, whatever happens in the block."""

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import urllib.parse
 
-from programs import PATIENCE, end
+from programs import PATIENCE, end, heed_signals
 from support import Daemon
 from upstream import PAGE_SIZE, Upstream
 
@@ -103,7 +103,7 @@ class Web:
         rosterctl = program.with_name("rosterctl")
         self.process = subprocess.Popen(
             [rosterctl, "web", "--socket", socket, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env=environment or None)
+            stderr=subprocess.PIPE, text=True, env=environment or None, preexec_fn=heed_signals)
         self.renew()
         self.origin = f"http://127.0.0.1:{self.port}"
         # They are set by `enter`.
