@@ -25,7 +25,11 @@ struct Rosterd: AsyncParsableCommand {
     // If a reader of the log or of an answer closes its pipe, the write fails with an error instead of ending the
     // program.
     signal(SIGPIPE, SIG_IGN)
-    do throws(Failure) { try expectProcessFolder() } catch {
+    do throws(Failure) {
+      try expectProcessFolder()
+      try OpenFiles.raise()
+    } catch {
+      Notify().failed(exitStatus: error.kind.exitCode, "\(error)")
       complain("\(error)")
       exit(withError: ExitCode(error.kind.exitCode))
     }

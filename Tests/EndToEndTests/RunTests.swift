@@ -31,6 +31,28 @@ import Testing
     }
   }
 
+  @Test("P18.1, P18.2: 24 open files suffice if the hard limit is 64 or more; else 73, and systemd gets the reason")
+  func fewOpenFiles() async throws {
+    try await withSite { site in
+      let path = "\(site.folder)/notify"
+      let notify = try NotifySocket(path: path)
+      let settings = site.settings.merging(["NOTIFY_SOCKET": path]) { $1 }
+      func sync(_ limits: String) async throws -> Program.Outcome {
+        let command = "\(limits) && exec '\(try Program.built("rosterd"))' sync"
+        return try await Program.run("/bin/bash", arguments: ["-c", command], environment: settings)
+      }
+      let refused = try await sync("ulimit -n 24")
+      #expect(refused.exit == 73 && refused.error.contains("the hard limit is 24, and rosterd needs at least 64"))
+      #expect(!FileManager.default.fileExists(atPath: site.cache))
+      notify.close()
+      #expect(await notify.first { $0.contains("STATUS=") && $0.contains("RLIMIT_NOFILE") } != nil)
+      let raised = try await sync("ulimit -Sn 24")
+      #expect(raised.exit == 0, "\(raised.error)")
+      let fewest = try await sync("ulimit -n 64")
+      #expect(fewest.exit == 0, "\(fewest.error)")
+    }
+  }
+
   @Test(
     "S4.10, S17.1: a start that fails reports the reason to the service manager",
     arguments: [("ROSTERD_CACHE_PATH", "/dev/null/x.db", 73), ("ROSTERD_SYNC_CONCURRENCY", "0", 78)])
