@@ -89,7 +89,7 @@ package struct Daemon: Sendable {
         let asked = try await loop.ask(request)
         return .init(sync: asked.id, joined: asked.joined)
       },
-      feed: { try await runtime.reader.changes($0) }, cancel: { try await loop.cancel() },
+      feed: { try await runtime.reader.changes($0) }, cancel: { await loop.cancel() },
       rejected: { try await runtime.reader.rejected() })
     let place = try Self.place(runtime.live.configuration)
     server = StatusServer(at: place, routes: routes, limits: .ofThisProcess, logger: runtime.logger)

@@ -36,6 +36,8 @@ actor SyncLoop {
   /// The options of the next sync, if one was requested.
   private var waiting: SyncRequest?
   private var askers: [CheckedContinuation<Int64, any Error>] = []
+  /// Cancellations of a sync that has no row yet.
+  private var cancellers: [CheckedContinuation<Int64?, Never>] = []
   /// Requests whose sync ended before it began. They are answered after the status shows that end.
   private var refused: [(CheckedContinuation<Int64, any Error>, Failure)] = []
   private var nap: Task<Void, any Error>?
@@ -72,13 +74,15 @@ actor SyncLoop {
       current = Current(sync: sync, isFresh: request.isFresh, cancel: cancel)
       if let postponement = await postponement() {
         postpone(postponement)
-        continue
+      } else {
+        pulse.syncBegan()
+        await Self.run(sync, until: cancels)
+        pulse.syncEnded()
       }
-      pulse.syncBegan()
-      await Self.run(sync, until: cancels)
-      pulse.syncEnded()
       for (asker, failure) in refused { asker.resume(throwing: failure) }
       refused = []
+      // Their sync never began.
+      answerCancellers(nil)
     }
     isStopping = true
     refuse(with: stopping)
@@ -105,13 +109,13 @@ actor SyncLoop {
     return (try await begunID(), joined)
   }
 
-  /// Cancels the running sync (P3, P4) and returns its id; nil if no sync runs. A sync whose COMMIT has begun ends
-  /// normally.
-  func cancel() async throws -> Int64? {
+  /// Cancels the running sync (P3, P4) and returns its id; nil if no sync runs, also if the next one was postponed
+  /// meanwhile. A sync whose COMMIT has begun ends normally.
+  func cancel() async -> Int64? {
     guard let current else { return nil }
     current.cancel.yield()
     if let id = current.id { return id }
-    return try await begunID()
+    return await withCheckedContinuation { cancellers.append($0) }
   }
 
   private static func run(_ sync: any JoinableSync, until cancels: AsyncStream<Void>) async {
@@ -127,6 +131,7 @@ actor SyncLoop {
     current?.id = id
     for asker in askers { asker.resume(returning: id) }
     askers = []
+    answerCancellers(id)
   }
 
   /// After this call the sync cannot be joined.
@@ -157,6 +162,9 @@ actor SyncLoop {
     nap?.cancel()
   }
 
+  /// Number of requests and cancellations that wait for the row of a sync.
+  var waiters: Int { askers.count + cancellers.count }
+
   /// Returns as soon as the loop's executor is free, which proves that the loop is alive (S4).
   func beat() {}
 
@@ -182,6 +190,11 @@ actor SyncLoop {
 
   private func begunID() async throws -> Int64 {
     try await withCheckedThrowingContinuation { askers.append($0) }
+  }
+
+  private func answerCancellers(_ id: Int64?) {
+    for canceller in cancellers { canceller.resume(returning: id) }
+    cancellers = []
   }
 
   private func refuse(with failure: Failure) {

@@ -17,7 +17,7 @@ package struct StatusRoutes: Sendable {
   let history: @Sendable (SyncsRequest) async throws -> [SyncRecord]
   private let sync: @Sendable (SyncRequest) async throws -> SyncRequest.Accepted
   let feed: @Sendable (FeedRequest) async throws -> FeedAnswer
-  private let cancel: @Sendable () async throws -> Int64?
+  private let cancel: @Sendable () async -> Int64?
   private let rejected: @Sendable () async throws -> [AffectedItem]
   private(set) var offersRecords = true
 
@@ -29,7 +29,7 @@ package struct StatusRoutes: Sendable {
     history: @escaping @Sendable (SyncsRequest) async throws -> [SyncRecord],
     sync: @escaping @Sendable (SyncRequest) async throws -> SyncRequest.Accepted,
     feed: @escaping @Sendable (FeedRequest) async throws -> FeedAnswer,
-    cancel: @escaping @Sendable () async throws -> Int64?,
+    cancel: @escaping @Sendable () async -> Int64?,
     rejected: @escaping @Sendable () async throws -> [AffectedItem] = { [] }
   ) {
     self.board = board
@@ -214,12 +214,8 @@ extension StatusRoutes {
       return .now(.problem(403, detail: "only root and the daemon's own user may cancel a sync"))
     }
     return .later {
-      do {
-        if let sync = try await cancel() { return .json(202, value: Cancelled(sync: sync)) }
-        return .problem(409, detail: "no sync runs", exit: Failure.Kind.cancelled.exitCode)
-      } catch {
-        return Self.problem(error)
-      }
+      if let sync = await cancel() { return .json(202, value: Cancelled(sync: sync)) }
+      return .problem(409, detail: "no sync runs", exit: Failure.Kind.cancelled.exitCode)
     }
   }
 

@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Logging
+import RosterFetch
 import RosterModel
 import RosterSync
+import RosterTestSupport
 import Synchronization
 import Testing
 
@@ -128,7 +130,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
       group.addTask { await loop.run() }
       #expect(await begins.first { _ in true } == false)
       await #expect(throws: SyncRequest.Conflict.self) { try await loop.ask(SyncRequest(isFresh: true)) }
-      _ = try await loop.cancel()
+      _ = await loop.cancel()
       await ends.first { _ in true }
       async let asked = loop.ask(SyncRequest(isFresh: true))
       #expect(await begins.first { _ in true } == true)
@@ -162,24 +164,62 @@ private func cancelled(_ id: Int64) -> SyncRecord {
           ended.yield()
         })
     }
-    #expect(try await loop.cancel() == nil)
+    #expect(await loop.cancel() == nil)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await loop.run() }
       await begins.first { _ in true }
       async let early = loop.cancel()
       row.yield()
-      let first = try await early
+      let first = await early
       #expect(first == 7)
       await ends.first { _ in true }
-      let none = try await loop.cancel()
+      let none = await loop.cancel()
       #expect(none == nil)
       async let asked = loop.ask(SyncRequest())
       await begins.first { _ in true }
       row.yield()
       let second = try await asked
-      let cancelled = try await loop.cancel()
+      let cancelled = await loop.cancel()
       #expect(second.id == 7 && !second.joined && cancelled == 7)
       await ends.first { _ in true }
+      group.cancelAll()
+    }
+  }
+
+  @Test("P1.11: cancel finds no sync if the next one is postponed at that moment, and a request gets the reason")
+  func cancelPostponed() async throws {
+    let (asks, asked) = AsyncStream<Void>.makeStream()
+    let (decisions, decide) = AsyncStream<Void>.makeStream()
+    let clock = WallClock(
+      now: { Date(timeIntervalSince1970: 1_700_000_000) },
+      sleep: { _ in
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        throw CancellationError()
+      }, uptime: { .zero })
+    let workspace = Workspace()
+    let ledger = BudgetLedger(
+      path: workspace.path("roster.db.budget"), upstream: "http://a", clock: clock,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    try ledger.change(RequestBudget(limit: 1, window: .seconds(60)))
+    ledger.ended(try await ledger.spend(), isSent: true)
+    let budget = try #require(Postponement(ledger, requests: 1, baseURL: "http://a", clock: clock))
+    let loop = SyncLoop(
+      clock: clock,
+      postponement: {
+        asked.yield()
+        for await _ in decisions { break }
+        return budget
+      }, make: { _, _ in EndedSync { _ in } })
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await loop.run() }
+      _ = await asks.first { _ in true }
+      let cancelled = Task { await loop.cancel() }
+      let request = Task { try await loop.ask(SyncRequest()) }
+      while await loop.waiters < 2 { await Task.yield() }
+      decide.yield()
+      #expect(await cancelled.value == nil)
+      let failure = await #expect(throws: Failure.self) { try await request.value }
+      #expect(failure == budget.failure)
       group.cancelAll()
     }
   }
@@ -214,7 +254,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
       #expect(await begins.first { _ in true }?.retrySession == false)
       async let asked = loop.ask(SyncRequest(retrySession: true))
       _ = await asks.first { _ in true }
-      let cancelled = try await loop.cancel()
+      let cancelled = await loop.cancel()
       #expect(await begins.first { _ in true }?.retrySession == true)
       let id = try await asked.id
       #expect(cancelled == 7 && id == 8)

@@ -29,7 +29,7 @@ func makeRoutes(
   feed: @escaping @Sendable (FeedRequest) async throws -> FeedAnswer = { _ in
     .page(json: Array("{}".utf8), isEmpty: true)
   },
-  cancel: @escaping @Sendable () async throws -> Int64? = { nil },
+  cancel: @escaping @Sendable () async -> Int64? = { nil },
   rejected: @escaping @Sendable () async throws -> [AffectedItem] = { [] }
 ) -> StatusRoutes {
   StatusRoutes(
