@@ -47,8 +47,7 @@ package struct Daemon: Sendable {
       do {
         let daemon = try Daemon(runtime, notify: notify, log: log, reread: reread)
         try await daemon.server.start()
-        await daemon.startMetrics()
-        await daemon.work(hangups)
+        await daemon.work(hangups, servesMetrics: await daemon.startMetrics())
         await daemon.stop()
       } catch {
         await runtime.close()
@@ -100,11 +99,13 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// Syncs and readers need only the status socket, so a failure here is a warning.
-  private func startMetrics() async {
+  /// Syncs and readers need only the status socket, so a failure here is a warning. Returns false after one.
+  private func startMetrics() async -> Bool {
     do { try await metrics?.start() } catch {
-      runtime.logger.warning("cannot serve rosterd-metrics.socket: \(error)")
+      runtime.logger.warning("cannot serve rosterd-metrics.socket, and tries again: \(error)")
+      return false
     }
+    return true
   }
 
   private static func place(_ configuration: Configuration) throws -> StatusServer.Place {
@@ -112,12 +113,13 @@ package struct Daemon: Sendable {
     return .path(configuration.status.socket, mode: configuration.status.socketMode)
   }
 
-  private func work(_ hangups: UnixSignalsSequence) async {
+  private func work(_ hangups: UnixSignalsSequence, servesMetrics: Bool) async {
     notify.ready(status: runtime.board.message, now: runtime.clock.now())
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
       group.addTask { await self.reload(on: hangups) }
+      if !servesMetrics { group.addTask { try? await self.metrics?.startLater(self.runtime.clock) } }
       group.addTask {
         await self.runtime.checkCache()
         await self.runtime.shortenLog()
