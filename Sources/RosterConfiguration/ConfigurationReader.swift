@@ -17,6 +17,7 @@ extension Configuration {
     let defaults = Defaults(of: file ?? known, environment: environment, isRoot: isRoot)
     var reader = ConfigurationReader()
     reader.readFile(file ?? known ?? defaults.configurationFile, mustExist: file != nil || known != nil)
+    if let named = file ?? known { reader.checkInstance(ofFile: named, environment: environment) }
     reader.readEnvironment(environment)
     if file != nil { reader.warnOfDefaults() }
     reader.fillIn(defaults)
@@ -85,6 +86,17 @@ struct ConfigurationReader {
     } catch {
       refuseFile(nil, problem: "cannot be read: \(error.text)", allowed: "a readable file of at most 256 KiB")
     }
+  }
+
+  /// Refuses an instance of the service whose name has a colon. systemd separates the folders in STATE_DIRECTORY by
+  /// colons, and loads no credential for such a name.
+  mutating func checkInstance(ofFile path: String, environment: [String: String]) {
+    guard environment["STATE_DIRECTORY"] != nil, let unit = DaemonPlaces.unit(ofFile: path), unit.contains(":") else {
+      return
+    }
+    refuseFile(
+      nil, problem: "belongs to \(unit).service, and systemd has no folders and credentials for a name with a colon",
+      allowed: "an instance name without a colon")
   }
 
   /// - Parameter path: The file that has these bytes.

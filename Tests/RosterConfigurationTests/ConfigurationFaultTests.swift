@@ -208,4 +208,21 @@ struct ConfigurationFaultTests {
     #expect(faults == [sentence])
     #expect(!faults.joined().contains("geheim"))
   }
+
+  @Test("P14.6: a service whose instance name has a colon is refused with a sentence; root alone may use the file")
+  func colon() throws {
+    func sentences(_ name: String, environment: [String: String]) -> [String] {
+      let faults = #expect(throws: ConfigurationFaults.self) {
+        try Configuration.load(file: "/etc/rosterd/\(name).toml", environment: environment, isRoot: true)
+      }
+      return faults?.faults.map(\.description).filter { !$0.contains("cannot be read") } ?? []
+    }
+    let service = ["STATE_DIRECTORY": "/var/lib/rosterd/a:b"]
+    #expect(
+      sentences("a:b", environment: service) == [
+        "/etc/rosterd/a:b.toml: belongs to rosterd@a:b.service, and systemd has no folders and credentials for a name with a colon; allowed: an instance name without a colon"
+      ])
+    #expect(sentences("a:b", environment: [:]).isEmpty)
+    #expect(sentences("a-b", environment: service).isEmpty)
+  }
 }
