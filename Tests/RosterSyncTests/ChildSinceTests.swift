@@ -152,6 +152,28 @@ struct ChildSinceTests {
     #expect(Self.asked(bench) == ["/issues/1/comments?since=9", "/issues/2/comments?since=39"])
   }
 
+  @Test("I1.1, E7.5: a list that is due for a whole pull is pulled whole after it failed because of 404")
+  func unaskedAndFailed() async throws {
+    let bench = try Self.bench(Self.first)
+    let resources = [Self.issue, Self.comment(removal: .ask)]
+    _ = try await bench.sync(resources)
+    let late = ["/issues/1/comments": Self.list([Self.comment(1, at: 10)])]
+    Self.set(Self.first.merging(late) { $1 }, in: bench)
+    // by_key answers 404 to the control question too.
+    #expect(try await bench.sync(resources, allowRemoval: true, isFresh: true, after: 10).isDegraded)
+    for (time, state) in [(11.0, "vanished"), (12, "failed"), (13, "failed")] {
+      Self.set(["/issues": Self.issues(1, 1), "/issues/2/comments?since=39": Self.list([])], in: bench)
+      _ = try await bench.sync(resources, after: time)
+      let states = try bench.ask("SELECT state FROM resource_lists WHERE resource = 'comment' AND parent_id = 1")
+      #expect(states == [state])
+    }
+    _ = Self.asked(bench)
+    let next = ["/issues/2/comments?since=39": Self.list([]), "/issues/1/comments/1": Self.comment(1, at: 10)]
+    Self.set(Self.first.merging(late) { $1 }.merging(next) { $1 }, in: bench)
+    #expect(try await bench.sync(resources, allowRemoval: true, after: 14).removed == 1)
+    #expect(Self.asked(bench).contains("/issues/1/comments"))
+  }
+
   @Test("E3.2, E3.4, I1.1: only the list of a changed parent is pulled, from its mark, until it is due")
   func changedParent() async throws {
     let bench = try Self.bench(Self.first)

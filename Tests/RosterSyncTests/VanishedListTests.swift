@@ -28,13 +28,13 @@ struct VanishedListTests {
     name: "comment", path: "/issues/{issue.id}/comments", records: at("list"), table: "comments", removal: .twice,
     pages: .init(.one), columns: [id], each: Each(of: "issue", changed: ["rev"]))
 
-  /// Answers by target; all others are 404.
-  private static func set(_ answers: [String: String], in bench: SyncBench) {
+  /// Answers by target; all others have the status `other`.
+  private static func set(_ answers: [String: String], other: Int = 404, in bench: SyncBench) {
     bench.shelf.update {
       $0.answers = { request in
         let body = answers[String(request.url.dropFirst(Shelf.baseURL.count))]
         return Response(
-          status: body == nil ? 404 : 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")],
+          status: body == nil ? other : 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")],
           body: Array((body ?? "").utf8))
       }
     }
@@ -98,6 +98,35 @@ struct VanishedListTests {
     #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
     #expect(Self.asked(bench) == ["/issues/2", "/issues/2/comments", "/issues?since=19"])
     #expect(try Self.state(bench) == ["failed"])
+  }
+
+  @Test("E7.4: the parent of a list that failed because of 404 is asked for after each such answer, until it is gone")
+  func goneLater() async throws {
+    let (bench, resources) = try await Self.vanish()
+    let list = ["/issues?since=19": Self.list()]
+    for time in [120.0, 180, 240] {
+      Self.set(list.merging(["/issues/2": Self.record(2, 20)]) { $1 }, in: bench)
+      let record = try await bench.sync(resources, after: time)
+      #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
+      #expect(Self.asked(bench) == ["/issues/2", "/issues/2/comments", "/issues?since=19"])
+      #expect(try Self.state(bench) == ["failed"])
+    }
+    Self.set(list.merging(["/issues/9": Self.record(9, 9)]) { $1 }, in: bench)
+    let record = try await bench.sync(resources, after: 300)
+    #expect(record.error == nil && record.removed == 2)
+    #expect(try Self.state(bench) == [])
+  }
+
+  @Test("E7.4: after an answer other than 404 and 410 the parent of a failed list is not asked for")
+  func failedOtherwise() async throws {
+    let (bench, resources) = try await Self.vanish()
+    let answers = ["/issues?since=19": Self.list(), "/issues/2": Self.record(2, 20)]
+    for (time, other, isAsked) in [(120.0, 404, true), (180, 403, true), (240, 403, false), (300, 404, false)] {
+      Self.set(answers, other: other, in: bench)
+      _ = try await bench.sync(resources, after: time)
+      #expect(Self.asked(bench).contains("/issues/2") == isAsked, "\(time)")
+      #expect(try Self.state(bench) == [time == 300 ? "vanished" : "failed"], "\(time)")
+    }
   }
 
   @Test("E7.5: an incremental pull does not show that upstream has the parent, and a whole pull does")

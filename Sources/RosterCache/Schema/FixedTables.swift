@@ -74,8 +74,8 @@ enum FixedTables {
   /// missed: as resource_lists has them. token: the delta token, which no view has (I7.3).
   /// The other columns are for the lists of a child. records, proof, state and error: as resource_lists has them.
   /// asked: JSON of the parent's `changed` columns at the last request. due_at: the time from which the list is
-  /// requested again although these columns are unchanged, in seconds since 1970 (E3). 0 is the next sync, -1 the next
-  /// sync, whole (`dueWhole`), and NULL no time.
+  /// requested again although these columns are unchanged, in seconds since 1970 (E3). 0 is the next sync, and NULL no
+  /// time. `dueWhole` and `dueAfterNotFound`, or their sum, also mean the next sync.
   static let lists = """
     CREATE TABLE cache_lists(
       id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL,
@@ -88,6 +88,14 @@ enum FixedTables {
 
   /// `due_at` of a list whose last whole pull could not ask for all missing records (I1.1).
   static let dueWhole = -1
+
+  /// `due_at` of a failed list whose last answer was 404 or 410: the parent is asked for by `by_key` (E7.4).
+  static let dueAfterNotFound = -2
+
+  /// A condition for `row` of `cache_lists`: the last whole pull could not ask for all missing records.
+  static func isDueWhole(_ row: String) -> String {
+    "coalesce(\(row).due_at IN (\(dueWhole), \(dueWhole + dueAfterNotFound)), 0)"
+  }
 
   /// Indexes for the choice of lists, and for the facts of children. A sync of three lists must not read 10,000.
   static let listIndexes = [

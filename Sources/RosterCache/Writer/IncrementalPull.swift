@@ -45,7 +45,7 @@ extension Cache {
 
   static func history(of list: ListID, _ question: Int64, in database: Database) throws -> SinceHistory {
     let found = try database.first(
-      "SELECT mark, whole_at, question, token, due_at IS \(FixedTables.dueWhole) FROM main.cache_lists WHERE id = ?",
+      "SELECT mark, whole_at, question, token, \(FixedTables.isDueWhole("l")) FROM main.cache_lists l WHERE id = ?",
       .integer(list.id)
     ) {
       SinceHistory(

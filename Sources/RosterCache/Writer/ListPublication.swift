@@ -141,7 +141,7 @@ extension ResourcePublication {
   }
 
   /// Failed and vanished lists keep their records, and are requested again by the next sync (E7). A list that vanishes
-  /// although upstream still has its parent has failed (E7.5).
+  /// although upstream still has its parent has failed (E7.5). The next sync asks for the parents of both (E7.4).
   mutating func noteFailedLists() throws {
     let name = plan.resource.name
     guard let parent = publication.family.parent(of: index) else { return }
@@ -150,16 +150,23 @@ extension ResourcePublication {
       SELECT l.parent, l.state, l.error, \(publication.family.hasVanished("l", child: index, parent: parent, pull: publication.pull))
       FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
       """, Value(index), .text(name)
-    ) { (parent: $0.integer(0), error: $0.text(2), hasVanished: $0.int(3) != 0) }
+    ) {
+      (
+        parent: $0.integer(0), isNotFound: $0.int(1) == ParentTables.State.vanished.rawValue, error: $0.text(2),
+        hasVanished: $0.int(3) != 0
+      )
+    }
     for entry in failed {
       let list =
         try ListID(name, parent: entry.parent, in: database) ?? ListID(adding: name, parent: entry.parent, database)
       try database.run(
         """
-        UPDATE main.cache_lists SET due_at = min(coalesce(due_at, 0), 0), error = ?3, records = coalesce(records, 0),
+        UPDATE main.cache_lists AS l SET error = ?3, records = coalesce(records, 0),
+          due_at = CASE WHEN \(FixedTables.isDueWhole("l")) THEN \(FixedTables.dueWhole) ELSE 0 END + ?4,
           state = CASE WHEN ?2 THEN 'vanished' ELSE 'failed' END
         WHERE id = ?1
-        """, .integer(list.id), Value(entry.hasVanished ? 1 : 0), .text(entry.error))
+        """, .integer(list.id), Value(entry.hasVanished ? 1 : 0), .text(entry.error),
+        Value(entry.isNotFound ? FixedTables.dueAfterNotFound : 0))
     }
   }
 

@@ -59,7 +59,7 @@ extension Cache {
     return try database.rows(
       """
       SELECT w.list, w.path, coalesce(l.pages, 0), l.mark, l.token, l.whole_at, l.question,
-        l.due_at IS \(FixedTables.dueWhole), w.facts
+        \(FixedTables.isDueWhole("l")), w.facts
       FROM temp.lists w LEFT JOIN main.cache_lists l
         ON l.resource_id = (SELECT id FROM main.cache_resources WHERE name = ?2) AND l.parent_id = w.parent
       WHERE w.resource = ?1 AND w.state = \(ParentTables.State.wanted.rawValue)

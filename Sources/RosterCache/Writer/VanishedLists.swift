@@ -1,22 +1,23 @@
 internal import RosterModel
 
-/// Parents of lists that have vanished (E7.3): whether upstream still has them.
+/// Parents of lists that were answered with 404 or 410 (E7.3): whether upstream still has them.
 struct VanishedLists {
   /// The value of `missing.absent` for a record of an incremental pull whose child list has vanished (E7.4).
   static let doubted = 2
 
   let family: Family
 
-  /// Records of a resource in the snapshot whose child lists have vanished: their ids, as a query. nil if the resource
-  /// has no children. The second condition about the state lets SQLite use an index of the few lists that are not
-  /// current.
+  /// Records of a resource in the snapshot whose child lists have vanished, or have failed because of 404 or 410: their
+  /// ids, as a query. nil if the resource has no children. The condition `<> 'current'` lets SQLite use an index of the
+  /// few lists that are not current.
   private func parents(_ index: Int) -> String? {
     let name = family.tables[index].resource.name
     let children = family.tables.filter { $0.parent == name }.map { literal($0.resource.name) }
     guard !children.isEmpty else { return nil }
     return """
       SELECT v.parent_id AS id FROM main.cache_resources n
-      CROSS JOIN main.cache_lists v ON v.resource_id = n.id AND v.state = 'vanished' AND v.state <> 'current'
+      CROSS JOIN main.cache_lists v ON v.resource_id = n.id AND v.state IN ('vanished', 'failed') AND v.state <> 'current'
+        AND (v.state = 'vanished' OR v.due_at <= \(FixedTables.dueAfterNotFound))
       WHERE n.name IN (\(children.joined(separator: ", ")))
       """
   }
