@@ -48,17 +48,21 @@ struct MissingRecords: Sendable {
     return asked.answers
   }
 
-  /// Requests keys that this pull has just seen (P16). Returns the answers with the question if its answer has none of
-  /// the keys.
+  /// Requests keys that this pull has just seen (P16). If an incremental pull received no record, or asks for all that
+  /// it received, the latest records of the cache take their place (I9.2). Returns the answers with the question if its
+  /// answer has none of the keys.
   func controlled(_ answers: KeyAnswers) async throws -> KeyAnswers {
     var answers = answers
     let name = plan.resource.name
-    let seen =
-      isIncremental
-      ? try await session.latestKeys(name, in: place, limit: Self.seenKeys).map(\.text)
-      : try await session.seenKeys(name, list: place.number, limit: Self.seenKeys).map(\.text)
+    var seen: [MissingRecord.Key] = []
+    if !isIncremental || onlyDoubted {
+      seen = try await session.seenKeys(name, list: place.number, limit: Self.seenKeys)
+    }
+    if isIncremental, seen.isEmpty {
+      seen = try await session.latestKeys(name, in: place, limit: Self.seenKeys)
+    }
     answers.lacksSeenKey = seen.isEmpty
-    guard let lookup = requests.control(for: seen, several: answers.hasSeveralKeys) else { return answers }
+    guard let lookup = requests.control(for: seen.map(\.text), several: answers.hasSeveralKeys) else { return answers }
     if try await controlKeys(lookup).isDisjoint(with: lookup.keys) {
       answers.failedControl = ControlQuestion(keys: lookup.keys, request: lookup.request)
     }

@@ -366,6 +366,23 @@ struct SinceTokenTests {
     #expect(right.removed == 1 && right.error == nil)
   }
 
+  @Test(
+    "I9.2: the control question prefers the latest record that the last whole pull did not miss",
+    arguments: [false, true])
+  func controlBesideAbsent(areAllAbsent: Bool) async throws {
+    var feed = Self.feed()
+    feed.removal = .never
+    let bench = try Self.bench(Self.all)
+    _ = try await bench.sync([feed])
+    Self.set(["/items": Self.page((areAllAbsent ? 1...1 : 1...3).map { Self.item($0) })], in: bench)
+    #expect(try await bench.sync([feed], allowRemoval: true, isFresh: true, after: 1).removed == 0)
+    _ = bench.shelf.asked()
+    Self.set(["/events?since=9": Self.page([Self.event(1, time: 11)]), "/items/3": Self.item(3)], in: bench)
+    let record = try await bench.sync([feed], allowRemoval: true, after: 2)
+    #expect(bench.shelf.asked().map(\.target) == ["/events?since=9", "/items/1", areAllAbsent ? "/items/4" : "/items/3"])
+    #expect(record.removed == (areAllAbsent ? 0 : 1) && record.isDegraded == areAllAbsent)
+  }
+
   @Test("I5.2, P8.2: the guard holds for records that by_key does not find, and the mark stays")
   func guarded() async throws {
     let bench = try Self.bench(Self.all)

@@ -81,6 +81,17 @@ struct VanishedListTests {
     #expect(try Self.state(bench) == [])
   }
 
+  @Test("E7.4, P16.1: the control question has a key that the incremental pull received, and not the latest one")
+  func seen() async throws {
+    let (bench, resources) = try await Self.vanish()
+    // Upstream has deleted issue 9 too, which no pull has shown.
+    let answers = ["/issues/5": Self.record(5, 21), "/issues/5/comments": Self.list(Self.record(1))]
+    Self.set(answers.merging(["/issues?since=19": Self.list(Self.record(5, 21))]) { $1 }, in: bench)
+    let record = try await bench.sync(resources, after: 120)
+    #expect(record.error == nil && record.removed == 2)
+    #expect(Self.asked(bench).filter { !$0.contains("s/5/") } == ["/issues/2", "/issues/5", "/issues?since=19"])
+  }
+
   @Test("E7.4, P16.4: without an answer to the control question the parent stays")
   func control() async throws {
     let (bench, resources) = try await Self.vanish()

@@ -220,8 +220,12 @@ extension Cache {
         SELECT \(tables.key(of: "t")) FROM main.\(tables.table) t
         WHERE \(isBelow) AND NOT EXISTS (SELECT 1 FROM \(tables.keys.missing) m
           WHERE m.resource = ?1 AND m.list = ?3 AND m.record_id = t.\(tables.id))
-        ORDER BY t.changed_sync DESC, t.\(tables.id) DESC LIMIT ?2
-        """, Value(index), Value(limit), .integer(place.number), .integer(place.parent)
+        ORDER BY t.\(tables.id) IN (
+          SELECT u.record_id FROM main.cache_resources c
+          CROSS JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = ?4
+          CROSS JOIN main.cache_unlisted u ON u.list_id = l.id AND u.absent > 0 WHERE c.name = ?5),
+          t.changed_sync DESC, t.\(tables.id) DESC LIMIT ?2
+        """, Value(index), Value(limit), .integer(place.number), .integer(place.parent), .text(resource)
       ) { tables.keys.isText ? .text($0.text(0)) : .integer($0.integer(0)) }
     }
   }
