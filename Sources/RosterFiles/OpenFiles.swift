@@ -7,8 +7,8 @@ package struct OpenFiles: Sendable, Equatable {
   var soft: UInt
   var hard: UInt
 
-  /// Enough for a daemon with a few connections.
-  private static let fewest: UInt = 64
+  /// Enough for a sync with a few connections.
+  private static let fewest: UInt = 32
   /// The usual soft limit. A higher one is not needed, and programs that use select(2) cannot have it.
   private static let usual: UInt = 1024
 

@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("P18.1, P18.2: 24 open files suffice if the hard limit is 64 or more; else 73, and systemd gets the reason")
+  @Test("P18.1, P18.2: 24 open files suffice if the hard limit is 32 or more; else 73, and systemd gets the reason")
   func fewOpenFiles() async throws {
     try await withSite { site in
       let path = "\(site.folder)/notify"
@@ -42,13 +42,13 @@ import Testing
         return try await Program.run("/bin/bash", arguments: ["-c", command], environment: settings)
       }
       let refused = try await sync("ulimit -n 24")
-      #expect(refused.exit == 73 && refused.error.contains("the hard limit is 24, and rosterd needs at least 64"))
+      #expect(refused.exit == 73 && refused.error.contains("the hard limit is 24, and rosterd needs at least 32"))
       #expect(!FileManager.default.fileExists(atPath: site.cache))
       notify.close()
       #expect(await notify.first { $0.contains("STATUS=") && $0.contains("RLIMIT_NOFILE") } != nil)
       let raised = try await sync("ulimit -Sn 24")
       #expect(raised.exit == 0, "\(raised.error)")
-      let fewest = try await sync("ulimit -n 64")
+      let fewest = try await sync("ulimit -n 32")
       #expect(fewest.exit == 0, "\(fewest.error)")
     }
   }

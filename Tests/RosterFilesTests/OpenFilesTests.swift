@@ -12,11 +12,11 @@ struct OpenFilesTests {
   }
 
   @Test(
-    "P18.2: a hard limit of open files below 64 is 73, with a message that says what to raise", arguments: [0, 24, 63])
+    "P18.2: a hard limit of open files below 32 is 73, with a message that says what to raise", arguments: [0, 24, 31])
   func tooLow(hard: UInt) {
     let failure = #expect(throws: Failure.self) { try OpenFiles(soft: hard, hard: hard).raised() }
     #expect(failure?.kind == .cannotWrite && failure?.subject == "RLIMIT_NOFILE")
-    #expect(failure?.cause == "the hard limit is \(hard), and rosterd needs at least 64")
+    #expect(failure?.cause == "the hard limit is \(hard), and rosterd needs at least 32")
     #expect(failure?.hint == "raise it with ulimit -n, or with LimitNOFILE= in the unit")
   }
 }
