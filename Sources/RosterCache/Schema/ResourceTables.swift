@@ -214,13 +214,12 @@ final class ResourceTables: Sendable {
       """
   }
 
-  /// Takes the columns of `written`, then the sync, then the record id.
-  var update: String {
-    let columns = written.enumerated().filter { !keyParts.contains($0.offset) }.map {
-      "\($0.element) = ?\($0.offset + 1)"
-    }
+  /// Writes these of the columns of `written`, so that SQLite leaves the indexes of the others alone. Takes all columns
+  /// of `written`, then the sync, then the record id.
+  func update(_ parts: [Int]) -> String {
+    let columns = parts.filter { !keyParts.contains($0) }.map { "\(written[$0]) = ?\($0 + 1), " }
     return """
-      UPDATE main.\(table) SET \(columns.joined(separator: ", ")), changed_sync = ?\(written.count + 1)
+      UPDATE main.\(table) SET \(columns.joined())changed_sync = ?\(written.count + 1)
       WHERE \(id) = ?\(written.count + 2)
       """
   }

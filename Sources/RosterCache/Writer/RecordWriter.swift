@@ -18,7 +18,9 @@ final class RecordWriter {
   private var rebuildsIndex: Bool
   private let stored: StoredRecords
   private let insert: Statement
-  private let update: Statement
+  /// The statements that write some columns, by the indexes of the columns.
+  private var updates: [[Int]: Statement] = [:]
+  private static let maxUpdates = 16
   private let delete: Statement
   private let words: WordIndex?
   private let addition: Statement
@@ -48,7 +50,6 @@ final class RecordWriter {
     hasOwnIDs = tables.hasOwnIDs
     stored = try StoredRecords(database, tables)
     insert = try database.statement(tables.insert)
-    update = try database.statement(tables.update)
     delete = try database.statement(tables.delete)
     words = try WordIndex(database, tables)
     (before, after) = (RecordDocument(tables), RecordDocument(tables))
@@ -186,14 +187,30 @@ final class RecordWriter {
   /// Writes a changed record, whose documents are written and whose old words are removed.
   private func change(_ difference: RecordDifference, decoder: inout RecordDecoder) throws {
     let id = difference.id
-    bind(update, &decoder)
-    update.bind(Int32(columns + 2), sync)
-    update.bind(Int32(columns + 3), id)
-    try update.run()
+    try update(difference, &decoder)
     if isIndexed(difference) { try keptIndex?.add(id, &decoder) }
     for list in difference.lists { try lists[list].replace(id, decoder: &decoder) }
     try changes.add(id, before: before.bytes, after: after.bytes)
     changed += 1
+  }
+
+  /// Writes the columns that differ, or all of them if too many statements would be made.
+  private func update(_ difference: RecordDifference, _ decoder: inout RecordDecoder) throws {
+    var parts = difference.columns
+    if difference.extra { parts.append(columns) }
+    if updates[parts] == nil, updates.count >= Self.maxUpdates { parts = Array(0...columns) }
+    let update = try updates[parts] ?? database.once(tables.update(parts))
+    updates[parts] = update
+    for part in parts {
+      if part < columns {
+        update.bind(Int32(part + 1), decoder.column(part))
+      } else {
+        update.bind(Int32(part + 1), decoder.extra)
+      }
+    }
+    update.bind(Int32(columns + 2), sync)
+    update.bind(Int32(columns + 3), difference.id)
+    try update.run()
   }
 
   private func isIndexed(_ difference: RecordDifference) -> Bool {
