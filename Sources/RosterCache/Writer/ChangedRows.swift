@@ -5,20 +5,20 @@ struct ChangedRows {
   /// Rows of large records are not collected beyond this memory.
   private static let maxBytes = 256 << 10
 
+  private let insert: (_ rows: Int) throws -> Statement
   private let single: Statement
-  private let many: Statement
+  /// Made when it is needed.
+  private var many: Statement?
   private var ids: [Int64] = []
   /// The documents before and after each change, one after another, and where each of them ends.
   private var documents: [UInt8] = []
   private var ends: [Int] = []
 
-  /// - Parameter statement: Makes an INSERT whose values are these rows.
-  init(_ statement: (String) throws -> Statement, row: (_ id: Int, _ before: Int, _ after: Int) -> String) rethrows {
-    func values(_ rows: Int) -> String {
-      (0..<rows).map { row(3 * $0 + 1, 3 * $0 + 2, 3 * $0 + 3) }.joined(separator: ", ")
-    }
-    single = try statement(values(1))
-    many = try statement(values(Self.rows))
+  /// - Parameter insert: Makes the statement for this number of rows. It takes the record id, the document before and
+  ///   the document after of each row.
+  init(insert: @escaping (_ rows: Int) throws -> Statement) throws {
+    self.insert = insert
+    single = try insert(1)
   }
 
   mutating func add(_ id: Int64, before: [UInt8], after: [UInt8]) throws {
@@ -33,9 +33,10 @@ struct ChangedRows {
   /// Writes the collected rows.
   mutating func write() throws {
     if ids.isEmpty { return }
+    let isFull = ids.count == Self.rows
+    let statement = isFull ? try many ?? insert(Self.rows) : single
+    if isFull { many = statement }
     try documents.withUnsafeBufferPointer { documents in
-      let isFull = ids.count == Self.rows
-      let statement = isFull ? many : single
       for index in ids.indices {
         let first = isFull ? 3 * Int32(index) : 0
         statement.bind(first + 1, ids[index])
@@ -44,9 +45,9 @@ struct ChangedRows {
           statement.bind(
             first + 2 + Int32(part), documents.extracting((document == 0 ? 0 : ends[document - 1])..<ends[document]))
         }
-        if !isFull { try single.run() }
+        if !isFull { try statement.run() }
       }
-      if isFull { try many.run() }
+      if isFull { try statement.run() }
     }
     ids.removeAll(keepingCapacity: true)
     documents.removeAll(keepingCapacity: true)

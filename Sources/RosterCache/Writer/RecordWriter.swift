@@ -62,7 +62,10 @@ final class RecordWriter {
       return "(\(sync), \(name), ?\(id), \(literal(kind.rawValue)), \(literal(at)), \(documents))"
     }
     addition = try insertion(row(.added, id: 1, "NULL, ?2"))
-    changes = try ChangedRows(insertion) { row(.changed, id: $0, "?\($1), ?\($2)") }
+    changes = try ChangedRows { rows in
+      let values = (0..<rows).map { row(.changed, id: 3 * $0 + 1, "?\(3 * $0 + 2), ?\(3 * $0 + 3)") }
+      return try insertion(values.joined(separator: ", "))
+    }
     removal = try insertion(row(.removed, id: 1, "(\(tables.json)), NULL"))
     lists = try tables.resource.lists.indices.map { try ListWriter(database, tables, $0) }
   }
