@@ -58,8 +58,8 @@ extension ResourceTables {
     return "\(row).\(column) IN (\(ids)) AND \(hasKey(row, inDocument: document))"
   }
 
-  /// A value that all removals of one record share, although each may have another record id. It is the key with the
-  /// keys of the ancestors. A document of another definition may lack the key; the value is the record id then.
+  /// A value that all removals of one record share, although its record id and those of its ancestors differ: the key,
+  /// and the keys of its ancestors. The record id if the document lacks the key, as documents of another definition do.
   func identity(ofRemoval change: String, among all: [ResourceTables]) -> String {
     let record = "\(change).record_id"
     if resource.isDetail { return identity(ofRecord: record, among: all) }

@@ -176,8 +176,8 @@ enum FixedTables {
       AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0)
     """
 
-  /// Defines the view `removed`, which looks into every resource's table. It has the last removal
-  /// of each record.
+  /// Defines the view `removed`, which looks into every resource's table. Of several removals of one record, it has the
+  /// last one.
   static func removed(_ tables: [ResourceTables]) -> [String] {
     let isThere = tables.map { "WHEN \(literal($0.resource.name)) THEN \($0.isThereAgain(among: tables))" }
     let identities = tables.map {

@@ -15,9 +15,9 @@ enum RecordIDs {
       """, .text(tables.resource.name), .text(tables.resource.table))
   }
 
-  /// Stores the highest record id of removed records before their changes up to the id `last` expire. Only `changes`
-  /// has the integer key of a removed record. With `+`, SQLite reads the expired changes only, and not the whole index
-  /// of resources.
+  /// Stores the highest record id of removed records before their changes up to the id `last` expire: `changes` is
+  /// the only place that has the integer key of a removed record. With `+`, SQLite reads the expired changes only, and
+  /// not the whole index of resources.
   static func noteExpired(upTo last: Value, in database: Database) throws {
     try database.run(
       """
@@ -27,8 +27,8 @@ enum RecordIDs {
       """, last)
   }
 
-  /// Takes own record ids out of `changes` if the ids are integer keys from now on (C6.8). A change gets the integer
-  /// key in its document. Without one, it gets the negative of its id, which is no key.
+  /// Takes own record ids out of `changes` if the ids are integer keys from now on (C6.8): a change gets the integer
+  /// key in its document, or the negative of its id, which no key can be.
   static func setAside(_ tables: ResourceTables, in database: Database) throws {
     guard !tables.hasOwnIDs else { return }
     let document = "coalesce(after, before)"
