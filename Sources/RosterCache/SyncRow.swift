@@ -45,7 +45,6 @@ enum SyncRow {
       }
     }
     if let last = try lastEnded("changes", time: "at") {
-      try RecordIDs.noteExpired(upTo: last, in: database)
       try database.run("DELETE FROM changes WHERE id <= ?1 AND id < (SELECT max(id) FROM changes)", last)
     }
     guard let last = try lastEnded("syncs", time: "started_at") else { return }

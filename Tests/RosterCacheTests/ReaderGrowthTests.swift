@@ -39,19 +39,9 @@ struct ReaderGrowthTests {
     return cache
   }
 
-  /// - Parameter expired: number of syncs and changes that expire, if not all do.
-  private func pruningSteps(
-    _ count: Int, history: Duration, expired: Int = .max
-  ) async throws -> (steps: Int, folder: Folder) {
+  private func pruningSteps(_ count: Int, history: Duration) async throws -> (steps: Int, folder: Folder) {
     let folder = Folder()
     let cache = try await filled(folder, count: count)
-    try await cache.perform("let only the first ones expire") { database in
-      try database.execute(
-        """
-        UPDATE syncs SET started_at = '\(noon.rfc3339)' WHERE id > \(expired);
-        UPDATE changes SET at = '\(noon.rfc3339)' WHERE id > \(expired)
-        """)
-    }
     var record = try await cache.begin(at: noon).record
     (record.outcome, record.finishedAt) = (.failed, noon.rfc3339)
     let steps = Steps()
@@ -68,15 +58,6 @@ struct ReaderGrowthTests {
       #expect(try folder.ask("SELECT count(*) FROM changes") == ["1"])
       #expect(try folder.ask("SELECT count(*) FROM syncs WHERE outcome = 'unchanged'") == ["1"])
       #expect(try folder.ask("SELECT sync_id FROM sync_resources") == ["\(count)"])
-      return steps
-    }
-  }
-
-  @Test("P5.3: the cost of pruning a few changes does not depend on the number of the others")
-  func pruningFew() async throws {
-    try await expectGrowth(1.5) { count in
-      let (steps, folder) = try await pruningSteps(count, history: .seconds(Self.day), expired: 10)
-      #expect(try folder.ask("SELECT count(*) FROM changes") == ["\(count - 10)"])
       return steps
     }
   }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import RosterModel
 import Testing
 
@@ -55,58 +54,6 @@ struct RecordIDsTests {
     let records = [#"{"slug":"x","node":"a"}"#, #"{"slug":"y","node":"b"}"#]
     // Meanwhile `a` and `b` were the keys, and had ids.
     #expect(try await mirror(slug, records: records) == ["14x", "15y"])
-  }
-
-  /// A resource with two columns, one of which is the key.
-  private func paired(_ key: String) -> Resource {
-    Resource(
-      name: "thing", path: "/t", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: [key]),
-      table: "things", removal: .ask,
-      columns: [
-        .init("id", at: JSONPointer(segments: ["id"]), .integer), .init("node", at: JSONPointer(segments: ["node"])),
-      ])
-  }
-
-  @Test("C5.5, C6.8: after a text key, changes have the integer key of their document, also if the resource was away")
-  func integerAfterText() async throws {
-    for isAway in [false, true] {
-      let folder = Folder()
-      func mirror(_ resource: Resource, _ records: [String]) async throws {
-        let cache = try await folder.define([resource])
-        _ = try await cache.mirror(resource, pages: [records])
-        await cache.close()
-      }
-      // Record ids 1 to 3. The id of upstream is null in the last record.
-      let lost = #"{"id":null,"node":"c"}"#
-      try await mirror(paired("node"), [record(30, node: "a"), record(20, node: "b"), lost])
-      try await mirror(paired("node"), [record(30, node: "a")])
-      if isAway { try await mirror(issue, []) }
-      let records = [record(1, node: "x"), record(2, node: "y"), record(3, node: "z"), record(30, node: "a")]
-      try await mirror(paired("id"), records)
-      let reader = try CacheReader(path: folder.cache)
-      for key in ["1", "2", "3"] {
-        let kinds = try reader.show("thing", key: key).changes.map(\.kind)
-        #expect(kinds == (isAway ? [] : [.added]), "\(key)")
-      }
-      #expect(try reader.show("thing", key: "20").changes.map(\.kind) == [.removed])
-      #expect(try folder.ask("SELECT record_id FROM removed ORDER BY 1") == ["-3", "20"])
-      try await mirror(paired("id"), records + [record(20, node: "b")])
-      #expect(try folder.ask("SELECT record_id FROM removed") == ["-3"])
-    }
-  }
-
-  @Test("C5.5: ids of texts follow the highest integer key, also if history has expired its removal")
-  func textAfterInteger() async throws {
-    let numbered = paired("id")
-    let cache = try await folder.define([numbered])
-    let records = [record(1, node: "a"), record(2, node: "b"), record(3, node: "c")]
-    _ = try await cache.mirror(numbered, pages: [records + [record(9, node: "i")]])
-    _ = try await cache.mirror(numbered, pages: [records])
-    _ = try await cache.mirror(numbered, pages: [Array(records.dropLast())], at: noon.addingTimeInterval(86_400 * 100))
-    await cache.close()
-    #expect(try folder.ask("SELECT record_id FROM changes") == ["3"])
-    await (try folder.define([paired("node")])).close()
-    #expect(try folder.ask("SELECT record_id || node FROM things ORDER BY 1") == ["10a", "11b"])
   }
 
   @Test("C6.2, C6.4: a record whose key the new definition cannot use is removed, and the next sync adds it again")

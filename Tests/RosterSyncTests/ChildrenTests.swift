@@ -597,29 +597,6 @@ struct ChildrenTests {
     #expect(try bench.ask(removed) == ["c4", "f4", "g8", "p2"])
   }
 
-  @Test("C6.8: changes of details get the negative of an id that was that of a parent with a text key")
-  func textParent() async throws {
-    let bench = try SyncBench([:])
-    let revision = Mutex(1)
-    bench.shelf.update {
-      $0.answers = { request in
-        let list = #"[{"id":"s1","n":2},{"id":"s2","n":1}]"#
-        let body = request.url.hasSuffix("/p") ? list : #"{"h":\#(revision.withLock { $0 })}"#
-        return Response(status: 200, body: Array(body.utf8))
-      }
-    }
-    var resources = Self.detailed(false)
-    _ = try await bench.sync(resources)
-    revision.withLock { $0 = 2 }
-    _ = try await bench.sync(resources)
-    #expect(try bench.ask("SELECT record_id FROM changes WHERE resource = 'd' ORDER BY 1") == ["1", "2"])
-    resources[1].key = JSONPointer(segments: ["n"])
-    _ = try await bench.sync(resources)
-    let ids = try bench.ask("SELECT record_id FROM changes WHERE resource = 'd' AND kind = 'changed' ORDER BY 1")
-    #expect(ids == ["-2", "-1"])
-    #expect(try CacheReader(path: bench.path).show("d", key: ["1"]).changes.map(\.kind) == [.added])
-  }
-
   /// Parents with a text key, or with a text and a number, and a detail for each.
   private static func detailed(_ isComposite: Bool) -> [Resource] {
     func at(_ name: String) -> JSONPointer { JSONPointer(segments: [name]) }

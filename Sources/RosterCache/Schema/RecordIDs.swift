@@ -15,32 +15,6 @@ enum RecordIDs {
       """, .text(tables.resource.name), .text(tables.resource.table))
   }
 
-  /// Stores the highest record id of removed records before their changes up to the id `last` expire: `changes` is
-  /// the only place that has the integer key of a removed record. With `+`, SQLite reads the expired changes only, and
-  /// not the whole index of resources.
-  static func noteExpired(upTo last: Value, in database: Database) throws {
-    try database.run(
-      """
-      INSERT INTO cache_record_ids SELECT resource, max(record_id) FROM changes
-      WHERE id <= ?1 AND id < (SELECT max(id) FROM changes) AND kind = 'removed' AND record_id > 0 GROUP BY +resource
-      ON CONFLICT (resource) DO UPDATE SET highest = excluded.highest WHERE excluded.highest > highest
-      """, last)
-  }
-
-  /// Takes own record ids out of `changes` if the ids are integer keys from now on (C6.8): a change gets the integer
-  /// key in its document, or the negative of its id, which no key can be.
-  static func setAside(_ tables: ResourceTables, in database: Database) throws {
-    guard !tables.hasOwnIDs else { return }
-    let document = "coalesce(after, before)"
-    try database.run(
-      """
-      UPDATE main.changes SET record_id = coalesce((
-        SELECT d.key FROM (SELECT CASE WHEN json_valid(\(document)) THEN \(tables.key(inDocument: document)) END AS key) d
-        WHERE typeof(d.key) = 'integer' AND d.key > 0), -record_id)
-      WHERE resource = ?1 AND record_id > 0
-      """, .text(tables.resource.name))
-  }
-
   /// Continues with the stored ids in a new, empty table.
   static func goOn(_ tables: ResourceTables, in database: Database) throws {
     guard tables.hasOwnIDs else { return }

@@ -99,7 +99,6 @@ struct Redefinition {
     try RecordIDs.note(old, in: database)
     for statement in new.create { try database.execute(statement) }
     try RecordIDs.goOn(new, in: database)
-    if Self.losesOwnIDs(new, among: changed) { try RecordIDs.setAside(new, in: database) }
     if old.parent == new.parent, !Self.losesParents(new, among: changed) {
       try moveRecords(old, to: new)
     } else {
@@ -114,17 +113,6 @@ struct Redefinition {
     guard let parent = child.parent else { return false }
     return pairs.contains { pair in
       pair.new.resource.name == parent && (!pair.old.keepsIDs(in: pair.new) || losesParents(pair.new, among: pairs))
-    }
-  }
-
-  /// True if the record ids were own ones, and are integer keys now. The ids of details are those of their parents.
-  private static func losesOwnIDs(_ tables: ResourceTables, among pairs: [Pair]) -> Bool {
-    pairs.contains { pair in
-      switch pair.new.resource.name {
-      case tables.resource.name: pair.old.hasOwnIDs && !pair.new.hasOwnIDs
-      case tables.parent: tables.resource.isDetail && losesOwnIDs(pair.new, among: pairs)
-      default: false
-      }
     }
   }
 

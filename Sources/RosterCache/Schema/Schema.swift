@@ -56,8 +56,6 @@ struct Schema {
   func add(_ table: ResourceTables, to database: Database) throws {
     for statement in table.create { try database.execute(statement) }
     try RecordIDs.goOn(table, in: database)
-    // The resource may have had a text key before it was missing from the configuration.
-    if !table.resource.isDetail { try RecordIDs.setAside(table, in: database) }
     try introduce(table, in: database)
   }
 
