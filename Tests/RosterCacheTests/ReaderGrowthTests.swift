@@ -92,25 +92,6 @@ struct ReaderGrowthTests {
     }
   }
 
-  @Test("C5: the cost of the view removed grows with the removed records, also if each of them was removed twice")
-  func removed() async throws {
-    try await expectGrowth(6) { count in
-      let folder = Folder()
-      let resource = GrowthKind.changed.resource(isText: true, isAfter: false)
-      let cache = try await folder.define([resource])
-      let pages = GrowthKind.changed.before(count).pages
-      for pages in [pages, [[]], pages, [[]]] {
-        _ = try await cache.mirror(resource, pages: pages)
-      }
-      await cache.close()
-      let reader = try CacheReader(path: folder.cache)
-      let steps = Steps()
-      reader.database.tick(every: Int32(Steps.grain)) { steps.tick() }
-      #expect(try reader.database.count("SELECT count(*) FROM (SELECT document, key FROM removed)") == count)
-      return steps.count
-    }
-  }
-
   @Test("The cost of a search depends on its results only")
   func search() async throws {
     try await expectGrowth(6) { count in

@@ -117,26 +117,5 @@ struct RecordIDsTests {
     #expect(try folder.ask("SELECT record_id FROM removed").isEmpty)
     let history = try CacheReader(path: folder.cache).show("thing", key: "b")
     #expect(history.changes.map(\.record) == [2, 3])
-    #expect(try await mirror(text, records: [record(1, node: "a")]) == ["1a"])
-    #expect(try folder.ask("SELECT record_id || key FROM removed") == ["3b"])
-  }
-
-  @Test("C5: the view removed has a row for each removed record whose document lacks the key of a later definition")
-  func removedBefore() async throws {
-    var text = thing("node", type: .text)
-    text.columns.append(.init("slug", at: JSONPointer(segments: ["slug"])))
-    let records = ["a", "b", "c"].map { #"{"node":"\#($0)","slug":"\#($0)"}"# }
-    _ = try await mirror(text, records: records)
-    _ = try await mirror(text, records: [records[0]])
-    #expect(try folder.ask("SELECT key FROM removed ORDER BY key") == ["b", "c"])
-    var other = thing("slug", type: .text)
-    other.columns = [.init("name", at: JSONPointer(segments: ["slug"]))]
-    await (try folder.define([other])).close()
-    #expect(try folder.ask("SELECT record_id FROM removed ORDER BY 1") == ["2", "3"])
-    var both = other
-    both.columns.append(.init("number", at: JSONPointer(segments: ["number"]), .integer))
-    both.otherKeys = [JSONPointer(segments: ["number"])]
-    await (try folder.define([both])).close()
-    #expect(try folder.ask("SELECT record_id FROM removed ORDER BY 1") == ["2", "3"])
   }
 }

@@ -58,42 +58,6 @@ extension ResourceTables {
     return "\(row).\(column) IN (\(ids)) AND \(hasKey(row, inDocument: document))"
   }
 
-  /// A value that all removals of one record share, although its record id and those of its ancestors differ: the key,
-  /// and the keys of its ancestors. The record id if the document lacks the key, as documents of another definition do.
-  func identity(ofRemoval change: String, among all: [ResourceTables]) -> String {
-    let record = "\(change).record_id"
-    if resource.isDetail { return identity(ofRecord: record, among: all) }
-    guard hasOwnIDs else { return record }
-    let document = "\(change).before"
-    let parts = keyParts(inDocument: document)
-    return "coalesce(\(identity(parent: parent(inDocument: document), parts: parts, among: all)), \(record))"
-  }
-
-  /// The identity of a record that is there or was removed.
-  private func identity(ofRecord record: String, among all: [ResourceTables]) -> String {
-    if resource.isDetail, let above = parentTables(among: all) { return above.identity(ofRecord: record, among: all) }
-    guard hasOwnIDs else { return record }
-    // The names differ from those of the queries around and inside this one.
-    let (row, change, found) = ("r_\(resource.name)", "h_\(resource.name)", "i_\(resource.name)")
-    let stored = [parentColumn.map { "\(row).\($0)" } ?? "NULL"] + keyNames.map { "\(row).\(quoted($0))" }
-    let removed = [parent(inDocument: "\(change).before")] + keyParts(inDocument: "\(change).before")
-    let names = removed.indices.map { "part_\($0)" }
-    let parts = names.dropFirst().map { "\(found).\($0)" }
-    return """
-      coalesce((WITH \(found)(\(names.joined(separator: ", "))) AS (
-        SELECT \(stored.joined(separator: ", ")) FROM \(table) \(row) WHERE \(row).\(id) = \(record)
-        UNION ALL SELECT \(removed.joined(separator: ", ")) FROM changes \(change)
-        WHERE \(isRemoval(change, ofRecord: record)))
-      SELECT \(identity(parent: "\(found).\(names[0])", parts: parts, among: all)) FROM \(found) LIMIT 1), \(record))
-      """
-  }
-
-  /// The parts of a key below a parent as one value; NULL without one of them. In hexadecimal, a space separates them.
-  private func identity(parent: String, parts: [String], among all: [ResourceTables]) -> String {
-    let above = parentTables(among: all).map { [$0.identity(ofRecord: parent, among: all)] } ?? []
-    return (above + parts).map { "nullif(hex(\($0)), '')" }.joined(separator: " || ' ' || ")
-  }
-
   private func parentTables(among all: [ResourceTables]) -> ResourceTables? {
     all.first { $0.resource.name == parent }
   }

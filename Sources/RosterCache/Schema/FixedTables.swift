@@ -176,32 +176,22 @@ enum FixedTables {
       AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0)
     """
 
-  /// Defines the view `removed`, which looks into every resource's table. Of several removals of one record, it has the
-  /// last one.
+  /// Defines the view `removed`, which looks into every resource's table.
   static func removed(_ tables: [ResourceTables]) -> [String] {
     let isThere = tables.map { "WHEN \(literal($0.resource.name)) THEN \($0.isThereAgain(among: tables))" }
-    let identities = tables.map {
-      "WHEN \(literal($0.resource.name)) THEN \($0.identity(ofRemoval: "c", among: tables))"
-    }
     let keys = tables.map {
       "WHEN \(literal($0.resource.name)) THEN \(DocumentKey(of: $0, inDocument: "c.before", among: tables).value)"
     }
     let key = keys.isEmpty ? "NULL" : "CASE c.resource \(keys.joined(separator: " ")) END"
-    let identity =
-      identities.isEmpty
-      ? "c.record_id" : "CASE c.resource \(identities.joined(separator: " ")) ELSE c.record_id END"
     let there = isThere.isEmpty ? "0" : "CASE c.resource \(isThere.joined(separator: " ")) ELSE 0 END"
     return [
       "DROP VIEW IF EXISTS removed",
       """
       CREATE VIEW removed AS
-        SELECT l.resource AS resource, c.record_id AS record_id, c.at AS at, c.before AS document,
-          \(key) AS key FROM (
-            SELECT c.resource AS resource, max(c.id) AS id FROM changes c
-            WHERE c.kind = 'removed' AND NOT \(there)
-              AND c.id = (SELECT max(n.id) FROM changes n WHERE n.resource = c.resource AND n.record_id = c.record_id)
-            GROUP BY c.resource, \(identity)) l
-          CROSS JOIN changes c ON c.id = l.id
+        SELECT c.resource AS resource, c.record_id AS record_id, c.at AS at, c.before AS document,
+          \(key) AS key FROM changes c
+        WHERE c.kind = 'removed' AND NOT \(there)
+          AND c.id = (SELECT max(n.id) FROM changes n WHERE n.resource = c.resource AND n.record_id = c.record_id)
       """,
     ]
   }

@@ -78,7 +78,7 @@ final class ResourceTables: Sendable {
     zip(keyNames, keyParts(inDocument: document)).map { "\(row).\(quoted($0)) = \($1)" }.joined(separator: " AND ")
   }
 
-  func keyParts(inDocument document: String) -> [String] {
+  private func keyParts(inDocument document: String) -> [String] {
     keyNames.map { Self.value(at: literal("$.\(quoted($0))"), in: document) }
   }
 
