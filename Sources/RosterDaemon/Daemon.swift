@@ -47,7 +47,8 @@ package struct Daemon: Sendable {
       do {
         let daemon = try Daemon(runtime, notify: notify, log: log, reread: reread)
         try await daemon.server.start()
-        await daemon.work(hangups, servesMetrics: await daemon.startMetrics())
+        await daemon.startMetrics()
+        await daemon.work(hangups)
         await daemon.stop()
       } catch {
         await runtime.close()
@@ -99,13 +100,11 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// Syncs and readers need only the status socket, so a failure here is a warning. Returns false after one.
-  private func startMetrics() async -> Bool {
+  /// Syncs and readers need only the status socket, so a failure here is a warning.
+  private func startMetrics() async {
     do { try await metrics?.start() } catch {
-      runtime.logger.warning("cannot serve rosterd-metrics.socket, and tries again: \(error)")
-      return false
+      runtime.logger.warning("cannot serve rosterd-metrics.socket: \(error)")
     }
-    return true
   }
 
   private static func place(_ configuration: Configuration) throws -> StatusServer.Place {
@@ -113,13 +112,12 @@ package struct Daemon: Sendable {
     return .path(configuration.status.socket, mode: configuration.status.socketMode)
   }
 
-  private func work(_ hangups: UnixSignalsSequence, servesMetrics: Bool) async {
+  private func work(_ hangups: UnixSignalsSequence) async {
     notify.ready(status: runtime.board.message, now: runtime.clock.now())
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
       group.addTask { await self.reload(on: hangups) }
-      if !servesMetrics { group.addTask { try? await self.metrics?.startLater(self.runtime.clock) } }
       group.addTask {
         await self.runtime.checkCache()
         await self.runtime.shortenLog()

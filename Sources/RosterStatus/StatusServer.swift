@@ -112,23 +112,11 @@ package final class StatusServer: Sendable {
     if host == nil { try? await group.shutdownGracefully() }
   }
 
-  /// Calls `start` again until the server runs, and logs that. Throws a CancellationError if it is cancelled meanwhile.
-  /// - Parameter clock: measures the time between two attempts, which is that between two checks of the name.
-  package func startLater(_ clock: WallClock) async throws {
-    while true {
-      try await clock.sleep(limits.nameCheck)
-      do throws(Failure) { try await start() } catch { continue }
-      return logger.notice("the socket answers now", metadata: ["path": "\(pathName)"])
-    }
-  }
-
-  /// Sets the mode of the socket that this server has made, now or later; a passed socket belongs to its unit. Returns
-  /// false, with errno, if the mode cannot be set.
+  /// Sets the mode of the socket that this server has made; a passed socket belongs to its unit. Returns false, with
+  /// errno, if the mode cannot be set.
   package func setMode(_ mode: UInt16) -> Bool {
     guard case .path(let path, _) = place else { return true }
     newMode.withLock { $0 = mode }
-    // Until then another program may have the name.
-    guard running.withLock({ $0 != nil }) else { return true }
     return chmod(path, mode_t(mode)) == 0
   }
 
@@ -142,7 +130,7 @@ package final class StatusServer: Sendable {
   private func open() throws(Failure) -> (Int32, SocketFile?) {
     switch place {
     case .path(let path, let mode):
-      let file = try SocketFile(path: path, mode: newMode.withLock { $0 } ?? mode)
+      let file = try SocketFile(path: path, mode: mode)
       return (file.descriptor, file)
     case .passed(let descriptor):
       var (listens, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))

@@ -1,6 +1,4 @@
-import FoundationEssentials
 import Glibc
-import RosterModel
 import RosterTestSupport
 import Synchronization
 import Testing
@@ -34,40 +32,6 @@ import Testing
       #expect(try await status(folder + "/status.sock") == 200)
       await server.stop()
     }
-  }
-
-  @Test("S11.5: a metrics socket whose name another program has is made when the name is free, with the current mode")
-  func later() async throws {
-    try await withFolder { folder in
-      let place = StatusServer.Place.path(folder + "/status.sock", mode: 0o640)
-      let path = folder + "/status-metrics.sock"
-      let server = StatusServer(at: place, routes: makeRoutes())
-      let metrics = StatusServer(
-        at: try #require(place.withoutRecords), routes: makeRoutes().withoutRecords, on: server)
-      let clock = ManualClock()
-      #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o644]))
-      try await server.start()
-      await #expect(throws: Failure.self) { try await metrics.start() }
-      #expect(metrics.setMode(0o600))
-      #expect(mode(path) == 0o644, "another program's file keeps its mode")
-      let later = Task { try await metrics.startLater(clock.wallClock) }
-      await clock.sleepers(1)
-      #expect(clock.pending == [.seconds(9)])
-      clock.advance(by: .seconds(9))
-      await clock.sleepers(1)
-      unlink(path)
-      clock.advance(by: .seconds(9))
-      try await later.value
-      #expect(mode(path) == 0o600)
-      #expect(try await status(path, method: "GET", target: "/healthz") == 200)
-      await metrics.stop()
-      await server.stop()
-    }
-  }
-
-  private func mode(_ path: String) -> mode_t? {
-    var facts = Glibc.stat()
-    return stat(path, &facts) == 0 ? facts.st_mode & 0o777 : nil
   }
 
   @Test("S11.1: with a passed socket the metrics socket is in that socket's folder")
