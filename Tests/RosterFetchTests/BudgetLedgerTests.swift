@@ -158,24 +158,4 @@ import Testing
     try ledger.change(rule)
     #expect(ledger.usage?.used == 7)
   }
-
-  @Test("P1.10: a request that began before the budget was removed and added again ends in no other one's entry")
-  func changedInFlight() async throws {
-    let ledger = try ledger(rule)
-    let old = try await ledger.spend()
-    clock.advance(by: .seconds(10))
-    try ledger.change(nil)
-    try ledger.change(rule)
-    let new = try await ledger.spend()
-    // The old request was never sent, and the new one is still open.
-    ledger.ended(old, isSent: false)
-    #expect(ledger.usage?.used == 1)
-    clock.advance(by: .seconds(59))
-    ledger.ended(new, isSent: true)
-    clock.advance(by: .seconds(59))
-    #expect(ledger.usage?.used == 1)
-    clock.advance(by: .seconds(1))
-    #expect(ledger.usage?.used == 0)
-    #expect(try self.ledger(rule).usage?.used == 0)
-  }
 }

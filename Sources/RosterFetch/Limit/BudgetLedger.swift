@@ -9,10 +9,7 @@ import Synchronization
 /// that a killed process has counted all its requests. Without a budget it counts nothing and has no file.
 package final class BudgetLedger: Sendable {
   fileprivate struct State {
-    /// It outlives the removal of `limit.budget`, so that requests in flight end in the entry in which they began.
     var budget: Budget?
-    /// False if a reload has removed `limit.budget`.
-    var isLimited = false
     /// Number of open requests.
     var open = 0
     /// Requests that found no room while others are open. No other request has room until they end.
@@ -23,9 +20,6 @@ package final class BudgetLedger: Sendable {
     /// The time of day minus the uptime, in seconds, that was used for the file's times.
     var offset = 0.0
     var isWarned = false
-
-    /// The budget that is in force.
-    var limit: Budget? { isLimited ? budget : nil }
   }
 
   private let path: String
@@ -50,11 +44,10 @@ package final class BudgetLedger: Sendable {
   /// Applies the budget of a reload; nil removes it. Throws a Failure (73) if the file cannot be written.
   package func change(_ rule: RequestBudget?) throws(Failure) {
     let isCounting = state.withLock { state in
-      guard state.limit?.rule != rule else { return true }
+      guard state.budget?.rule != rule else { return true }
       state.wasShort = false
       state.isHeaderChanged = true
-      state.isLimited = rule != nil
-      if let rule { state.budget?.change(rule) }
+      if let rule { state.budget?.change(rule) } else { state.budget = nil }
       return rule == nil || state.budget != nil
     }
     if let rule, !isCounting { try open(rule) }
@@ -107,12 +100,12 @@ package final class BudgetLedger: Sendable {
   package func wait(for requests: Int?) -> Duration? {
     let now = clock.uptime()
     return state.withLock { state in
-      state.limit.flatMap { $0.wait(for: state.wasShort ? $0.rule.limit : requests ?? 1, at: now) }
+      state.budget.flatMap { $0.wait(for: state.wasShort ? $0.rule.limit : requests ?? 1, at: now) }
     }
   }
 
   /// True if the last sync ran out of requests, so that the next one waits for the whole budget (P1.13).
-  package var wasShort: Bool { state.withLock { $0.limit != nil && $0.wasShort } }
+  package var wasShort: Bool { state.withLock { $0.budget != nil && $0.wasShort } }
 
   /// Call this when a sync has succeeded: its number of requests is known.
   package func syncWentWell() {
@@ -127,7 +120,7 @@ package final class BudgetLedger: Sendable {
   /// The budget and the number of requests in its last window; nil without a budget.
   package var usage: (rule: RequestBudget, used: Int)? {
     let now = clock.uptime()
-    return state.withLock { state in state.limit.map { ($0.rule, $0.used(at: now)) } }
+    return state.withLock { state in state.budget.map { ($0.rule, $0.used(at: now)) } }
   }
 }
 
@@ -211,7 +204,7 @@ extension BudgetLedger.State {
   fileprivate mutating func spend(
     at now: Duration, _ waiters: Waiters<Void>
   ) -> (number: Int?, rule: RequestBudget?, waiter: Waiters<Void>.ID?) {
-    guard isLimited, let rule = budget?.rule else { return (nil, nil, nil) }
+    guard let rule = budget?.rule else { return (nil, nil, nil) }
     if refused.isEmpty, let number = budget?.spend(at: now) {
       open += 1
       return (number, rule, nil)
