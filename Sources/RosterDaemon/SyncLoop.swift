@@ -81,7 +81,7 @@ actor SyncLoop {
       }
       for (asker, failure) in refused { asker.resume(throwing: failure) }
       refused = []
-      // Their sync never began.
+      // The sync of these cancellations has no row.
       answerCancellers(nil)
     }
     isStopping = true

@@ -141,7 +141,9 @@ struct SnapshotPublicationTests {
   func manyChanges(first: Int) async throws {
     let cache = try await folder.define()
     _ = try await cache.mirror([people(1...200)])
-    let changed = people(1...first, mark: "x") + people(201...201) + people((first + 1)...199, mark: "x")
+    var changed = people(1...first, mark: "x") + people(201...201) + people((first + 1)...199, mark: "x")
+    // A large record does not overtake others.
+    changed[9] = person(10, mark: "x", more: #","pad":"\#(String(repeating: "p", count: 300_000))""#)
     let report = try await cache.mirror([changed])
     #expect([report.added, report.changed, report.removed] == [1, 199, 1])
     #expect(

@@ -118,7 +118,7 @@ class Versions(upstream.Upstream):
     def token(self, request):
         sent = request.form.get("refreshToken") or request.form.get("refresh_token") or "0"
         number = int(re.sub(r"\D", "", sent) or 0)
-        # The tokens after it may all have been lost in transit, if none of them was used: two kills in a row do that.
+        # Two kills in a row may lose two answers. The sent token is right until a later one has been used.
         if not self.used <= number <= self.granted:
             self.reuses += 1
             return 401, {"error": "refresh token was used"}

@@ -75,7 +75,7 @@ enum FixedTables {
   /// The other columns are for the lists of a child. records, proof, state and error: as resource_lists has them.
   /// asked: JSON of the parent's `changed` columns at the last request. due_at: the time from which the list is
   /// requested again although these columns are unchanged, in seconds since 1970 (E3). 0 is the next sync, and NULL no
-  /// time. `dueWhole` and `dueAfterNotFound`, or their sum, also mean the next sync.
+  /// time. `dueWhole` and `dueAfterNotFound` also mean the next sync. -3, their sum, has both meanings.
   static let lists = """
     CREATE TABLE cache_lists(
       id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL,
@@ -89,7 +89,7 @@ enum FixedTables {
   /// `due_at` of a list whose last whole pull could not ask for all missing records (I1.1).
   static let dueWhole = -1
 
-  /// `due_at` of a failed list whose last answer was 404 or 410: the parent is asked for by `by_key` (E7.4).
+  /// `due_at` of a vanished or failed list whose last answer was 404 or 410: its parent is asked for (E7.4).
   static let dueAfterNotFound = -2
 
   /// A condition for `row` of `cache_lists`: the last whole pull could not ask for all missing records.

@@ -2,7 +2,7 @@
 /// the end of the table only once for all of them, and writes its highest id once.
 struct ChangedRows {
   private static let rows = 64
-  /// Rows of large records are not collected beyond this memory.
+  /// Larger records are not copied, and no more bytes than these are collected.
   private static let maxBytes = 256 << 10
 
   private let insert: (_ rows: Int) throws -> Statement
@@ -22,12 +22,25 @@ struct ChangedRows {
   }
 
   mutating func add(_ id: Int64, before: [UInt8], after: [UInt8]) throws {
+    if before.count + after.count > Self.maxBytes { return try write(id, before: before, after: after) }
     ids.append(id)
     for document in [before, after] {
       documents.append(contentsOf: document)
       ends.append(documents.count)
     }
     if ids.count == Self.rows || documents.count > Self.maxBytes { try write() }
+  }
+
+  private mutating func write(_ id: Int64, before: [UInt8], after: [UInt8]) throws {
+    try write()
+    try before.withUnsafeBufferPointer { before in
+      try after.withUnsafeBufferPointer { after in
+        single.bind(1, id)
+        single.bind(2, before)
+        single.bind(3, after)
+        try single.run()
+      }
+    }
   }
 
   /// Writes the collected rows.

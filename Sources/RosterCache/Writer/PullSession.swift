@@ -212,8 +212,8 @@ package struct PullSession: Sendable {
     try await cache.seenList(of: resource)
   }
 
-  /// Keys of the records of a list that changed last and that were not asked for, for a control question (I9.2). Those
-  /// that the last whole pull missed come last: upstream has probably deleted them.
+  /// Keys of the records of a list that changed last and that were not asked for, for a control question (I9.2). A
+  /// record that the last whole pull missed comes last, because upstream has probably deleted it.
   package nonisolated(nonsending) func latestKeys(
     _ resource: String, in place: ListPlace, limit: Int
   ) async throws -> [MissingRecord.Key] {

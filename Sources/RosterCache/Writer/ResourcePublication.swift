@@ -223,8 +223,11 @@ struct ResourcePublication {
 
   /// Decides from a few of this number of pages whether the index of words is kept up to date record by record.
   private func planIndex(of pages: Int) throws {
-    let count = min(pages / 8, 32)
-    guard count > 0, !found.isAsked, records.keepsIndex, var sample = try pulled(.pages) else { return }
+    // The list must have enough records for the question to matter.
+    guard pages > 1, 2 * found.distinct > before, !found.isAsked, records.keepsIndex,
+      var sample = try pulled(.pages)
+    else { return }
+    let count = max(1, min(pages / 8, 32))
     sample.sample(count)
     var writes = 0
     while try sample.nextPage() != nil {
