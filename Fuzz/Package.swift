@@ -36,7 +36,7 @@ let package = Package(
   targets: [
     product("RosterModel", []),
     product("RosterJSON", ["RosterModel"]),
-    product("RosterFiles", ["RosterModel"]),
+    product("RosterFiles", ["RosterModel", "CMalloc"]),
     product("RosterDecode", ["RosterModel", "RosterJSON"]),
     product(
       "RosterConfiguration", ["RosterModel", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
@@ -65,6 +65,7 @@ let package = Package(
         nio("NIOPosix"), nio("NIOHTTP1"),
       ]),
     product("RosterStatusClient", ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    .systemLibrary(name: "CMalloc", path: "Product/CMalloc"),
     .systemLibrary(name: "CSQLite", path: "Product/CSQLite", pkgConfig: "sqlite3"),
     .executableTarget(
       name: "Fuzzer",
