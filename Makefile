@@ -14,6 +14,9 @@ TSAN     := --sanitize=thread --scratch-path .build-tsan -Xlinker $(CURDIR)/.bui
 # Each function has a section of its own, so that the linker leaves out those that the program does not call. The
 # program rosterd is 7 % smaller, and 0.7 MB less of its code is in memory.
 #
+# ld.bfd, unlike gold, packs relative relocations: 1.3 MB less of the program, and 1.5 MB less of its memory. It warns
+# about mktemp in Foundation.
+#
 # Only debug builds, which run all tests, check at run time that no access to a variable overlaps with another one.
 # Metadata by mangled name would search all conformances of the program for each type at its first use.
 RELEASE  := -c release --static-swift-stdlib -debug-info-format none \
@@ -21,7 +24,9 @@ RELEASE  := -c release --static-swift-stdlib -debug-info-format none \
             -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors \
             -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections -Xcc -fdata-sections \
             -Xcc -Os -Xcc '-ffile-prefix-map=$(CURDIR)/=' \
-            -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xlinker -O2
+            -Xswiftc -use-ld=bfd -Xlinker -z -Xlinker pack-relative-relocs \
+            -Xlinker -T -Xlinker $(CURDIR)/Sources/sections.ld \
+            -Xlinker -s -Xlinker --no-export-dynamic -Xlinker -O2
 
 # The build that `make test-oauth` and the like test: debug, which `make test` makes, or release, which needs half the
 # time.
