@@ -53,9 +53,11 @@ final class RecordWriter {
     delete = try database.statement(tables.delete)
     words = try WordIndex(database, tables)
     (before, after) = (RecordDocument(tables), RecordDocument(tables))
+    // OR FAIL, because SQLite would otherwise copy each page that a statement of many rows writes, to be able to undo
+    // that statement alone. Here an error undoes the whole transaction.
     func insertion(_ rows: String) throws -> Statement {
       try database.once(
-        "INSERT INTO main.changes(sync_id, resource, record_id, kind, at, before, after) VALUES \(rows)")
+        "INSERT OR FAIL INTO main.changes(sync_id, resource, record_id, kind, at, before, after) VALUES \(rows)")
     }
     func row(_ kind: ChangeKind, id: Int, _ documents: String) -> String {
       let name = literal(tables.resource.name)
