@@ -77,6 +77,18 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT doc_id || ':' || id FROM items ORDER BY 1") == ["1:1", "1:2", "2:1", "3:1", "3:2"])
   }
 
+  @Test("P8.10, R5.2: what a new value of the parent skips is removed, also if the list is the same as before")
+  func movedCondition() async throws {
+    let (bench, forest) = try Self.bench([1: .init(items: [1: .init(revision: 1), 2: .init(revision: 2)])])
+    var item = Forest.item(Each(of: "doc"))
+    item.conditions = [.init(JSONPointer(segments: ["rev"]), .equal(.text("{doc.rev}")))]
+    for revision in [1, 2, 1] {
+      forest.update { $0.documents[1]?.revision = revision }
+      _ = try await bench.sync([Forest.document(), item], allowRemoval: true, after: 60)
+      #expect(try bench.ask("SELECT id FROM items") == ["\(revision)"])
+    }
+  }
+
   @Test("E3.1: without changed and whole_every, each sync requests every list")
   func everySync() async throws {
     let (bench, forest) = try Self.bench(Self.documents(2))

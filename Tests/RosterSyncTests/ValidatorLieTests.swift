@@ -1,5 +1,6 @@
 import RosterModel
 import RosterSync
+import Synchronization
 import Testing
 
 /// Whole syncs from an upstream whose validators do not change with the records.
@@ -35,6 +36,34 @@ struct ValidatorLieTests {
       audited += asked.filter { $0.status == 200 }.map(\.target)
     }
     #expect(Set(audited.prefix(4)).count == 4 && audited.prefix(4) == audited.suffix(4))
+  }
+
+  @Test("P6.1, P6.2: pages whose total in a header is new are transferred once, although their bodies are the same")
+  func headerTotal() async throws {
+    let bench = try SyncBench([:])
+    let total = Mutex(5)
+    bench.shelf.update {
+      $0.answers = { request in
+        let (page, total) = (Int(request.url.split(separator: "=")[1]) ?? 1, total.withLock { $0 })
+        let records = (2 * page - 1...2 * page).filter { $0 <= total }.map { #"{"id":\#($0)}"# }
+        let tag = "\"\(page)-\(records.count)\""
+        let isKnown = request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
+        return Response(
+          status: isKnown ? 304 : 200, headers: [.init("ETag", tag), .init("X-Total-Count", "\(total)")],
+          body: isKnown ? [] : Array("[\(records.joined(separator: ","))]".utf8))
+      }
+    }
+    var resource = listed("a", removal: .never)
+    resource.records = JSONPointer(segments: [])
+    resource.pages = .init(.number(), count: .header("X-Total-Count"))
+    for (records, transferred) in [(5, 3), (5, 0), (6, 3), (6, 0), (6, 0)] {
+      total.withLock { $0 = records }
+      _ = bench.shelf.asked()
+      _ = try await bench.sync([resource], after: 60)
+      let statuses = bench.shelf.asked().map(\.status)
+      #expect(statuses.filter { $0 == 200 }.count == transferred, "\(records): \(statuses)")
+      #expect(try bench.ask("SELECT count(*) FROM \"as\"") == ["\(records)"])
+    }
   }
 
   @Test(

@@ -419,8 +419,10 @@ private struct PageRows {
       "rejects", "unknown", "skipped", "digest", "keys", "rejected_keys", "skipped_keys", "kind", "highest",
     ]
     let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
-    let updates = columns.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    let differ = ["number", "etag", "last_modified", "next", "digest", "highest"].map { "\($0) IS NOT excluded.\($0)" }
+    let updated = columns.dropFirst(2)
+    let updates = updated.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    // The body may be the same and not the total in a header, or the keys that a parent's value skips.
+    let differ = updated.map { "\($0) IS NOT excluded.\($0)" }
     upsert = try database.statement(
       """
       INSERT INTO main.cache_pages(\(columns.joined(separator: ", "))) VALUES (\(marks))
