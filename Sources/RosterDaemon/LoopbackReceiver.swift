@@ -94,11 +94,12 @@ private struct LoopbackVisits {
   /// nil for any other request than the browser's answer.
   private static func answer(in head: String) -> LoopbackReceiver.Answer? {
     let words = head.prefix { $0 != "\r\n" }.split(separator: " ")
-    guard words.count == 3, words[0] == "GET", let parts = URLComponents(string: String(words[1])), parts.path == "/",
+    // A form writes a space as a plus sign, and a plus sign as %2B.
+    guard words.count == 3, words[0] == "GET",
+      let parts = URLComponents(string: String(words[1].replacing("+", with: "%20"))), parts.path == "/",
       let items = parts.queryItems, items.contains(where: { $0.name == "state" || $0.name == "error" })
     else { return nil }
-    // A form writes a space as a plus sign.
-    return Dictionary(items.map { ($0.name, ($0.value ?? "").replacing("+", with: " ")) }) { first, _ in first }
+    return Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
   }
 
   private func reply(_ answer: LoopbackReceiver.Answer?, to descriptor: CInt) {
