@@ -36,6 +36,27 @@ struct SinceFaultTests {
         "at = \"/at\", param = \"s\", method = \"POST\", body = { a = [] }, pages = { param = \"/a/0\" }",
         "pages.param: \"/a/0\" leads through something in body"
       ),
+      (
+        "at = \"/at\", param = \"s\", pages = { param = \"/page\" }",
+        "pages.param: \"/page\" is a place in the body of a POST"
+      ),
+      (
+        "at = \"/at\", param = \"/a\", method = \"POST\", pages = { param = \"/a/b\" }",
+        "param: \"/a\" and \"/a/b\", which is a parameter of pages, are one in the other"
+      ),
+      (
+        "at = \"/at\", param = \"/a/b\", method = \"POST\", pages = { param = \"/a\" }",
+        "param: \"/a/b\" and \"/a\", which is a parameter of pages, are one in the other"
+      ),
+      (
+        "at = \"/at\", param = \"/a\", method = \"POST\", pages = { size = 5, size_param = \"/a/b\" }",
+        "param: \"/a\" and \"/a/b\", which is a parameter of pages, are one in the other"
+      ),
+      (
+        "token = \"/t\", param = \"/a\", method = \"POST\", "
+          + "pages = { style = \"cursor\", at = \"/n\", param = \"/a/b\" }",
+        "param: \"/a\" and \"/a/b\", which is a parameter of pages, are one in the other"
+      ),
       ("at = \"/at\", param = \"s\", token = \"/t\"", "token: stands beside at"),
       ("token = \"/t\", value = \"x{since}\"", "value: has no effect without param"),
       ("token = \"/t\", form = \"unix\"", "form: is for at, and not for token"),
@@ -50,6 +71,21 @@ struct SinceFaultTests {
     let faults = try workspace.faults(
       FaultyDefinition.start + "since = { \(since) }\n" + FaultyDefinition.columns)
     #expect(faults.count == 1 && faults[0].hasPrefix("rosterd.toml:3: resource.thing.since.\(fault)"), "\(faults)")
+  }
+
+  @Test(
+    "F3.1: an incremental pull by GET sends no parameter in a body, not even one of the whole pull",
+    arguments: [
+      ("", "since.pages.param: \"/page\" is a place in the body of a POST"),
+      (", pages = { param = \"/p\" }", "since.pages.param: \"/p\" is a place in the body of a POST"),
+      (", pages = { param = \"p\" }", nil),
+    ])
+  func incrementalGET(pages: String, fault: String?) throws {
+    let whole = "method = \"POST\"\npages = { param = \"/page\" }\n"
+    let since = "since = { at = \"/at\", param = \"s\", method = \"GET\"\(pages) }\n"
+    let faults = try workspace.faults(FaultyDefinition.start + whole + since + FaultyDefinition.columns)
+    #expect(faults.count == (fault == nil ? 0 : 1), "\(faults)")
+    if let fault { #expect(faults.first?.contains("resource.thing.\(fault)") == true, "\(faults)") }
   }
 
   @Test(

@@ -136,20 +136,22 @@ extension ResourceDraft {
   /// Conflicts about places in `body` that cannot be written to, in whole pulls and in incremental ones.
   @Rules<DefinitionConflict> private var bodyConflicts: [DefinitionConflict] {
     if method == .get {
-      pages.places.map { name, pointer in
-        DefinitionConflict(
-          path: ["pages", name], restsOn: [["method"]],
-          problem: "\(pointer.description.tomlString) is a place in the body of a POST",
-          allowed: "the name of a query parameter, or the method POST")
-      }
+      pages.conflictsWithGET(below: ["pages"], restsOn: [["method"]])
     } else {
       pages.conflicts(in: body, below: ["pages"])
     }
-    if let since, since.method ?? method == .post, let pages = since.pages {
-      pages.conflicts(in: since.body ?? body, below: ["since", "pages"])
-    } else if let body = since?.body {
-      pages.conflicts(in: body, below: ["pages"])
+    if let since { bodyConflicts(of: since) }
+  }
+
+  /// Conflicts of an incremental pull that a whole pull does not have.
+  private func bodyConflicts(of since: SinceDraft) -> [DefinitionConflict] {
+    let table = ["since", "pages"]
+    guard since.method ?? method == .get else {
+      if let pages = since.pages { return pages.conflicts(in: since.body ?? body, below: table) }
+      return since.body.map { pages.conflicts(in: $0, below: ["pages"]) } ?? []
     }
+    if since.pages == nil, method == .get { return [] }
+    return (since.pages ?? pages).conflictsWithGET(below: table, restsOn: [["since", "method"], ["method"]])
   }
 }
 
@@ -158,6 +160,16 @@ extension PagesDraft {
   fileprivate var places: [(name: String, pointer: JSONPointer)] {
     [("param", param), ("size_param", sizeParam)].compactMap { name, place in
       if case .body(let pointer)? = place { (name, pointer) } else { nil }
+    }
+  }
+
+  /// Conflicts about places in the body of a request that has none.
+  fileprivate func conflictsWithGET(below table: [String], restsOn: [[String]]) -> [DefinitionConflict] {
+    places.map { name, pointer in
+      DefinitionConflict(
+        path: table + [name], restsOn: restsOn,
+        problem: "\(pointer.description.tomlString) is a place in the body of a POST",
+        allowed: "the name of a query parameter, or the method POST")
     }
   }
 
@@ -182,6 +194,14 @@ extension JSONPointer {
   fileprivate func isBelow(_ other: JSONPointer) -> Bool {
     let count = other.segments.count
     return segments.count > count && JSONPointer(segments: Array(segments.prefix(count))) == other
+  }
+}
+
+extension Resource.RequestPlace {
+  /// True if the two are places in `body`, one in the other: a request cannot set both.
+  func isNested(with place: Self) -> Bool {
+    guard case (.body(let one), .body(let other)) = (self, place) else { return false }
+    return one.isBelow(other) || other.isBelow(one)
   }
 }
 
@@ -266,9 +286,7 @@ extension PagesDraft {
     guard sizeParam != .everyMember, let sizeParam, let param = sentParam else { return nil }
     let text = sizeParam.description.tomlString
     if sizeParam == param { return "\(text) is param too" }
-    guard case (.body(let one), .body(let other)) = (sizeParam, param), one.isBelow(other) || other.isBelow(one) else {
-      return nil
-    }
+    guard sizeParam.isNested(with: param) else { return nil }
     return "\(text) and \(param.description.tomlString), which is param, are one in the other"
   }
 }

@@ -212,10 +212,8 @@ extension ResourceDraft {
       since.conflict(
         "param", rests: ["body"],
         problem: pointer.unsettable, allowed: "a place in a table")
-    } else if since.param != nil, since.token == nil && since.param == pages.sentParam || since.param == pages.sizeParam
-    {
-      // A cursor may begin with the delta token.
-      since.conflict("param", problem: "is a parameter of pages too", allowed: "a parameter of its own")
+    } else if let problem = since.problem(beside: pages) {
+      since.conflict("param", problem: problem, allowed: "a parameter of its own")
     }
   }
 }
@@ -226,6 +224,17 @@ extension SinceDraft {
   ) -> DefinitionConflict {
     DefinitionConflict(
       path: ["since", name], restsOn: ([name] + rests).map { ["since", $0] }, problem: problem, allowed: allowed)
+  }
+
+  /// A clause if a request cannot send both `param` and the parameters of `pages`.
+  fileprivate func problem(beside pages: PagesDraft) -> String? {
+    guard let param else { return nil }
+    // A cursor may begin with the delta token.
+    if token == nil && param == pages.sentParam || param == pages.sizeParam { return "is a parameter of pages too" }
+    let text = param.description.tomlString
+    return [pages.sentParam, pages.sizeParam].compactMap(\.self).first(where: param.isNested).map {
+      "\(text) and \($0.description.tomlString), which is a parameter of pages, are one in the other"
+    }
   }
 
   @Rules<DefinitionConflict> fileprivate var formConflicts: [DefinitionConflict] {
