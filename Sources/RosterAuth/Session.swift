@@ -84,6 +84,11 @@ extension Session {
     return !tokens.isEmpty && tokens.allSatisfy { $0 != nil }
   }
 
+  /// Takes over the pause of an earlier session if the token server is the same (T5.4).
+  mutating func takePause(of earlier: [Session]) {
+    pause = earlier.first { $0.binding.tokenOrigin == binding.tokenOrigin && $0.pause != nil }?.pause
+  }
+
   /// Forgets the tokens that upstream refused to replace, so that a login follows (T13.4).
   mutating func forgetTokens() {
     refreshToken = nil

@@ -92,7 +92,10 @@ package actor TokenKeeper {
     // Nothing throws from here on: what is refused changes nothing.
     isOpen = true
     var session = current ?? machine.session
-    if case .begin(let new) = change { session = new }
+    if case .begin(let new) = change {
+      session = new
+      session.takePause(of: [machine.session, current].compactMap(\.self))
+    }
     let now = clock.moment
     act { $0.reconfigured(setup, session: session, now: now) }
     if change == .lift { machine.clearEnding() } else if retry { machine.beginTrial() }

@@ -57,6 +57,21 @@ struct SessionTests {
     #expect(session.access?.access == Secret("a9"))
   }
 
+  @Test("T5.4: a session takes over the pause of its token server only")
+  func pause() {
+    var earlier = Session(settings, credentials: files)
+    let now = Date(timeIntervalSince1970: 0)
+    earlier.pause = RetryAfterHold(setAt: now, until: now + 60)
+    var next = Session(settings, credentials: files)
+    next.takePause(of: [next, earlier])
+    #expect(next.pause == earlier.pause)
+    var moved = settings
+    moved.tokenOrigin = "https://other:443"
+    var other = Session(moved, credentials: files)
+    other.takePause(of: [earlier])
+    #expect(other.pause == nil)
+  }
+
   @Test("T8.5: a stored token belongs to the origins, the flow and the client for which it was obtained")
   func bound() throws {
     for edit: (inout TokenSettings) -> Void in [

@@ -110,6 +110,32 @@ struct TokenKeeperFailureTests {
     #expect(restarted.stored?.paused == nil)
   }
 
+  @Test(
+    "T5.4: changed credentials do not end a pause that the token server asked for, restarts included",
+    arguments: [false, true])
+  func pauseWithOtherCredentials(restarts: Bool) async throws {
+    let bench = try await Bench().inSync()
+    bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
+    _ = try await bench.keeper.current()
+    bench.clock.advance(by: .seconds(3550))
+    bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
+    _ = try await bench.keeper.current()
+    await bench.events.wait(for: .tokenFailed)
+    var next = bench
+    if restarts {
+      await bench.keeper.drain()
+      next = try Bench(workspace: bench.workspace)
+      next.clock.set(by: 3550)
+    }
+    next.setCredentials(Credentials(refreshToken: Secret("r9")))
+    try await next.keeper.syncBegins()
+    next.endpoint.grant("a9")
+    let keeper = next.keeper
+    let failure = await failure { try await keeper.current() }
+    #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(600), "\(String(describing: failure))")
+    #expect(next.endpoint.requests.all.count == (restarts ? 0 : 2))
+  }
+
   @Test("T5.3: a refusal after an attempt without an answer says that upstream may have rotated the token")
   func rotatedUnseen() async throws {
     let bench = try await Bench().inSync()
