@@ -95,7 +95,9 @@ struct RefreshAttempt: Sendable {
     let what = isClient ? "the client" : logsIn ? "the login" : settings.renewal
     let rotated = followsUnanswered && usedRefreshToken ? "; \(settings.mayHaveRotated)" : ""
     let answer = said.map { "\(status), \($0.shown(hiding: secrets))" } ?? "\(status)"
-    let file = isClient ? .clientSecret : logsIn ? settings.credential : settings.renewed
+    // A public client has no secret.
+    let client: CredentialFile = credentials.clientSecret == nil ? .clientID : .clientSecret
+    let file = isClient ? client : logsIn ? settings.credential : settings.renewed
     let ending = ending("upstream refuses \(what) (\(answer))\(rotated)", file: file)
     return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings: settings))
   }

@@ -231,6 +231,14 @@ struct TokenKeeperFailureTests {
     #expect(failure?.concerned.contains(.file("/etc/credstore/\(file)")) == true)
   }
 
+  @Test("T6.3: a refused client without a secret names its client_id")
+  func publicClient() async throws {
+    let files = Credentials(refreshToken: Secret("r0"), clientID: Secret("id"))
+    let bench = try await Bench(.oauth2Refresh, credentials: files).inSync()
+    let failure = await refuse(bench, status: 401, body: #"{"error":"invalid_client"}"#)
+    #expect(failure?.hint?.contains("/etc/rosterd/credentials/client_id") == true, "\(String(describing: failure))")
+  }
+
   @Test("T6.4, T6.5: an ended session sends nothing, restarts included, until a credential's bytes change")
   func staysEnded() async throws {
     let bench = try await Bench().inSync()
