@@ -1,8 +1,7 @@
 import RosterModel
 
 extension TokenSettings {
-  /// Names of the credential files without which no session can begin. The token store may replace the file
-  /// (`isKept`).
+  /// Names of the credential files without which no session can begin. The token store may replace a file (`mayKeep`).
   package var neededCredentials: [String] {
     let files: [CredentialFile] =
       switch flow {
@@ -16,10 +15,10 @@ extension TokenSettings {
     return files.map(\.rawValue)
   }
 
-  /// True if the token store has the successor of the needed credential after the first token request. The file may be
+  /// True if the token store has the successor of this needed credential after the first token request. The file may be
   /// missing then.
-  package var isKept: Bool {
-    flow.refreshes && flow != .oauth2ClientCredentials && (flow != .exchange || exchange?.login == nil)
+  package func mayKeep(_ name: String) -> Bool {
+    flow.refreshes && CredentialFile(rawValue: name)?.isToken == true
   }
 }
 
@@ -30,9 +29,9 @@ extension TokenSettings {
   /// The tokens that a refresh of `exchange` contains.
   var refreshFiles: [CredentialFile] { files(refreshPlaceholders).filter(\.isToken) }
 
-  /// The files that start a session of `exchange`: those of a login, without the client, and the tokens (T10).
+  /// The files that start a session of `exchange`: those of both requests, without the client, and the tokens (T10).
   var exchangeSessionFiles: [CredentialFile] {
-    files(loginPlaceholders).filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
+    exchangeFiles.filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
   }
 
   /// True if an `exchange` names the client, which a stored token belongs to then (T8).

@@ -14,8 +14,11 @@ extension Credentials {
     clientID = try Self.secret("client_id", folder: folder)
     clientSecret = try Self.secret("client_secret", folder: folder)
     username = try Self.secret("username", folder: folder)
-    password = try Self.secret("password", folder: folder, mayBeEmpty: true)
+    password = try Self.secret("password", folder: folder)
   }
+
+  /// True if an empty file is a credential.
+  static func mayBeEmpty(_ name: String) -> Bool { name == "password" }
 
   /// systemd allows one megabyte for all credentials of a unit (systemd.exec(5)); tokens are far smaller.
   private static let maxBytes = 64 * 1024
@@ -28,9 +31,7 @@ extension Credentials {
     }
   }
 
-  private static func secret(
-    _ name: String, folder: String, mayBeEmpty: Bool = false
-  ) throws(Failure) -> Secret? {
+  private static func secret(_ name: String, folder: String) throws(Failure) -> Secret? {
     let bytes: [UInt8]
     func unusable(_ cause: String, hint: String) -> Failure {
       self.unusable(name, folder: folder, cause: cause, hint: hint)
@@ -47,7 +48,7 @@ extension Credentials {
     }
     // Swift counts CR LF as one character.
     if text.last?.isNewline == true { text.removeLast() }
-    guard mayBeEmpty || !text.isEmpty else {
+    guard mayBeEmpty(name) || !text.isEmpty else {
       throw unusable("it is empty", hint: "write the credential into it, or remove it")
     }
     return Secret(text)

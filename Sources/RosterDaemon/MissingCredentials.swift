@@ -11,18 +11,19 @@ extension Configuration {
   ]
 
   /// One sentence for each missing credential that `auth.flow` needs. A path that this user may not look at counts as
-  /// an existing credential.
+  /// an existing credential. The token store replaces a missing token, and no empty file.
   /// - Parameter stores: Folders in which systemd looks for the credentials of the package's units (systemd.exec(5)).
   package func missingCredentials(stores: [String] = credentialStores) -> [String] {
     let settings = TokenSettings(self)
-    if settings.isKept, Self.mayExist(tokenStore) { return [] }
+    let hasStore = Self.mayExist(tokenStore)
     return settings.neededCredentials.compactMap { name in
       let places = places(of: name, stores)
       let needed = "auth.flow = \"\(auth.flow.rawValue)\" needs the credential \(name)"
       if let found = places.first(where: Self.mayExist) {
-        guard Self.isEmpty(found) else { return nil }
+        guard Self.isEmpty(found), !Credentials.mayBeEmpty(name) else { return nil }
         return "\(needed), and \(found) is empty: write it before you start rosterd, which ends with 78 otherwise"
       }
+      if hasStore, settings.mayKeep(name) { return nil }
       guard let first = places.first else { return "\(needed), and auth.credentials_dir is not set" }
       return "\(needed), and \(first) does not exist: create it before you start rosterd, which ends with 78 otherwise"
     }

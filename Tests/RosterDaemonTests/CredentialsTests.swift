@@ -70,6 +70,36 @@ struct CredentialsTests {
     #expect(lacking().isEmpty)
   }
 
+  @Test("L7.1: the token store replaces a missing token, and neither an empty file nor another credential")
+  func stored() throws {
+    var configuration = Configuration()
+    configuration.auth.flow = .oauth2Refresh
+    configuration.auth.credentialsDir = workspace.folder
+    configuration.auth.tokenStore = try workspace.write("{}", to: "token.json")
+    func lacking() -> [String] { configuration.missingCredentials(stores: []) }
+    #expect(lacking().isEmpty)
+    configuration.auth.flow = .exchange
+    configuration.auth.refresh = TokenExchange.Step(
+      url: "https://auth.test/r",
+      body: .object([.init("id", .text("{client_id}")), .init("rt", .text("{refresh_token}"))]))
+    #expect(lacking().map { $0.contains("client_id does not exist") } == [true])
+    configuration.auth.flow = .oauth2Refresh
+    try workspace.write("\n", to: "refresh_token")
+    #expect(lacking().map { $0.contains("refresh_token is empty: write it") } == [true])
+  }
+
+  @Test("L7.1: an empty password is a credential")
+  func emptyPassword() throws {
+    var configuration = Configuration()
+    configuration.auth.flow = .exchange
+    configuration.auth.credentialsDir = workspace.folder
+    configuration.auth.login = TokenExchange.Step(
+      url: "https://auth.test/l", body: .object([.init("p", .text("{password}"))]))
+    #expect(configuration.missingCredentials(stores: []).map { $0.contains("password does not exist") } == [true])
+    try workspace.write("\n", to: "password")
+    #expect(configuration.missingCredentials(stores: []).isEmpty)
+  }
+
   @Test("A file that exists and cannot be used is named (78), with its reason and without its text")
   func unusable() throws {
     let path = try workspace.write("\n", to: "client_id")
