@@ -74,9 +74,16 @@ package struct DeviceCode: Sendable, Equatable {
     self.userCode = userCode
     self.address = address
     completeAddress = complete.flatMap { $0.isWebAddress ? $0 : nil }
-    expiresIn = .seconds(min(max(answer["expires_in"]?.number ?? 900, 1), 3600))
+    expiresIn = .seconds(min(max(answer["expires_in"]?.seconds ?? 900, 1), 3600))
     interval = .seconds(min(max(answer["interval"]?.seconds ?? 5, 1), 300))
   }
+}
+
+extension JSONValue {
+  fileprivate var isObject: Bool { if case .object = self { true } else { false } }
+
+  /// True if an object has a value other than null at this name.
+  fileprivate func has(_ name: String) -> Bool { self[name].map { $0 != .null } ?? false }
 }
 
 extension String {
@@ -133,7 +140,8 @@ package struct Login: Sendable {
     return code
   }
 
-  /// Polls until the user has confirmed the code (RFC 8628 §3.5).
+  /// Polls until the user has confirmed the code (RFC 8628 §3.5). A code that expires within one interval is polled once,
+  /// at its end.
   /// - Throws: a `Failure`: 1 after the code has expired, else as `refreshToken(code:_:)`.
   package func refreshToken(_ device: DeviceCode) async throws -> Secret {
     let fields = [
@@ -141,8 +149,10 @@ package struct Login: Sendable {
     ]
     let end = clock.uptime() + device.expiresIn
     var interval = device.interval
-    while clock.uptime() + interval < end {
-      try await clock.sleep(interval)
+    var next = min(clock.uptime() + interval, end)
+    while next <= end {
+      try await clock.sleep(next - clock.uptime())
+      defer { next = clock.uptime() + interval }
       let response: Response
       do { response = try await post(settings.tokenURL, fields: fields) } catch let failure as Failure
         where failure.kind == .unreachable
@@ -186,13 +196,11 @@ package struct Login: Sendable {
   }
 
   private func refreshToken(_ response: Response, hiding secrets: [Secret]) throws -> Secret {
-    let url = settings.tokenURL
-    guard (200...299).contains(response.status), let answer = JSONValue(answer: response.body),
-      answer["access_token"]?.text != nil || answer["refresh_token"]?.text != nil
-    else { throw refusal(response, at: url, hiding: secrets, what: "the login") }
-    let token = answer["refresh_token"]?.text.map { Secret($0) }
-    if let token, token.fitsHeader { return token }
-    guard token == nil else {
+    guard let answer = granted(response) else {
+      throw refusal(response, at: settings.tokenURL, hiding: secrets, what: "the login")
+    }
+    if let token = answer["refresh_token"]?.text.map({ Secret($0) }), token.fitsHeader { return token }
+    guard !answer.has("refresh_token") else {
       throw failure(
         .badAnswer, cause: "the answer has a refresh_token that cannot be sent in a header (allowed: printable ASCII)",
         hint: "report it to the operator of \(settings.addressKey)")
@@ -204,16 +212,25 @@ package struct Login: Sendable {
     )
   }
 
+  /// The answer that grants something: a JSON object with a token or without an error. nil for a refusal.
+  private func granted(_ response: Response) -> JSONValue? {
+    guard (200...299).contains(response.status), let answer = JSONValue(answer: response.body), answer.isObject,
+      !answer.has("error") || answer["access_token"]?.text != nil || answer["refresh_token"]?.text != nil
+    else { return nil }
+    return answer
+  }
+
   /// - Parameter field: what a successful answer lacks; nil for an answer of another kind.
   private func refusal(
     _ response: Response, at url: String, hiding secrets: [Secret], what: String, lacking field: String? = nil
   ) -> Failure {
     let said = ServerStatement(response).map { ", \($0.shown(hiding: credentials.secrets + secrets))" } ?? ""
-    let isHTML = said.isEmpty && (200...299).contains(response.status) ? ", and the answer is not a JSON object" : ""
+    let isHTML = (200...299).contains(response.status) && JSONValue(answer: response.body)?.isObject != true
+    let form = isHTML ? ", and the answer is not a JSON object" : ""
     let lack = field.map { "upstream granted \(what), but the answer lacks \($0)" }
     return failure(
       .refused, at: url,
-      cause: "\(lack ?? "upstream refuses \(what)") (\(response.status)\(said)\(isHTML))",
+      cause: "\(lack ?? "upstream refuses \(what)") (\(response.status)\(said)\(form))",
       hint: "see whether client_id, auth.scope and the addresses in [auth] are those that upstream registered")
   }
 

@@ -54,6 +54,12 @@ struct LoginTests {
     "L5.3: what an answer without a refresh token means",
     arguments: [
       (200, #"{"access_token":"a"}"#, Failure.Kind.badAnswer, "the answer has no refresh_token"),
+      (200, #"{"token_type":"bearer","error":null}"#, .badAnswer, "the answer has no refresh_token"),
+      (200, "{}", .badAnswer, "the answer has no refresh_token"),
+      (
+        200, #"{"refresh_token":5}"#, .badAnswer,
+        "the answer has a refresh_token that cannot be sent in a header (allowed: printable ASCII)"
+      ),
       (
         400, #"{"error":"invalid_grant","error_description":"code the-code-0123456 is spent"}"#, .refused,
         "upstream refuses the login (400, invalid_grant, code *** is spent)"
@@ -106,6 +112,26 @@ struct LoginTests {
     }
   }
 
+  @Test(
+    "T12.1: it polls until expires_in, which may be a text, and at least once",
+    arguments: [(#""interval":"1","expires_in":"3""#, [1, 1, 1]), (#""expires_in":5"#, [5]), (#""expires_in":2"#, [2])])
+  func shortLife(fields: String, pauses: [Int]) async throws {
+    endpoint.answer(200, body: Self.device.replacing(#""interval":5,"expires_in":60"#, with: fields))
+    let login = login()
+    let device = try await login.deviceCode(at: "https://auth.test/device")
+    for _ in pauses { endpoint.answer(400, body: #"{"error":"authorization_pending"}"#) }
+    let token = Task { try await login.refreshToken(device) }
+    for (index, pause) in pauses.enumerated() {
+      await clock.sleepers(1)
+      #expect(clock.pending == [.seconds(pause)])
+      clock.advance(by: .seconds(pause))
+      await endpoint.arrived(index + 2)
+    }
+    let failure = await failure { try await token.value }
+    #expect(failure?.kind == .cancelled)
+    #expect(endpoint.requests.all.count == pauses.count + 1)
+  }
+
   @Test("T11.1, L5.3: no answer of the browser within 5 minutes is 1 with a sentence that says what to do")
   func unanswered() {
     let failure = login().unanswered
@@ -121,6 +147,13 @@ struct LoginTests {
     let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
     #expect(failure?.kind == .refused)
     #expect(failure?.cause.hasPrefix("upstream granted the device code, but the answer lacks \(field) (200, ") == true)
+  }
+
+  @Test("T14.1: an empty object is not reported as an answer of another kind")
+  func emptyDevice() async {
+    endpoint.answer(200, body: "{}")
+    let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
+    #expect(failure?.cause == "upstream granted the device code, but the answer lacks device_code (200)")
   }
 
   @Test("L5.3: a refresh token that cannot be sent is not reported as missing")
