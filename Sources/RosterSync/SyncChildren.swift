@@ -81,6 +81,9 @@ extension Sync {
       try await pullWhole(outcome.refusals, in: pull.session)
       if !outcome.lies.isEmpty {
         try await distrustLists(outcome.lies, of: pull)
+        for (name, drifts) in outcome.drifts where outcome.lies[name] == nil {
+          _ = try await repeatLists(name, drifts: drifts, repeats: &repeats, in: pull.session)
+        }
         continue
       }
       var found: [ResourceComparison] = []

@@ -84,4 +84,41 @@ struct ChildAuditTests {
     #expect(record.isDegraded && record.trouble?.kind == .validators)
     #expect(try bench.ask("SELECT DISTINCT text FROM comments") == ["other"])
   }
+
+  @Test("P7.9, P4.6: a list that drifts beside a validator that lies is pulled again without its stale pages")
+  func driftBesideLie() async throws {
+    let bench = try SyncBench([:])
+    let part = Resource(
+      name: "part", path: "/issues/{issue.id}/parts", records: Self.at("list"), table: "parts", removal: .twice,
+      pages: .init(.number(last: .body(Self.at("last")))), columns: [.init("id", at: Self.at("id"), .integer)],
+      each: Each(of: "issue", changed: ["rev"]))
+    let upstream = Mutex((revision: 1, firstPages: 0))
+    bench.shelf.update {
+      $0.answers = { request in
+        let (revision, firstPages) = upstream.withLock { state in
+          if request.url.contains("/parts"), !request.url.contains("page=2"), !request.url.contains("page=3") {
+            state.firstPages += 1
+          }
+          return state
+        }
+        // In the second sync the list shrinks while it is pulled.
+        if request.url.hasSuffix("page=3") { return Response(status: 404) }
+        let ids = request.url.hasSuffix("page=2") ? [3, 4] : [1, 2]
+        let records =
+          request.url.hasSuffix("/issues")
+          ? #"{"id":1,"rev":\#(revision)}"#
+          : request.url.hasSuffix("/comments")
+            ? #"{"id":1,"text":"\#(revision)"}"# : ids.map { #"{"id":\#($0)}"# }.joined(separator: ",")
+        return Response(
+          status: 200, headers: request.url.hasSuffix("/comments") ? [.init("ETag", "\"fixed\"")] : [],
+          body: Array(#"{"last":\#(firstPages == 2 ? 3 : 1),"list":[\#(records)]}"#.utf8))
+      }
+    }
+    let resources = Self.resources + [part]
+    #expect(try await bench.sync(resources).error == nil)
+    upstream.withLock { $0.revision = 2 }
+    let record = try await bench.sync(resources, after: 60)
+    #expect(record.trouble?.kind == .validators, "\(record.error ?? "")")
+    #expect(try bench.ask("SELECT id FROM parts ORDER BY 1") == ["1", "2"])
+  }
 }
