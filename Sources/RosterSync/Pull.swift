@@ -300,31 +300,20 @@ extension Pull {
     }
     work.shared.end(job.page.sharedKey)
     note(failure, of: list, work: &work)
-    if failure.kind == .unreachable {
-      let resource = list.resources[0]
-      work.children.serverErrors[resource, default: 0] += 1
-      if work.children.serverErrors[resource, default: 0] >= ChildOutcome.maxServerErrors {
-        work.plan.failed()
-        return work.failed(error, whileWriting: false)
-      }
-    }
+    if failure.kind == .unreachable { work.serverErrors[job.list] = failure }
     work.plan.ended(job, as: .failed("\(failure)"))
     settle(job, list: list, work: &work)
   }
 
-  /// Keeps the first failure of a list. A vanished list matters only if no other list failed (E7.6).
   private func note(_ failure: Failure, of list: PulledList, work: inout PullState) {
-    let resource = list.resources[0]
-    let first = work.children.failures[resource]
-    let isBetter = first?.trouble == .vanishedLists && failure.trouble != .vanishedLists
-    if first == nil || isBetter { work.children.failures[resource] = failure }
+    work.children.failures[list.resources[0], default: ListFailures()].note(failure)
   }
 
   /// Hands on the outcome of a child list that has ended.
   private func settle(_ job: PullPlan.PageJob, list: PulledList, work: inout PullState) {
     guard list.isChild, work.plan.isDone(job.list) else { return }
     let outcome = work.plan.outcome(of: job.list)
-    work.close(job.list)
+    let serverError = work.close(job.list)
     let resource = list.resources[0]
     if let lie = outcome.lie {
       work.children.lies[resource] = work.children.lies[resource] ?? lie
@@ -340,12 +329,14 @@ extension Pull {
         ListDrift(place: list.place, reason: drift, isIncremental: list.start != nil))
       return
     }
+    if let failure = work.children.outage(after: serverError, of: resource) {
+      return work.failed(failure, whileWriting: false)
+    }
     work.children.note(list, outcome: outcome)
     var end = list.end(after: outcome)
     // An empty list by its status (E4.1) is kept as long as any other.
     end.receivedAt = clock.now()
     if end.answered == nil { end.answered = end.receivedAt }
-    if end.state == .pulled { work.children.serverErrors[resource] = 0 }
     progress.ended(end)
     work.queue.add(end)
   }

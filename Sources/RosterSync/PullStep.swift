@@ -48,6 +48,8 @@ struct PullState {
   var supply: ListSupply?
   /// The outcome of the child lists.
   var children = ChildOutcome()
+  /// Server errors that pages of open child lists ended with, by the number of the list.
+  var serverErrors: [Int: Failure] = [:]
   private var opened: Int
   /// True if a child waits until the batch is due.
   var isTimed = false
@@ -71,10 +73,12 @@ struct PullState {
     opened += 1
   }
 
-  mutating func close(_ number: Int) {
+  /// Returns the server error that a page of the list ended with.
+  mutating func close(_ number: Int) -> Failure? {
     plan.close(number)
     lists[number] = nil
     windows[number] = nil
+    return serverErrors.removeValue(forKey: number)
   }
 
   /// Notes whether the last page of a list was kept and not requested.
@@ -97,6 +101,27 @@ struct ListRefusal: Sendable {
   var isTokenForgotten: Bool
 }
 
+/// The failures of the lists of one resource.
+struct ListFailures: Sendable {
+  /// The first failure. That of a vanished list counts only if no other list failed (E7.6).
+  private(set) var first: Failure?
+  /// The first server error, which fails the sync if no list was obtained (E7.2).
+  private(set) var serverError: Failure?
+
+  mutating func note(_ failure: Failure) {
+    if first == nil || first?.trouble == .vanishedLists && failure.trouble != .vanishedLists { first = failure }
+    if failure.kind == .unreachable { serverError = serverError ?? failure }
+  }
+
+  /// These failures, and those of a later pull of lists of the same resource.
+  func followed(by later: ListFailures) -> ListFailures {
+    var all = self
+    all.first = first ?? later.first
+    all.serverError = serverError ?? later.serverError
+    return all
+  }
+}
+
 /// The outcome of a pull of child lists, besides the lists that were obtained.
 struct ChildOutcome: Sendable {
   /// Lists whose pages do not fit together.
@@ -107,13 +132,23 @@ struct ChildOutcome: Sendable {
   var refusals: [String: [ListRefusal]] = [:]
   /// True for resources whose upstream ignores `since.param`, false if other incremental pulls received pages.
   var ignoresSince: [String: Bool] = [:]
-  /// The first failure of a list, by resource.
-  var failures: [String: Failure] = [:]
-  /// Number of lists of each resource that ended with a server error since the last one that was obtained.
-  var serverErrors: [String: Int] = [:]
+  /// The failures of lists, by resource.
+  var failures: [String: ListFailures] = [:]
+  /// Number of lists of each resource that ended with a server error since the last one that did not.
+  private var serverErrors: [String: Int] = [:]
 
   /// After this number of lists in a row that end with a server error, the sync fails (E7.2).
-  static let maxServerErrors = 8
+  private static let maxServerErrors = 8
+
+  /// Counts a list that has ended. Returns its server error if it is the last one in a row that is too long (E7.2).
+  mutating func outage(after serverError: Failure?, of resource: String) -> Failure? {
+    guard let serverError else {
+      serverErrors[resource] = nil
+      return nil
+    }
+    serverErrors[resource, default: 0] += 1
+    return serverErrors[resource, default: 0] < Self.maxServerErrors ? nil : serverError
+  }
 
   /// Notes whether upstream has read `since.param`.
   mutating func note(_ list: PulledList, outcome: PullOutcome) {

@@ -21,7 +21,8 @@ extension Sync {
       }
       let failures = try await pullLists(children, of: pull, by: fetcher)
       for plan in children {
-        try await judge(plan.resource.name, failure: failures[plan.resource.name], in: pull.session)
+        try await judge(
+          plan.resource.name, failures: failures[plan.resource.name] ?? ListFailures(), in: pull.session)
       }
       try await askForMissing(children, in: pull.session, by: fetcher)
     }
@@ -63,27 +64,27 @@ extension Sync {
     tally.update { $0.setLists(of: resource, done: done, total: done + lists.waiting) }
   }
 
-  /// Pulls the lists until each fits together, has failed, or has drifted too often. Returns the first failure of each
+  /// Pulls the lists until each fits together, has failed, or has drifted too often. Returns the failures of each
   /// resource.
   private func pullLists(
     _ children: [RecordPlan], of pull: borrowing ComparedPull, by fetcher: PageFetcher
-  ) async throws -> [String: Failure] {
-    var failures: [String: Failure] = [:]
+  ) async throws -> [String: ListFailures] {
+    var failures: [String: ListFailures] = [:]
     var repeats: [Int64: Int] = [:]
     while true {
       for plan in children { try await countLists(of: plan.resource.name, in: pull.session) }
       host.entered(.pulling)
       let outcome = try await pullOnce(children, in: pull.session, by: fetcher)
-      failures.merge(outcome.failures) { first, _ in first }
+      failures.merge(outcome.failures) { $0.followed(by: $1) }
       try machine.pulled()
       host.entered(.verifying)
       for (resource, ignores) in outcome.ignoresSince { note(resource, ignoresSince: ignores) }
       try await pullWhole(outcome.refusals, in: pull.session)
       if !outcome.lies.isEmpty {
-        try await distrustLists(outcome.lies, of: pull)
         for (name, drifts) in outcome.drifts where outcome.lies[name] == nil {
           _ = try await repeatLists(name, drifts: drifts, repeats: &repeats, in: pull.session)
         }
+        try await distrustLists(outcome.lies, of: pull)
         continue
       }
       var found: [ResourceComparison] = []
@@ -181,18 +182,19 @@ extension Sync {
     if case .fail(let failure) = after { throw await withReason(failure, in: session) }
   }
 
-  /// Too many failed lists fail the sync (E7.6, E7.7). For E7.6 a vanished list is not a failed one.
-  private func judge(_ resource: String, failure: Failure?, in session: PullSession) async throws {
+  /// Too many failed lists fail the sync (E7.6, E7.7), and so does a server error if no list was obtained (E7.2). For
+  /// E7.6 a vanished list is not a failed one.
+  private func judge(_ resource: String, failures: ListFailures, in session: PullSession) async throws {
     let counts = try await session.listCounts(of: resource)
     guard counts.failed > 0 else { return }
     let examples = try await session.failedLists(of: resource, limit: Diagnosis.maxConcerned)
     let failed = counts.failed - counts.vanished
     let areTooMany = failed > 8 && failed * 100 > counts.requested
     let isFirst = !counts.wasEverPulled && counts.obtained == 0
-    let areAllDown = failure?.kind == .unreachable && counts.obtained == 0
-    if areTooMany || isFirst || areAllDown {
+    let outage = counts.obtained == 0 ? failures.serverError : nil
+    if areTooMany || isFirst || outage != nil {
       var failure =
-        failure
+        outage ?? failures.first
         ?? Failure(
           .badAnswer, step: "pull the lists of \(resource)", subject: resource,
           cause: examples.first?.reason ?? "they failed")

@@ -475,6 +475,56 @@ struct ChildrenTests {
     #expect(try await bench.sync(Forest.all, after: 180).exit == 69)
   }
 
+  @Test("E7.2: a server error fails the sync if no list was obtained, whatever failed first", arguments: [1, 2])
+  func serverErrorAlone(_ malformed: Int) async throws {
+    let (bench, forest) = try await Self.synced(Self.documents(2))
+    forest.update { state in
+      for id in 1...2 { state.documents[id]?.revision = 2 }
+      state.bodies["/docs/\(malformed)/items"] = "{"
+      state.statuses["/docs/\(3 - malformed)/items"] = 503
+    }
+    #expect(try await bench.sync(Forest.all, after: 60).exit == 69)
+  }
+
+  @Test("E7.2, E7.6: server errors with vanished lists between them are not in a row")
+  func serverErrorsApart() async throws {
+    let (bench, forest) = try await Self.synced(Self.documents(18))
+    forest.update { state in
+      for id in 1...18 {
+        state.documents[id]?.revision = 2
+        if id > 2 { state.statuses["/docs/\(id)/items"] = id.isMultiple(of: 2) ? 404 : 503 }
+      }
+    }
+    let record = try await bench.sync(Forest.all, after: 60)
+    #expect(record.exit == 0 && record.isDegraded && record.listsFailed == 16, "\(record.error ?? "")")
+  }
+
+  @Test("E7.2: a list counts once, however many of its pages end with a server error")
+  func serverErrorsOfOneList() async throws {
+    let bench = try SyncBench([:])
+    bench.shelf.update {
+      $0.answers = { request in
+        let isChild = request.url.contains("/items")
+        let page = request.url.split(separator: "=").dropFirst().first.flatMap { Int($0) } ?? 1
+        if isChild, page > 1, !request.url.contains("/docs/7/") { return Response(status: 503) }
+        let records = (isChild ? page...page : 1...7).map { #"{"id":\#($0)}"# }
+        return Response(status: 200, body: Array(#"{"last":9,"list":[\#(records.joined(separator: ","))]}"#.utf8))
+      }
+    }
+    func at(_ name: String) -> JSONPointer { JSONPointer(segments: [name]) }
+    let id = Resource.Column("id", at: at("id"), .integer)
+    let resources = [
+      Resource(
+        name: "doc", path: "/docs", records: at("list"), table: "docs", removal: .twice, pages: .init(.one),
+        columns: [id]),
+      Resource(
+        name: "item", path: "/docs/{doc.id}/items", records: at("list"), table: "items", removal: .twice,
+        pages: .init(.number(last: .body(at("last")))), columns: [id], each: Each(of: "doc")),
+    ]
+    let record = try await bench.sync(resources)
+    #expect(record.exit == 0 && record.listsFailed == 6, "\(record.error ?? "")")
+  }
+
   @Test("E7.8: a pause by upstream ends the sync, and nothing is published")
   func refused() async throws {
     let (bench, forest) = try Self.bench(Self.documents(5))
