@@ -117,6 +117,38 @@ struct ChildrenTests {
     #expect(lists[0] == 0 && lists[1] > 0 && lists[2] > 0 && lists[1] + lists[2] >= 30)
   }
 
+  @Test(
+    "E3.4, I1.1: a list whose last whole pull is in the future is due, because the clock was wrong",
+    arguments: [true, false])
+  func clockSetBack(isIncremental: Bool) async throws {
+    let (bench, forest) = try Self.bench(Self.documents(3))
+    var item = isIncremental ? Forest.changedItem : Forest.item()
+    item.since?.wholeEvery = nil
+    item.each = Each(
+      of: "doc", changed: ["rev"], wholeEvery: .every(.seconds(1000)),
+      empty: [.init("size", .equal(.integer(0)))])
+    let resources = [Forest.document(), item]
+    _ = try await bench.sync(resources, after: 365 * 86_400)
+    _ = Self.asked(bench)
+    // The size is none of the columns whose change leads to a request.
+    forest.update { $0.documents[3]?.items[3] = .init() }
+    for (time, lists) in [(0.0, (1...3).map { "/docs/\($0)/items" }), (10, [])] {
+      #expect(try await bench.sync(resources, after: time).error == nil)
+      #expect(Self.asked(bench).filter { $0.contains("/items") } == lists)
+    }
+    #expect(try bench.ask("SELECT count(*) FROM items") == ["7"])
+  }
+
+  @Test("E3.2, E3.4: a list that is never due is not requested after the clock was set back")
+  func neverDue() async throws {
+    let (bench, _) = try Self.bench(Self.documents(3))
+    let resources = [Forest.document(), Forest.item(Each(of: "doc", changed: ["rev"], wholeEvery: .never))]
+    _ = try await bench.sync(resources, after: 365 * 86_400)
+    _ = Self.asked(bench)
+    _ = try await bench.sync(resources)
+    #expect(Self.asked(bench) == ["/docs?page=1"])
+  }
+
   @Test("E3.3: a parent whose time stamp is as young as the answer is asked again")
   func young() {
     let answered = Date(rfc3339: "2026-01-01T00:04:59.000Z")?.timeIntervalSince1970 ?? 0

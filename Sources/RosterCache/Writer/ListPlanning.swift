@@ -35,7 +35,7 @@ struct ListPlanning {
   private var family: Family { descent.family }
   private var tables: ResourceTables { descent.tables[parent] }
 
-  /// Parameters: ?1 the resource, ?2 the time, ?3 its id in `cache_resources`.
+  /// Parameters: ?1 the resource, ?2 the time, ?3 its id in `cache_resources`, ?4 the time as `whole_at` has it.
   func run() throws {
     let facts = try database.first(
       """
@@ -54,12 +54,15 @@ struct ListPlanning {
       try wantStored(facts?.id, from: "FROM main.\(tables.table) t WHERE 1")
       return
     }
-    try wantStored(
-      facts?.id,
-      from: """
-        FROM main.cache_lists l CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = l.parent_id
-        WHERE l.resource_id = ?3 AND l.due_at <= ?2
-        """)
+    // Two statements, because each of the conditions has its own index.
+    for isDue in ["l.due_at <= ?2", "l.whole_at > ?4 AND +l.due_at > ?2"] {
+      try wantStored(
+        facts?.id,
+        from: """
+          FROM main.cache_lists l CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = l.parent_id
+          WHERE l.resource_id = ?3 AND \(isDue)
+          """)
+    }
     if let vanished = VanishedLists(family: family).lists(index) {
       try wantStored(
         facts?.id, from: "FROM (\(vanished)) v CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = v.id WHERE 1")
@@ -82,6 +85,10 @@ struct ListPlanning {
       facts = excluded.facts, asked = excluded.asked
     """
 
+  /// A condition for `l` of `cache_lists`: the list is not due. If its last whole pull is in the future, its age is
+  /// unknown, because the clock was wrong, and it is due.
+  private static let isNotDue = "(l.due_at IS NULL OR l.due_at > ?2 AND coalesce(l.whole_at <= ?4, 1))"
+
   private func wantChanged(_ id: Int64?, all: Bool) throws {
     let asked = family.asked(child, "s.facts")
     let isWanted =
@@ -89,13 +96,13 @@ struct ListPlanning {
       ? "true"
       : """
       NOT EXISTS (SELECT 1 FROM main.cache_lists l WHERE l.resource_id = ?3 AND l.parent_id = s.record_id
-        AND l.asked IS \(asked) AND coalesce(l.due_at > ?2, 1))
+        AND l.asked IS \(asked) AND \(Self.isNotDue))
       """
     try database.run(
       """
       \(Self.insert) SELECT ?1, s.path, s.record_id, 1, s.facts, \(asked) FROM temp.parents s
       WHERE s.resource = \(parent) AND \(isWanted) \(Self.conflict)
-      """, Value(index), .real(now.timeIntervalSince1970), Value(id))
+      """, Value(index), .real(now.timeIntervalSince1970), Value(id), .text(now.rfc3339))
   }
 
   private func wantStored(_ id: Int64?, from: String) throws {
@@ -107,6 +114,6 @@ struct ListPlanning {
           AND NOT EXISTS (SELECT 1 FROM temp.parents s WHERE s.resource = \(parent) AND s.record_id = t.\(tables.id))
           AND \(family.isPublished(parent, row: "t"))) p
       WHERE true \(Self.conflict)
-      """, Value(index), .real(now.timeIntervalSince1970), Value(id))
+      """, Value(index), .real(now.timeIntervalSince1970), Value(id), .text(now.rfc3339))
   }
 }

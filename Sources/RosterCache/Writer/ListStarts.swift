@@ -80,7 +80,8 @@ extension Cache {
     guard let each = plans[index].resource.each, let wholeAt = list.history.wholeAt,
       let due = each.dueTime(after: wholeAt, path: list.path, try Self.digest(database))
     else { return false }
-    return due <= now.timeIntervalSince1970
+    // A whole pull in the future means that the clock was wrong, so that the age of the list is unknown.
+    return due <= now.timeIntervalSince1970 || wholeAt > now
   }
 }
 
