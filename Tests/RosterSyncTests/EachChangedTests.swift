@@ -171,6 +171,25 @@ struct EachChangedTests {
     }
   }
 
+  @Test("E3.2: a real of a parent that differs in its last digits is a change")
+  func exactReals() async throws {
+    let (bench, forest) = try Self.bench()
+    var document = Forest.document(removal: .twice)
+    document.columns.append(Resource.Column("weight", at: JSONPointer(segments: ["weight"]), .real))
+    let resources = [document, Forest.item(Each(of: "doc", changed: ["weight"]))]
+    for (weights, requested) in [
+      (["1700000000.1234567", "0.30000000000000004", "null"], [1, 2, 3]),
+      (["1700000000.1234569", "0.3", "null"], [1, 2]),
+      (["1700000000.1234569", "0.3", "2"], [3]), (["1700000000.1234569", "0.30", "2.0"], []),
+    ] {
+      let records = zip(1..., weights).map { #"{"id":\#($0),"rev":1,"size":2,"weight":\#($1)}"# }
+      let body = #"{"count":3,"pages":1,"list":[\#(records.joined(separator: ","))]}"#
+      forest.update { $0.bodies["/docs?page=1"] = body }
+      #expect(try await bench.sync(resources, after: 60).error == nil)
+      #expect(Self.lists(bench) == requested.map { "/docs/\($0)/items" }, "\(weights)")
+    }
+  }
+
   @Test("E3.4: a list is due by the rules of its last request")
   func due() async throws {
     let (bench, _) = try Self.bench()

@@ -145,8 +145,10 @@ struct Family {
   func facts(_ index: Int, _ value: (String) -> String) -> String {
     let resource = tables[index].resource
     let members = neededColumns(index).map { column in
-      let name = resource.columns[column].name
-      return "\(literal(ParentColumn(resource.name, name).name)), \(value(name))"
+      let (name, type) = (resource.columns[column].name, resource.columns[column].type)
+      // SQLite's own JSON would round a real to 15 digits.
+      let json = type == .real ? "json(\(Database.numberText)(\(value(name))))" : value(name)
+      return "\(literal(ParentColumn(resource.name, name).name)), \(json)"
     }
     return "json_object(\(members.joined(separator: ", ")))"
   }
@@ -171,7 +173,12 @@ struct Family {
   /// front of it if the list needs no request (E4.1, R5.5).
   func asked(_ child: Resource, _ facts: String) -> String {
     guard let each = child.each else { return "'[]'" }
-    let values = each.changed.map { ParentColumn(each.parent, $0).value(in: facts) }
+    let columns = tables.first { $0.resource.name == each.parent }?.resource.columns ?? []
+    let values = each.changed.map { name in
+      let column = ParentColumn(each.parent, name)
+      let isReal = columns.contains { $0.name == name && $0.type == .real }
+      return isReal ? column.json(in: facts) : column.value(in: facts)
+    }
     return
       "CASE WHEN \(isEmpty(child, each, facts)) THEN '\"empty\"' ELSE '' END || json_array(\(values.joined(separator: ", ")))"
   }
@@ -237,10 +244,13 @@ struct Family {
 }
 
 extension ParentColumn {
+  private var path: String { literal("$.\(quoted(name))") }
+
   /// Its value in the JSON of a parent's values.
-  fileprivate func value(in facts: String) -> String {
-    ResourceTables.value(at: literal("$.\(quoted(name))"), in: facts)
-  }
+  fileprivate func value(in facts: String) -> String { ResourceTables.value(at: path, in: facts) }
+
+  /// The same as JSON. A number keeps all its digits.
+  fileprivate func json(in facts: String) -> String { "json(\(facts) -> \(path))" }
 }
 
 extension Resource.Condition.Test {
