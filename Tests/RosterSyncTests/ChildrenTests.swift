@@ -862,4 +862,23 @@ struct ChildrenTests {
     #expect(try Forest.lines(in: bench) == forest.lines)
     #expect(try CacheReader(path: bench.path).pending().pull.sync == nil)
   }
+
+  @Test("P4.7: pending shows lists that a fresh dry run pulled although their parents are unchanged")
+  func pendingFresh() async throws {
+    let (bench, forest) = try await Self.synced(Self.documents(3))
+    func pending() throws -> [String] {
+      var lines: [String] = []
+      try CacheReader(path: bench.path).pending().each { record, resource in
+        lines.append("\(record.kind.rawValue) \(resource.name) \(record.key) of \(record.of ?? "-")")
+      }
+      return lines.sorted()
+    }
+    forest.update { state in for id in 1...2 { state.documents[id]?.items[1]?.revision = 2 } }
+    let record = try await bench.sync(Forest.all, isFresh: true, isDryRun: true, after: 60)
+    #expect(record.outcome == .tried && record.changed == 2)
+    #expect(try pending() == ["changed item 1 of [1]", "changed item 1 of [2]"])
+    // A dry run that is not fresh requests none of these lists.
+    #expect(try await bench.sync(Forest.all, isDryRun: true, after: 120).changed == 0)
+    #expect(try pending() == [])
+  }
 }

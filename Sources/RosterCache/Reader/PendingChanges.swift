@@ -263,7 +263,8 @@ private struct PendingReading {
       return (scope, try compared(scope))
     }
     let now = pull.report?.finishedAt.flatMap { Date(rfc3339: $0) } ?? Date()
-    try ListPlanning(descent, resource: index, upstream: upstream, now: now, isFresh: false).run()
+    let isFresh = conclusion?.isFresh == true
+    try ListPlanning(descent, resource: index, upstream: upstream, now: now, isFresh: isFresh).run()
     try settleLists(index)
     try descent.forEachList(of: index, nil) { scope, _ in try descent.note(compared(scope), of: scope) }
     return nil

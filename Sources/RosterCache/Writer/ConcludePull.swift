@@ -24,7 +24,7 @@ extension Cache {
       }
       let incremental = Set(plans.indices.filter { pull.incremental.contains(plans[$0].resource.name) })
       let conclusion = try PullManifest(
-        database, sync: sync, isGuarded: isGuarded, removals: removals, incremental: incremental)
+        database, sync: sync, isGuarded: isGuarded, isFresh: pull.isFresh, removals: removals, incremental: incremental)
       _ = try store([], in: database, file: file)
       if isGuarded { pull.guardedBelow = file.end }
       let body = conclusion.bytes

@@ -24,16 +24,20 @@ struct PullManifest {
   var sync: Int64
   /// True if the removal guard stopped the pull.
   var isGuarded: Bool
+  /// True if the sync was fresh, so that it requested every list.
+  var isFresh: Bool
   /// One part for each resource, in the order of the definitions. The part of a child has no pages: its lists have
   /// entries of their own.
   var parts: [Part]
 
   /// Reads the conclusion of the current pull from the temporary tables.
   init(
-    _ database: Database, sync: Int64, isGuarded: Bool, removals: [RemovalDecision.Removal], incremental: Set<Int>
+    _ database: Database, sync: Int64, isGuarded: Bool, isFresh: Bool, removals: [RemovalDecision.Removal],
+    incremental: Set<Int>
   ) throws {
     self.sync = sync
     self.isGuarded = isGuarded
+    self.isFresh = isFresh
     func pairs(_ sql: String, index: Int) throws -> [(Int64, Int64)] {
       try database.rows(sql, Value(index)) { ($0.integer(0), $0.integer(1)) }
     }
@@ -71,17 +75,19 @@ struct PullManifest {
 
   // MARK: Bytes
 
+  private var flags: Int64 { (isGuarded ? 1 : 0) + (isFresh ? 2 : 0) }
+
   var bytes: [UInt8] {
-    let numbers = [sync, isGuarded ? 1 : 0, Int64(parts.count)] + parts.flatMap(\.numbers)
+    let numbers = [sync, flags, Int64(parts.count)] + parts.flatMap(\.numbers)
     return numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
   }
 
   /// nil if the bytes are not a conclusion.
   init?(_ body: UnsafeRawBufferPointer) {
     var reader = FactsReader(body)
-    guard let sync = reader.number(), let guarded = reader.number(), let count = reader.number() else { return nil }
+    guard let sync = reader.number(), let flags = reader.number(), let count = reader.number() else { return nil }
     self.sync = Int64(sync)
-    isGuarded = guarded == 1
+    (isGuarded, isFresh) = (flags & 1 == 1, flags & 2 == 2)
     parts = []
     for _ in 0..<count {
       guard let part = Part(&reader) else { return nil }
