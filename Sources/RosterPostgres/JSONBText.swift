@@ -69,19 +69,22 @@ struct JSONBText {
   /// True if the number was replaced by the same digits as a string.
   private mutating func number() -> Bool {
     let start = index
-    var exponent: Int?
+    var (digits, exponent) = (0, Int?.none)
     while index < text.count, Self.isOfNumber(text[index]) {
       if text[index] | 0x20 == UInt8(ascii: "e") { exponent = index + 1 }
+      if exponent == nil, Self.isDigit(text[index]) { digits += 1 }
       index += 1
     }
     let power = exponent.map { Int(String(decoding: text[$0..<index], as: UTF8.self)) ?? Int.max }
     let isTooLarge =
-      index - start > Self.maxDigits || power.map { !(-Self.maxDigits...Self.maxDigits).contains($0) } ?? false
+      digits > Self.maxDigits || power.map { !(-Self.maxDigits...Self.maxDigits).contains($0) } ?? false
     if isTooLarge { sanitised.append(UInt8(ascii: "\"")) }
     sanitised.append(contentsOf: text[start..<index])
     if isTooLarge { sanitised.append(UInt8(ascii: "\"")) }
     return isTooLarge
   }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
   private static func isOfNumber(_ byte: UInt8) -> Bool {
     switch byte {

@@ -59,6 +59,22 @@ struct CopyTextTests {
     }
   }
 
+  @Test(
+    "D4.3: a number with 8,000 digits stays a number, whatever its sign, point and exponent are",
+    arguments: [
+      ("-" + String(repeating: "9", count: 8_000), false), ("0." + String(repeating: "9", count: 7_999), false),
+      ("-" + String(repeating: "9", count: 8_000) + "e+8000", false), (String(repeating: "9", count: 8_001), true),
+      ("0." + String(repeating: "9", count: 8_000), true),
+    ])
+  func digits(number: String, isReplaced: Bool) {
+    var text = number
+    text.withUTF8 { bytes in
+      var json = JSONBText(bytes)
+      #expect(json.sanitise() == isReplaced)
+      #expect(String(decoding: json.sanitised, as: UTF8.self) == (isReplaced ? "\"\(number)\"" : number))
+    }
+  }
+
   @Test("D4.1: values of a row are separated by tabs, and NULL is \\N")
   func row() {
     var copy = CopyText()
