@@ -8,28 +8,13 @@ package struct CopyText {
   package private(set) var bytes: [UInt8] = []
   /// Values in which something was replaced.
   package private(set) var replaced = 0
-  /// The longest key of a row; nil if no key has a text.
-  private(set) var longestKey: LongKey?
   private let isKey: [Bool]
-  private let columns: [ReplicaTable.Column]
-  private let textKeys: [Int]
-
-  /// The texts of a row that are parts of keys.
-  struct LongKey: Equatable {
-    /// Bytes of the texts.
-    var bytes: Int
-    var columns: [String]
-    /// `record_id`; nil if the table has none.
-    var record: Int64?
-  }
 
   /// No row yet.
   /// - Parameter table: the table of the rows; nil if no column is part of a key.
   package init(_ table: ReplicaTable? = nil) {
     let keys = Set((table.map { [$0.primaryKey] + $0.unique } ?? []).joined())
     isKey = table?.columns.map { keys.contains($0.name) } ?? []
-    columns = table?.columns ?? []
-    textKeys = columns.indices.filter { [isKey, columns] in isKey[$0] && columns[$0].type == .text }
   }
 
   /// Forgets the rows and keeps the count.
@@ -42,18 +27,6 @@ package struct CopyText {
       append(value, isKey: index < isKey.count && isKey[index])
     }
     bytes.append(Self.newline)
-    noteKey(of: row)
-  }
-
-  private mutating func noteKey(of row: [ReplicaValue]) {
-    var bytes = 0
-    for index in textKeys { if case .text(let text) = row[index] { bytes += text.count } }
-    guard bytes > longestKey?.bytes ?? 0 else { return }
-    var key = LongKey(bytes: bytes, columns: textKeys.map { columns[$0].name })
-    if let index = columns.firstIndex(where: { $0.name == "record_id" }), case .integer(let record) = row[index] {
-      key.record = record
-    }
-    longestKey = key
   }
 
   private mutating func append(_ value: ReplicaValue, isKey: Bool) {

@@ -71,7 +71,7 @@ package struct PostgresFailure: Error, Sendable, Equatable {
     case "22P05" where !isUTF8, "0A000" where !isUTF8:
       "the database has another encoding than UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
     case "2BP01":
-      "a view, a foreign key or a function depends on the table: drop it and try again; after a copy it can be made again"
+      "a view, rule, foreign key or function depends on the table: drop it and try again; after a copy it can be made again"
     default: nil
     }
   }

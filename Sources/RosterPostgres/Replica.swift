@@ -10,17 +10,14 @@ package final class Replica {
     package var position: ReplicaPosition
     /// Path of the cache.
     package var cache: String
-    /// Smallest `changes.id` and `syncs.id`, before which rows have expired.
-    package var oldest: (change: Int64?, sync: Int64?)
+    /// Rows that have not expired, by the names of the appended tables.
+    package var kept: [String: KeptRows] = [:]
 
     /// A batch of that snapshot.
-    package init(
-      tables: [ReplicaTable], position: ReplicaPosition, cache: String, oldest: (change: Int64?, sync: Int64?)
-    ) {
+    package init(tables: [ReplicaTable], position: ReplicaPosition, cache: String) {
       self.tables = tables
       self.position = position
       self.cache = cache
-      self.oldest = oldest
     }
 
     var layout: String { tables.map(\.signature).joined(separator: "\n") }
@@ -46,8 +43,6 @@ package final class Replica {
   let connection: PostgresConnection
   let sql: ReplicaSQL
   let schema: String
-  /// The longest key of the rows that were sent last, by table.
-  var longestKeys: [String: CopyText.LongKey] = [:]
 
   /// Checks server and schema, and takes the schema for this process until the connection ends.
   /// - Throws: `Failure` (75) if another process writes to the schema. `Failure` (78) if the server is older than
@@ -116,7 +111,7 @@ package final class Replica {
     return try connection.run(
       """
       SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> $3 AND c.relname NOT LIKE 'rosterd\\_new\\_%'
+      WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> $3
         AND (obj_description(c.oid, 'pg_class') LIKE '%' || $2 \(listsTables() ? listed : ""))
       """, with: [schema, ReplicaSQL.mark, ReplicaSQL.positionTable]
     ).compactMap { $0.first ?? nil }
@@ -151,14 +146,15 @@ package final class Replica {
 
   // MARK: Schema
 
-  /// Tables with rosterd's comment and without a position are copied again (D7.2).
+  /// Tables with rosterd's comment and without a position are copied again (D7.2), also if a user has views on them.
   private func refuseForeignSchema() throws {
     if try hasPosition() { return }
     let found = try connection.run(
       """
-      SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      SELECT NULLIF(c.relname, o.name) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace,
+        LATERAL (SELECT CASE WHEN obj_description(c.oid, 'pg_class') LIKE '%' || $2 THEN c.relname END) o(name)
       WHERE n.nspname = $1 AND c.relkind IN ('r', 'v', 'm', 'p', 'f', 'S')
-        AND coalesce(obj_description(c.oid, 'pg_class'), '') NOT LIKE '%' || $2 LIMIT 1
+      ORDER BY c.relkind IN ('v', 'm'), o.name NULLS FIRST LIMIT 1
       """, with: [schema, ReplicaSQL.mark])
     guard let name = found.first?.first ?? nil else { return }
     throw Failure(

@@ -112,27 +112,35 @@ extension Replica {
     let tables = all.batch.tables.enumerated().filter { isConcerned($0.element, scope: all.scope) }
     for (index, table) in tables.reversed() { try remove(table, index: index, all: all) }
     for (index, table) in tables where !hasOnlyNewRows(table, scope: all.scope) {
-      try indexing(table) { try connection.run(sql.upsert(table, staged: staged(index))) }
+      try self.index(sql.upsert(table, staged: staged(index)), of: table, rows: quoted(staged(index)))
     }
   }
 
   /// PostgreSQL has a limit on the bytes of a key after compression, and names no record.
-  private func indexing(_ table: ReplicaTable, _ body: () throws -> Void) throws {
-    do { try body() } catch let error as PostgresFailure where error.isTooLarge {
-      guard let key = longestKeys[table.name], key.bytes > Self.usualKey else { throw error }
-      let record = key.record.map { "record \($0)" } ?? "a record"
+  /// - Parameters:
+  ///   - statement: Adds the keys to an index.
+  ///   - rows: Quoted name of a table that has the rows before the statement.
+  private func index(_ statement: String, of table: ReplicaTable, rows: String) throws {
+    guard !table.textKeys.isEmpty else {
+      try connection.run(statement)
+      return
+    }
+    do { try connection.run("SAVEPOINT indexing; \(statement); RELEASE indexing") } catch let error as PostgresFailure
+      where error.isTooLarge
+    {
+      try connection.run("ROLLBACK TO indexing")
+      let found = try connection.run(sql.longestKey(table, rows: rows))
+      guard let key = found.first, let bytes = key[0] else { throw error }
+      let record = key[1].map { "record \($0)" } ?? "a record"
       throw Failure(
         .cannotWrite, step: "copy the snapshot", subject: connection.server,
         cause: """
-          the key of \(record) in the table \(table.name) has \(key.bytes) bytes \
-          (column \(key.columns.joined(separator: ", ")))
+          the key of \(record) in the table \(table.name) has \(bytes) bytes \
+          (column \(table.textKeys.joined(separator: ", ")))
           """,
         hint: "PostgreSQL takes about 2,700: give the resource another key, or leave the record out with `where`")
     }
   }
-
-  /// Bytes that each key may have.
-  private static let usualKey = 2_600
 
   private func isConcerned(_ table: ReplicaTable, scope: Scope) -> Bool {
     guard case .changed(let resources) = scope else { return true }
@@ -176,8 +184,7 @@ extension Replica {
   private func remove(_ table: ReplicaTable, index: Int, all: Staged) throws {
     switch table.role {
     case .appended where all.scope != .whole:
-      let oldest = table.name == "changes" ? all.batch.oldest.change : all.batch.oldest.sync
-      try connection.run("DELETE FROM \(sql.name(table.name)) \(oldest.map { "WHERE id < \($0)" } ?? "")")
+      try connection.run(sql.expire(table, kept: all.batch.kept[table.name] ?? KeptRows(first: nil)))
     case .records(let resource), .elements(let resource, _, _):
       try delete(table, index: index, ids: all.scopes[resource])
     case .whole, .appended: try delete(table, index: index, ids: nil)
@@ -203,27 +210,24 @@ extension Replica {
 
   /// Only the exchange of the names locks readers out, for a moment.
   private func swap(_ batch: Batch) throws {
-    let owners = Dictionary(batch.tables.enumerated().map { ($1.name, made($0)) }, uniquingKeysWith: { $1 })
+    let old = try ownTables()
+    let names = Dictionary(batch.tables.enumerated().map { ($1.name, made($0)) }, uniquingKeysWith: { $1 })
+    let constraints = sql.constraints(batch.tables, made: names)
     for (index, table) in batch.tables.enumerated() {
-      for (number, constraint) in constraints(of: table, owners).enumerated() {
-        let name = "\(made(index))_\(number)"
-        try indexing(table) {
-          try connection.run("ALTER TABLE \(sql.name(made(index))) ADD CONSTRAINT \(name) \(constraint.definition)")
-        }
+      let rows = sql.name(made(index))
+      for (number, constraint) in constraints[index].enumerated() {
+        let name = quoted("\(made(index))_\(number)")
+        try self.index(
+          "ALTER TABLE \(rows) ADD CONSTRAINT \(name) \(constraint.definition)", of: table, rows: rows)
       }
       for comment in sql.comments(table, on: made(index)) { try connection.run(comment) }
-      try connection.run("ANALYZE \(sql.name(made(index)))")
+      try connection.run("ANALYZE \(rows)")
     }
-    try TableSwap(self).swap(batch.tables.enumerated().map { (made($0), $1, constraints(of: $1, owners)) })
+    try TableSwap(self).swap(batch.tables.enumerated().map { (made($0), $1, constraints[$0]) }, old: old)
   }
 
-  private func constraints(of table: ReplicaTable, _ owners: [String: String]) -> [(name: String, definition: String)] {
-    if case .elements(_, let records, _) = table.role { return sql.constraints(table, owner: owners[records]) }
-    return sql.constraints(table, owner: nil)
-  }
-
-  /// Name of a table that is being filled.
-  private func made(_ index: Int) -> String { "rosterd_new_\(index)" }
+  /// Name of a table that is being filled. No table of a cache has a space in its name.
+  private func made(_ index: Int) -> String { "rosterd new \(index)" }
 
   // MARK: Rows
 
@@ -241,7 +245,6 @@ extension Replica {
       }
       try Self.flush(&text, put: put)
     }
-    longestKeys[table.name] = text.longestKey
     return text.replaced
   }
 

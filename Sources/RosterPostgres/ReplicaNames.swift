@@ -4,8 +4,8 @@ package import RosterModel
 package enum ReplicaNames {
   /// The first fault as a clause; nil if PostgreSQL can have all names.
   package static func fault(in tables: [ReplicaTable]) -> String? {
-    if tables.contains(where: { $0.name == ReplicaSQL.positionTable }) {
-      return "a resource has the table position, in which rosterd-postgres keeps its place in the feed"
+    if let table = tables.first(where: { own.contains($0.name) }) {
+      return "a resource has the table \(table.name), a name that rosterd-postgres needs for its place in the feed"
     }
     if let (name, former) = ambiguous(tables.map(\.name)) {
       return "PostgreSQL keeps 63 bytes of a name, and takes the table \(name) for the table \(former)"
@@ -32,6 +32,9 @@ package enum ReplicaNames {
     }
     return nil
   }
+
+  /// The position and the index of its key.
+  static let own = [ReplicaSQL.positionTable, "\(ReplicaSQL.positionTable)_pkey"]
 
   /// System columns (PostgreSQL manual, "System Columns").
   private static let reserved: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]

@@ -29,19 +29,46 @@ package struct ReplicaSQL: Sendable {
     return "CREATE TEMPORARY TABLE \(quoted(staged)) (\(columns.joined(separator: ", "))) ON COMMIT DROP"
   }
 
-  /// The constraints, as names and definitions.
-  /// - Parameter owner: Name of the table of records that has the elements of this one.
-  func constraints(_ table: ReplicaTable, owner: String?) -> [(name: String, definition: String)] {
-    let base = String(table.name.prefix(40))
-    var all: [(String, String)] = []
-    if !table.primaryKey.isEmpty { all.append(("\(base)_pkey", "PRIMARY KEY (\(list(table.primaryKey)))")) }
-    for (index, columns) in table.unique.enumerated() {
-      all.append(("\(base)_key\(index == 0 ? "" : "\(index + 1)")", "UNIQUE (\(list(columns)))"))
+  /// A constraint of a table.
+  struct Constraint {
+    /// Not quoted.
+    var name: String
+    var definition: String
+  }
+
+  /// The constraints of each table. An index shares its namespace with the tables, so that no two names are equal.
+  /// - Parameter made: Present names of the tables, by the names that they get.
+  func constraints(_ tables: [ReplicaTable], made: [String: String]) -> [[Constraint]] {
+    var taken = Set(ReplicaNames.own + tables.map { postgresName($0.name) })
+    return tables.map { table in
+      definitions(table, made: made).map { suffix, definition in
+        Constraint(name: Self.unique(table.name, suffix: suffix, taken: &taken), definition: definition)
+      }
     }
-    if case .elements(_, _, let column) = table.role, let owner {
-      all.append(("\(base)_fkey", "FOREIGN KEY (\(quoted(column))) REFERENCES \(name(owner)) ON DELETE CASCADE"))
+  }
+
+  /// The constraints, as suffixes of names and definitions.
+  private func definitions(_ table: ReplicaTable, made: [String: String]) -> [(String, String)] {
+    var all: [(String, String)] = []
+    if !table.primaryKey.isEmpty { all.append(("_pkey", "PRIMARY KEY (\(list(table.primaryKey)))")) }
+    for (index, columns) in table.unique.enumerated() {
+      all.append(("_key\(index == 0 ? "" : "\(index + 1)")", "UNIQUE (\(list(columns)))"))
+    }
+    if case .elements(_, let records, let column) = table.role, let owner = made[records] {
+      all.append(("_fkey", "FOREIGN KEY (\(quoted(column))) REFERENCES \(name(owner)) ON DELETE CASCADE"))
     }
     return all
+  }
+
+  /// A number tells names apart that would be equal.
+  private static func unique(_ table: String, suffix: String, taken: inout Set<String>) -> String {
+    let base = table.prefix(40)
+    var (name, number) = ("\(base)\(suffix)", 1)
+    while !taken.insert(name).inserted {
+      number += 1
+      name = "\(base)_\(number)\(suffix)"
+    }
+    return name
   }
 
   /// Statements that explain the table and its columns to people who find them in the database.
@@ -85,8 +112,12 @@ package struct ReplicaSQL: Sendable {
   /// Statements that make the rows within the scope equal to the staged ones. Unchanged rows are not written.
   /// - Parameter ids: Temporary table with the record ids of the scope; nil for all rows.
   func delete(_ table: ReplicaTable, staged: String, ids: String?) -> [String] {
-    guard !table.primaryKey.isEmpty else { return ["DELETE FROM \(name(table.name))"] }
     let key = table.primaryKey
+    guard !key.isEmpty else {
+      let columns = table.columns
+      let isStaged = "(\(values(columns, prefix: "s."))) IS NOT DISTINCT FROM (\(values(columns, prefix: "t.")))"
+      return ["DELETE FROM \(name(table.name)) t WHERE NOT EXISTS (SELECT FROM \(quoted(staged)) s WHERE \(isStaged))"]
+    }
     let isSame = key.map { "s.\(quoted($0)) = t.\(quoted($0))" }.joined(separator: " AND ")
     let scope = ids.map { "t.\(quoted(scopeColumn(table))) IN (SELECT id FROM \(quoted($0))) AND " } ?? ""
     let absent = """
@@ -105,14 +136,40 @@ package struct ReplicaSQL: Sendable {
     let columns = table.columns.map(\.name)
     let insert =
       "INSERT INTO \(name(table.name)) AS t (\(list(columns))) SELECT \(list(columns)) FROM \(quoted(staged))"
-    let rest = columns.filter { !table.primaryKey.contains($0) }
-    guard !table.primaryKey.isEmpty, !rest.isEmpty else { return insert }
-    let values = rest.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
+    guard !table.primaryKey.isEmpty else { return "\(insert) WHERE NOT EXISTS (SELECT FROM \(name(table.name)))" }
+    let rest = table.columns.filter { !table.primaryKey.contains($0.name) }
+    guard !rest.isEmpty else { return insert }
+    let assignments = rest.map { "\(quoted($0.name)) = excluded.\(quoted($0.name))" }.joined(separator: ", ")
     return """
-      \(insert) ON CONFLICT (\(list(table.primaryKey))) DO UPDATE SET \(values)
-      WHERE (\(list(rest, prefix: "t."))) IS DISTINCT FROM (\(list(rest, prefix: "excluded.")))
+      \(insert) ON CONFLICT (\(list(table.primaryKey))) DO UPDATE SET \(assignments)
+      WHERE (\(values(rest, prefix: "t."))) IS DISTINCT FROM (\(values(rest, prefix: "excluded.")))
       """
   }
+
+  /// Values to compare. As `jsonb`, 1 and 1.0 would be equal.
+  private func values(_ columns: [ReplicaTable.Column], prefix: String) -> String {
+    columns.map { "\(prefix)\(quoted($0.name))\($0.type == .jsonb ? "::text" : "")" }.joined(separator: ", ")
+  }
+
+  /// Removes the rows that `history` has ended.
+  func expire(_ table: ReplicaTable, kept: KeptRows) -> String {
+    let first = kept.first.map { ["id < \($0)"] } ?? []
+    let others = kept.others.isEmpty ? [] : ["id NOT IN (\(kept.others.map(String.init).joined(separator: ", ")))"]
+    let condition = (first + others).joined(separator: " AND ")
+    return "DELETE FROM \(name(table.name))\(condition.isEmpty ? "" : " WHERE \(condition)")"
+  }
+
+  /// The longest key after compression, as its bytes and its record, if PostgreSQL may be unable to index it.
+  /// - Parameter rows: Quoted name of the table that has the rows.
+  func longestKey(_ table: ReplicaTable, rows: String) -> String {
+    let record = table.columns.contains { $0.name == "record_id" } ? "record_id" : "NULL"
+    let bytes = table.textKeys.map { "coalesce(octet_length(\(quoted($0))), 0)" }.joined(separator: " + ")
+    let size = table.textKeys.map { "coalesce(pg_column_size(\(quoted($0))), 0)" }.joined(separator: " + ")
+    return "SELECT \(bytes), \(record) FROM \(rows) WHERE \(size) > \(Self.usualKey) ORDER BY \(size) DESC LIMIT 1"
+  }
+
+  /// Bytes that each key may have.
+  private static let usualKey = 2_600
 
   private func scopeColumn(_ table: ReplicaTable) -> String {
     if case .elements(_, _, let owner) = table.role { return owner }

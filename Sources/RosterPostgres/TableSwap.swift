@@ -4,7 +4,7 @@ import RosterModel
 /// transaction.
 struct TableSwap {
   /// A filled table, and the constraints that get their names with it.
-  typealias Filled = (made: String, table: ReplicaTable, constraints: [(name: String, definition: String)])
+  typealias Filled = (made: String, table: ReplicaTable, constraints: [ReplicaSQL.Constraint])
 
   private let replica: Replica
   private var connection: PostgresConnection { replica.connection }
@@ -13,8 +13,8 @@ struct TableSwap {
   init(_ replica: Replica) { self.replica = replica }
 
   /// Tries again while another session holds a lock: readers wait at most a second for one try.
-  func swap(_ tables: [Filled]) throws {
-    let old = try replica.ownTables()
+  /// - Parameter old: The tables that are replaced.
+  func swap(_ tables: [Filled], old: [String]) throws {
     let replaced = tables.filter { old.contains(postgresName($0.table.name)) }
     let objects = UserObjects(connection)
     let kept = try replaced.flatMap { try objects.on($0.table, name: sql.name($0.table.name)) }
@@ -66,7 +66,7 @@ struct TableSwap {
     for object in view.objects { try objects.remake(object) }
   }
 
-  /// Views on those tables, and views on them, each after those that it reads.
+  /// Views on those tables, and views on them, each after those that it reads. A rule of a table may read them too.
   private func views(on tables: [String]) throws -> [View] {
     guard !tables.isEmpty else { return [] }
     let names = tables.map { literal(sql.name($0)) }.joined(separator: ", ")
@@ -78,7 +78,8 @@ struct TableSwap {
         SELECT r.ev_class, p.depth + 1 FROM dependents p
         JOIN pg_depend d ON d.refobjid = p.oid AND d.refclassid = 'pg_class'::regclass
           AND d.classid = 'pg_rewrite'::regclass
-        JOIN pg_rewrite r ON r.oid = d.objid AND r.ev_class <> p.oid WHERE p.depth < 32)
+        JOIN pg_rewrite r ON r.oid = d.objid AND r.ev_class <> p.oid
+        JOIN pg_class v ON v.oid = r.ev_class AND v.relkind IN ('v', 'm') WHERE p.depth < 32)
       SELECT format('%I.%I', n.nspname, c.relname), CASE c.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END,
         coalesce((SELECT format(' WITH (%s)', string_agg(
           format('%I = %L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')) FROM unnest(c.reloptions) o

@@ -52,7 +52,8 @@ private struct SnapshotCopy {
   }
 
   private func stage(_ snapshot: SnapshotExport) throws -> (Replica.Staged, CatchUp.Report) {
-    let batch = try batch(snapshot)
+    var batch = try batch(snapshot)
+    batch.kept = ["changes": KeptRows(first: snapshot.earliestChange), "syncs": try snapshot.keptSyncs()]
     let reason = reason(batch, snapshot: snapshot)
     let scope = reason == nil ? try changed(snapshot) : .whole
     let before = known?.position
@@ -72,9 +73,7 @@ private struct SnapshotCopy {
         hint: "wait for the first sync: rosterctl wait")
     }
     try refuseReservedNames(snapshot.tables)
-    return Replica.Batch(
-      tables: snapshot.tables, position: snapshot.position, cache: cache,
-      oldest: (snapshot.earliestChange, snapshot.earliestSync))
+    return Replica.Batch(tables: snapshot.tables, position: snapshot.position, cache: cache)
   }
 
   /// Why everything is copied; nil if the feed says what changed.
@@ -83,7 +82,9 @@ private struct SnapshotCopy {
     if isFresh { return "--fresh asks for it" }
     if !known.fits(batch) { return "the tables have other columns" }
     if known.position.feed != snapshot.position.feed { return "the cache has another feed" }
-    if known.position.change > snapshot.position.change { return "the cache is older than the copy" }
+    if known.position.change > snapshot.position.change || known.position.sync > snapshot.position.sync {
+      return "the cache is older than the copy"
+    }
     if let oldest = snapshot.earliestChange, oldest > known.position.change + 1 {
       return "the needed history has expired (cache.history)"
     }

@@ -34,6 +34,13 @@ struct SnapshotExportTests {
     }
   }
 
+  @Test("D5.1: syncs that history keeps are known beside the first one that has not expired")
+  func keptSyncs() async throws {
+    let (folder, _) = try await mirrored(false)
+    let kept = try CacheReader(path: folder.cache).export { try $0.keptSyncs() }
+    #expect(kept == KeptRows(first: 1, others: [2]))
+  }
+
   private func rows(_ snapshot: SnapshotExport, table: ReplicaTable, scope: SnapshotExport.Scope) throws -> Int {
     var count = 0
     try snapshot.rows(of: table, scope) { row in

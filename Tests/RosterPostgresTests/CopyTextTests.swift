@@ -110,6 +110,54 @@ struct ReplicaSQLTests {
     #expect(sql.delete(items, staged: "s", ids: nil).first?.contains(" IN ") == false)
   }
 
+  @Test("D2.2: JSON is compared as text, since 1 and 1.0 are equal as jsonb")
+  func json() {
+    var other = items
+    other.columns.append(.init(name: "data", type: .jsonb))
+    let condition = #"WHERE (t."id", t."data"::text) IS DISTINCT FROM (excluded."id", excluded."data"::text)"#
+    #expect(sql.upsert(other, staged: "s").hasSuffix(condition))
+  }
+
+  @Test("D2.2: the only row of a table without a key is written only if it differs")
+  func onlyRow() {
+    var one = items
+    (one.primaryKey, one.unique, one.role) = ([], [], .whole)
+    #expect(sql.delete(one, staged: "s", ids: nil).first?.contains("IS NOT DISTINCT FROM") == true)
+    #expect(sql.upsert(one, staged: "s").contains("WHERE NOT EXISTS"))
+  }
+
+  @Test(
+    "D5.1: rows that have expired are removed, and older ones that are kept stay",
+    arguments: [
+      (KeptRows(first: 7, others: [1, 9]), " WHERE id < 7 AND id NOT IN (1, 9)"), (KeptRows(first: 7), " WHERE id < 7"),
+      (KeptRows(first: nil, others: [3]), " WHERE id NOT IN (3)"), (KeptRows(first: nil), ""),
+    ])
+  func expire(kept: KeptRows, condition: String) {
+    #expect(sql.expire(items, kept: kept) == #"DELETE FROM "ro""ster"."items""# + condition)
+  }
+
+  @Test("D2.2: constraints and tables have different names")
+  func constraints() {
+    let long = "organization_membership_invitation_requests"
+    let tables = ["api", "api_key", "api_2_key", long, "\(long)_labels"].map { name in
+      var table = items
+      table.name = name
+      return table
+    }
+    let names = sql.constraints(tables, made: [:]).joined().map(\.name)
+    #expect(Set(names + tables.map(\.name)).count == names.count + tables.count)
+    #expect(names.contains("api_3_key"))
+    #expect(names.allSatisfy { $0.utf8.count <= 63 })
+  }
+
+  @Test("D7.7: names that the position needs are refused", arguments: ["position", "position_pkey"])
+  func ownNames(name: String) {
+    var table = items
+    table.name = name
+    #expect(ReplicaNames.fault(in: [table])?.contains("the table \(name)") == true)
+    #expect(ReplicaNames.fault(in: [items]) == nil)
+  }
+
   @Test("D3.1: another column is another signature")
   func signature() {
     var other = items

@@ -15,8 +15,6 @@ package struct SnapshotExport {
   package let position: ReplicaPosition
   /// Smallest `changes.id`; nil if `changes` is empty.
   package let earliestChange: Int64?
-  /// Smallest `syncs.id`; nil if `syncs` is empty.
-  package let earliestSync: Int64?
   /// `cache_info.verified_at`; nil before the first publication.
   package let verifiedAt: String?
   /// `cache_info.published_at`; nil before the first publication.
@@ -37,18 +35,25 @@ package struct SnapshotExport {
     let changes = try database.first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
       ($0.optionalInteger(0), $0.optionalInteger(1))
     }
-    let syncs = try database.first("SELECT (SELECT min(id) FROM syncs), (SELECT max(id) FROM syncs)") {
-      ($0.optionalInteger(0), $0.optionalInteger(1))
-    }
+    let lastSync = try database.first("SELECT coalesce(max(id), 0) FROM syncs") { $0.integer(0) }
     let running = try database.first("SELECT min(id) FROM syncs WHERE outcome = 'running'") { $0.optionalInteger(0) }
     position = ReplicaPosition(
       feed: facts.feed, change: changes?.1 ?? 0, snapshot: facts.snapshot,
-      sync: (running ?? nil) ?? (syncs?.1 ?? 0) + 1)
+      sync: (running ?? nil) ?? (lastSync ?? 0) + 1)
     earliestChange = changes?.0
-    earliestSync = syncs?.0
     verifiedAt = facts.verified
     publishedAt = facts.published
     tables = try Self.tables(database)
+  }
+
+  /// Rows of `syncs`. `history` keeps two of them, which may be older than the expired ones.
+  package func keptSyncs() throws -> KeptRows {
+    let kept = try database.rows(FixedTables.kept) { $0.optionalInteger(0) }.compactMap(\.self)
+    let others = kept.map(String.init).joined(separator: ", ")
+    let first = try database.first("SELECT id FROM syncs WHERE id NOT IN (\(others)) ORDER BY id LIMIT 1") {
+      $0.integer(0)
+    }
+    return KeptRows(first: first, others: kept)
   }
 
   /// Names of the resources that `changes` mentions after that id.

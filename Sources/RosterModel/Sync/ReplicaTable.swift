@@ -57,10 +57,30 @@ package struct ReplicaTable: Sendable, Equatable {
     self.role = role
   }
 
+  /// Columns with a text that is part of a key.
+  package var textKeys: [String] {
+    let keys = Set(([primaryKey] + unique).joined())
+    return columns.filter { $0.type == .text && keys.contains($0.name) }.map(\.name)
+  }
+
   /// A text that differs if the table needs to be made in another way.
   package var signature: String {
     let parts = columns.map { "\($0.name) \($0.type.rawValue)\($0.isRequired ? " !" : "")" }
     return "\(name)(\(parts.joined(separator: ", "))) \(primaryKey) \(unique) \(role)"
+  }
+}
+
+/// Rows of an appended table that `history` has not ended.
+package struct KeptRows: Sendable, Equatable {
+  /// The id of the first row that precedes no expired row; nil if there is no such row.
+  package var first: Int64?
+  /// Older ids that are kept, or that precede no expired row either.
+  package var others: [Int64]
+
+  /// These rows and the later ones.
+  package init(first: Int64?, others: [Int64] = []) {
+    self.first = first
+    self.others = others
   }
 }
 
