@@ -62,6 +62,31 @@ struct PendingChangesTests {
     await cache.close()
   }
 
+  @Test("A line end or a NUL in the name of an extra member stays in the name of the changed field")
+  func lineEnds() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...2)))
+    let shown = try await tried(cache, pages: [[person(1, more: #","x\ny":1,"z\u0000":2"#), person(2)]])
+    let json = try JSONValue(json: shown.json().utf8)
+    guard case .list(let resources)? = json["resources"], case .list(let changed)? = resources.first?["changed"] else {
+      Issue.record("\(json)")
+      return
+    }
+    #expect(changed.map { $0["fields"] } == [.list([.text("extra.x\ny"), .text("extra.z\0")])])
+    await cache.close()
+  }
+
+  @Test("The differences of a record with 40,000 extra members are found in time", .timeLimit(.minutes(1)))
+  func manyMembers() async throws {
+    let cache = try await folder.define()
+    _ = try await cache.mirror(paired(people(1...1)))
+    let count = 40_000
+    let members = (1...count).map { #","m\#($0)":\#($0)"# }.joined()
+    let shown = try await tried(cache, pages: [[person(1, more: members)]])
+    #expect(try shown.lines().map { $0.split(separator: " ").count } == [count + 3])
+    await cache.close()
+  }
+
   @Test("A list with the name key is reported by its own name")
   func listNamedKey() async throws {
     let item = Resource(

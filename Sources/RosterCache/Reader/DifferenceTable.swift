@@ -108,7 +108,8 @@ struct DifferenceTable {
 
   private func write(_ record: PendingRecord) throws {
     try insert.run([
-      Value(index), .text(record.kind.rawValue), .text(record.key), .text(record.fields.joined(separator: "\n")),
+      Value(index), .text(record.kind.rawValue), .text(record.key),
+      .text(JSONWriter(.list(record.fields.map(JSONValue.text))).text),
       Value(record.before), Value(record.after), Value(owner?.path), Value(record.isWithParent ? 1 : 0),
     ])
   }
@@ -129,12 +130,16 @@ struct DifferenceTable {
       let row = rows.row
       guard let kind = ChangeKind(rawValue: row.text(0)) else { continue }
       var record = PendingRecord(
-        kind: kind, key: row.text(1), of: row.optionalText(5),
-        fields: row.text(2).split(separator: "\n").map(String.init), before: row.optionalText(3),
-        after: row.optionalText(4))
+        kind: kind, key: row.text(1), of: row.optionalText(5), fields: try fields(row.text(2)),
+        before: row.optionalText(3), after: row.optionalText(4))
       record.isWithParent = row.int(6) != 0
       try body(record)
     }
+  }
+
+  private static func fields(_ json: String) throws -> [String] {
+    guard case .list(let names) = try JSONValue(json: json.utf8) else { return [] }
+    return names.compactMap { if case .text(let name) = $0 { name } else { nil } }
   }
 
   /// Goes over the absent records in the order of record ids.
@@ -165,11 +170,15 @@ private enum ExtraDifference {
   /// Returns only `extra` if SQLite's JSON does not show the difference.
   static func paths(_ before: String, after: String) -> [String] {
     let (old, new) = (leaves(of: before), leaves(of: after))
-    let names = old.map(\.path) + new.map(\.path).filter { path in !old.contains { $0.path == path } }
-    let found = names.filter { path in
-      old.first { $0.path == path }?.value != new.first { $0.path == path }?.value
-    }
+    let (oldValues, newValues) = (values(of: old), values(of: new))
+    let names = old.map(\.path) + new.map(\.path).filter { oldValues[$0] == nil }
+    let found = names.filter { oldValues[$0] != newValues[$0] }
     return found.isEmpty ? ["extra"] : found
+  }
+
+  /// The first value of each path, since a name with a dot can have the path of a member further inside.
+  private static func values(of leaves: [(path: String, value: JSONValue)]) -> [String: JSONValue] {
+    Dictionary(leaves.map { ($0.path, $0.value) }) { first, _ in first }
   }
 
   private static func leaves(of record: String) -> [(path: String, value: JSONValue)] {
