@@ -156,7 +156,7 @@ extension DaemonStatus.CachedResource {
     if proof == "since" {
       facts.append(proofText(verified: verified, whole: whole))
     } else if let completeness {
-      facts.append(completeness + (whole.map { " (whole \($0))" } ?? ""))
+      facts.append(completeness + (whole.map { " (whole \($0)\(missedText))" } ?? ""))
     }
     if absent > 0 { facts.append("\(HumanFormat.grouped(absent)) absent") }
     if validators != Self.trusted { facts.append("validators distrusted") }

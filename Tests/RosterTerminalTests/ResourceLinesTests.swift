@@ -130,6 +130,9 @@ import Testing
                                requested, 1 failed, 2 vanished
 
         """), "\(StatusText(status, width: 72).text)")
+    status.cache.resources[0].missed = 0
+    #expect(
+      StatusText(status, width: 120).text.contains("complete to the end of the list (whole 6 h ago, none missed)"))
     status.cache.resources[0].lists = DaemonStatus.CachedLists()
     (status.cache.resources[0].proof, status.cache.resources[0].absent) = (nil, 0)
     #expect(StatusText(status, width: 120).text.contains("             comment   18,234 records\n"))
