@@ -310,8 +310,10 @@ package struct PostgresTarget: Sendable, Equatable {
   private static func endsUserEarly(_ text: String) -> Bool {
     guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else { return false }
     let rest = text.dropFirst(scheme.count)
-    guard let end = rest.lastIndex(of: "@") else { return false }
-    return rest[..<end].contains { $0 == "@" || $0 == "/" }
+    // As libpq, which takes "?" as a part of the user or the password. In the parameters, "@" and "/" are allowed.
+    let userEnd = rest.firstIndex { $0 == "@" || $0 == "/" }
+    let host = userEnd.map { rest[$0] == "@" ? rest[rest.index(after: $0)...] : rest } ?? rest
+    return host.prefix { $0 != "?" }.contains("@")
   }
 
   /// - Parameter text: One port, or a port for each of several hosts, separated by commas.

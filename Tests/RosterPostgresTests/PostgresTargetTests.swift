@@ -36,6 +36,17 @@ struct PostgresTargetTests {
   }
 
   @Test(
+    "D7.5: the parameters of a URL may contain at signs and slashes",
+    arguments: [
+      ("postgresql://postgres@/t?host=/run/postgresql&application_name=me@site", "t on /run/postgresql"),
+      ("postgresql:///t?host=h&application_name=me@site/a", "t on h"),
+      ("postgresql://u@h?application_name=a@b", "u on h"),
+    ])
+  func parameters(url: String, shown: String) throws {
+    #expect(try PostgresTarget(url).shown == shown)
+  }
+
+  @Test(
     "D7.1: an empty URL, a port out of range and a refused option are bad URLs, and none of their parts is shown",
     arguments: [
       ("", "it is empty"), (" \n", "it is empty"), ("postgresql://h:0/d", "from 1 to 65535"),
