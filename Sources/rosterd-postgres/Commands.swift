@@ -62,7 +62,7 @@ struct StatusCommand: ParsableCommand {
     let connection = try PostgresConnection(try options.target(), stop: StopSignal().descriptor)
     let state = try Replica(connection, schema: options.schema, isReading: true).state()
     let cache = try options.cachePath()
-    let lag = try CacheReader(path: cache).export { Lag($0, behind: state) }
+    let lag = try CacheReader(path: cache).export { try Lag($0, behind: state) }
     let last = FollowerFile.all().first { $0.schema == options.schema && $0.server == connection.server }
     let view = FollowerStatus(
       state, lag: lag, cache: cache, server: connection.server, schema: options.schema, last: last)

@@ -28,7 +28,7 @@ struct Follower {
           try follow(stop, watch: watch, notify: notify, tries: &tries)
         } catch let failure as Failure {
           reports.failed(failure, cache: cache, server: target.shown)
-          guard tries.mayFollow(failure) else { throw failure }
+          guard tries.mayFollow(failure, at: .now) else { throw failure }
           log.error("\(failure)")
           if pause(tries.pause(), stop: stop, show: { show("\(failure)", notify: notify) }) { throw Stopped() }
         }
@@ -89,7 +89,7 @@ struct Follower {
   /// (D2.4).
   private func noticeStepBack(from last: ReplicaPosition, _ replica: Replica) throws {
     let now = try replica.state()?.position
-    if let now, now.feed != last.feed || now.snapshot >= last.snapshot { return }
+    if let now, !now.lacks(last) { return }
     log.warning(
       """
       the server has lost snapshot \(last.snapshot), as after the promotion of a standby or a restored backup: \
@@ -121,36 +121,6 @@ struct Follower {
 
   /// A restored backup shows by the position alone.
   private static let lookEvery = Duration.seconds(10)
-}
-
-/// The tries since the last copy that succeeded.
-private struct Tries {
-  /// Position of the last copy that succeeded; nil before the first.
-  private(set) var last: ReplicaPosition?
-  private var seconds = 0
-  private var firstOwned: ContinuousClock.Instant?
-
-  mutating func succeeded(at position: ReplicaPosition) {
-    self = Tries()
-    last = position
-  }
-
-  /// True if another try may succeed. The session of a program that was killed, or whose network dropped everything,
-  /// keeps the schema until the server notices.
-  mutating func mayFollow(_ failure: Failure) -> Bool {
-    guard failure.kind == .owned else { return failure.kind != .configuration }
-    let first = firstOwned ?? .now
-    firstOwned = first
-    return ContinuousClock.now - first < Self.maxOwned
-  }
-
-  /// Seconds until the next try: 1, then twice as many each time, at most 30.
-  mutating func pause() -> Int {
-    seconds = min(max(1, seconds * 2), firstOwned == nil ? 30 : 5)
-    return seconds
-  }
-
-  private static let maxOwned = Duration.seconds(60)
 }
 
 /// Reports to the watchdog at most once a second.

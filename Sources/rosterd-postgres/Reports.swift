@@ -11,13 +11,18 @@ struct Lag: Equatable {
   /// Time since the oldest publication that the schema lacks, in seconds; 0 if it has all.
   var seconds: Double
 
-  init(_ snapshot: SnapshotExport, behind state: Replica.State?, now: Date = Date()) {
+  init(_ snapshot: SnapshotExport, behind state: Replica.State?, now: Date = Date()) throws {
     guard let state, state.position.feed == snapshot.position.feed else {
       (changes, seconds) = (nil, Self.age(snapshot.publishedAt, now: now))
       return
     }
     changes = max(0, snapshot.position.change - state.position.change)
-    seconds = state.position.snapshot == snapshot.position.snapshot ? 0 : Self.age(snapshot.publishedAt, now: now)
+    guard state.position.snapshot != snapshot.position.snapshot else {
+      seconds = 0
+      return
+    }
+    let oldest = try snapshot.oldestPublication(after: state.position.snapshot)
+    seconds = Self.age(oldest ?? snapshot.publishedAt, now: now)
   }
 
   private static func age(_ time: String?, now: Date) -> Double {

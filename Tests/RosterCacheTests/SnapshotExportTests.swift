@@ -1,3 +1,4 @@
+import FoundationEssentials
 import GrowthKinds
 import RosterModel
 import RosterTestSupport
@@ -39,6 +40,22 @@ struct SnapshotExportTests {
     let (folder, _) = try await mirrored(false)
     let kept = try CacheReader(path: folder.cache).export { try $0.keptSyncs() }
     #expect(kept == KeptRows(first: 1, others: [2]))
+  }
+
+  @Test("The lag is the age of the oldest publication after a position")
+  func oldestPublication() async throws {
+    let folder = Folder()
+    let cache = try await folder.define()
+    for (seconds, mark) in [(0, ""), (60, ""), (120, "!"), (126, "?")] {
+      _ = try await cache.mirror(paired(people(1...2, mark: mark)), at: noon + Double(seconds))
+    }
+    await cache.close()
+    try CacheReader(path: folder.cache).export { snapshot in
+      // The second sync published nothing.
+      let times = try (0...4).map { try snapshot.oldestPublication(after: $0) }
+      #expect(times == [0, 120, 120, 126].map { (noon + $0).rfc3339 } + [nil])
+      #expect(times[3] == snapshot.publishedAt)
+    }
   }
 
   private func rows(_ snapshot: SnapshotExport, table: ReplicaTable, scope: SnapshotExport.Scope) throws -> Int {

@@ -56,6 +56,13 @@ package struct SnapshotExport {
     return KeptRows(first: first, others: kept)
   }
 
+  /// End of the first sync after that id which published a snapshot; nil if none did, or its row has expired.
+  package func oldestPublication(after sync: Int64) throws -> String? {
+    try database.first(
+      "SELECT finished_at FROM syncs WHERE id > ?1 AND outcome = 'published' ORDER BY id LIMIT 1", .integer(sync)
+    ) { $0.text(0) }
+  }
+
   /// Names of the resources that `changes` mentions after that id.
   package func changedResources(after change: Int64) throws -> Set<String> {
     Set(

@@ -102,6 +102,9 @@ package struct ReplicaPosition: Sendable, Equatable {
     self.snapshot = snapshot
     self.sync = sync
   }
+
+  /// True if readers at this place do not see all that readers at the other one saw.
+  package func lacks(_ other: ReplicaPosition) -> Bool { feed != other.feed || snapshot < other.snapshot }
 }
 
 /// A value of a row of the cache. Its bytes are valid until the row's statement goes on.
