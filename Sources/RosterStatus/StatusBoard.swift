@@ -171,28 +171,21 @@ package final class StatusBoard: Sendable {
       state.standsSince = nil
       state.last = report
     }
+    for (resource, records) in report.missed { metrics.missed(records, of: resource) }
     // Unknown facts may belong to another snapshot.
     if let cache { see(cache) } else { snapshots.add() }
   }
 
   /// Wakes clients that wait for changes if readers see another snapshot.
   private func see(_ facts: CacheFacts) {
-    let (isOther, before) = state.withLock { state in
+    let isOther = state.withLock { state in
       defer { state.cache = facts }
-      return (facts.feed != state.cache.feed || facts.snapshot != state.cache.snapshot, state.cache.resources)
+      return facts.feed != state.cache.feed || facts.snapshot != state.cache.snapshot
     }
-    countMissed(facts.resources, before: before)
+    // A counter that has counted nothing yet is 0 instead of absent.
+    for resource in facts.resources where resource.wholeAt != nil { metrics.missed(0, of: resource.name) }
     changed.yield()
     if isOther { snapshots.add() }
-  }
-
-  /// Counts what each whole pull since the last look has found (I10.2).
-  private func countMissed(_ resources: [DaemonStatus.CachedResource], before: [DaemonStatus.CachedResource]) {
-    for resource in resources where resource.wholeAt != nil {
-      let last = before.first { $0.name == resource.name }
-      let records = last?.wholeAt == resource.wholeAt ? 0 : resource.missed ?? 0
-      metrics.missed(records, of: resource.name)
-    }
   }
 
   /// Reports that the current sync has made no progress since this time.
@@ -256,7 +249,7 @@ extension StatusBoard {
     let sync = state.sync(next: state.next?.date(by: clock))
     let cache = DaemonStatus.Cache(
       path: cachePath, state.cache, sizeBytes: state.sizes.database, walBytes: state.sizes.wal, now: now)
-    let name = DaemonStatus.state(stopping: state.stopping, token: state.token, sync: sync)
+    let name = DaemonStatus.state(stopping: state.stopping, token: state.token, sync: sync, resources: cache.resources)
     return DaemonStatus(
       version: version, pid: pid, startedAt: startedAt.rfc3339,
       uptimeSeconds: ((clock.uptime() - started).seconds * 1000).rounded() / 1000, state: name,
@@ -344,7 +337,9 @@ extension StatusBoard {
         "When the client certificate expires; absent without one.", limits.certificateEnd?.timeIntervalSince1970
       ),
     ])
-    text.state(DaemonStatus.state(stopping: state.stopping, token: state.token, sync: state.sync(next: next)))
+    text.state(
+      DaemonStatus.state(
+        stopping: state.stopping, token: state.token, sync: state.sync(next: next), resources: state.cache.resources))
     text.gauges([
       ("rosterd_sync_pages_done", "Pages that the running sync has; 0 between syncs.", Double(counts.pagesDone)),
       ("rosterd_sync_pages", "Pages of the running sync; 0 between syncs.", Double(counts.pagesTotal ?? 0)),

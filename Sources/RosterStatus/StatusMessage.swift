@@ -4,11 +4,11 @@ internal import RosterModel
 extension DaemonStatus {
   /// The first state that applies, in the contract's order. It depends only on stored facts, so that a restart does not
   /// change it.
-  static func state(stopping: Bool, token: TokenStatus, sync: Sync) -> State {
+  static func state(stopping: Bool, token: TokenStatus, sync: Sync, resources: [CachedResource]) -> State {
     let running = sync.current != nil
     if stopping { return .stopping }
     if token.state == .unauthorized { return .unauthorized }
-    return running ? .syncing : State(after: sync.last)
+    return running ? .syncing : State(after: sync.last, resources: resources)
   }
 
   /// One sentence for people: the daemon's activity, or its trouble and what to do about it. It contains times instead
@@ -31,7 +31,7 @@ extension DaemonStatus {
     case .unauthorized:
       return "unauthorized: " + (token.lastError ?? sync.last?.error ?? "upstream refuses the credentials")
         + (due ?? "") + noted
-    case .degraded: return "degraded: " + (sync.last.map(trouble) ?? "") + next
+    case .degraded: return "degraded: " + trouble(sync.last, cache: cache) + next
     case .idle:
       guard let verified = cache.verifiedAt else { return "idle: no snapshot yet" + next }
       return "idle: \(cache.records.counted(as: "record")), verified at \(verified)"
@@ -61,9 +61,17 @@ extension DaemonStatus {
     return "; the last sync failed: " + (last.error ?? "no reason known")
   }
 
-  private static func trouble(_ last: SyncRecord) -> String {
+  private static func trouble(_ last: SyncRecord?, cache: Cache) -> String {
+    guard let last, last.isDegraded else { return failedLists(cache) }
     if let error = last.error { return "sync \(last.id) \(last.outcome.rawValue): \(error)" }
     guard last.rejected > 0 else { return "sync \(last.id) \(last.outcome.rawValue)" }
     return "sync \(last.id) rejected \(last.rejected.counted(as: "record")); `rosterctl rejects` tells the reasons"
+  }
+
+  private static func failedLists(_ cache: Cache) -> String {
+    let failed = cache.resources.filter { $0.failedLists > 0 }.map {
+      "\($0.failedLists.counted(as: "list")) of \($0.name) failed"
+    }
+    return failed.joined(separator: ", ") + "; `rosterctl explain` says why"
   }
 }

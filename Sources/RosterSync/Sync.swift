@@ -486,8 +486,8 @@ package actor Sync {
     let requests = tally.now.requestsOf
     let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
     if isDryRun { return try await compared.tried(record, decisions: decisions, at: clock.now(), history: history) }
-    let published = try await compared.publish(record, decisions: decisions, at: clock.now(), history: history)
-    await reportMissed(record.id)
+    var published = try await compared.publish(record, decisions: decisions, at: clock.now(), history: history)
+    published.missed = await missed(in: record.id)
     return published
   }
 
@@ -506,15 +506,17 @@ package actor Sync {
     return last
   }
 
-  /// Reports what incremental pulls had missed (I10.2).
-  private func reportMissed(_ sync: Int64) async {
+  /// Logs and returns the number of records that incremental pulls had missed, by resource (I10.2).
+  private func missed(in sync: Int64) async -> [String: Int] {
     let mayMiss = lists.contains { $0.since != nil && $0.start == nil }
-    guard mayMiss || plans.contains(where: { $0.resource.each != nil }) else { return }
-    for (resource, records) in (try? await cache.missed(in: sync)) ?? [] {
+    guard mayMiss || plans.contains(where: { $0.resource.each != nil }) else { return [:] }
+    let missed = (try? await cache.missed(in: sync)) ?? []
+    for (resource, records) in missed {
       logger.warning(
         "the whole pull found \(records.counted(as: "record")) that incremental pulls had missed",
         metadata: ["resource": "\(resource)", "missed": "\(records)"])
     }
+    return Dictionary(uniqueKeysWithValues: missed.map { ($0.resource, $0.records) })
   }
 
   private func byResource<Value>(_ part: (PullOutcome) -> Value?) -> [String: Value] {

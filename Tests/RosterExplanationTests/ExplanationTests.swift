@@ -30,7 +30,7 @@ import Testing
     last.trouble?.since = "2026-11-21T05:19:04.000Z"
     var cache = CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", records: 826, pages: 42)
     cache.last = last
-    return Situation(.init(after: last), cache: cache, path: "/cache/roster.db")
+    return Situation(.init(after: last, resources: cache.resources), cache: cache, path: "/cache/roster.db")
   }
 
   private func failure(_ kind: Failure.Kind = .unreachable, reason: Failure.Reason? = nil) -> Failure {

@@ -36,6 +36,23 @@ import Testing
     }
   }
 
+  @Test("S6.2, S18.3: failed lists degrade the state until they are pulled, also after a sync that was cancelled")
+  func failedLists() {
+    let board = makeBoard()
+    var resource = DaemonStatus.CachedResource(
+      name: "comment", table: "comments", records: 8, pages: 4, proof: "end", absent: 0)
+    var lists = DaemonStatus.CachedLists()
+    for (failed, state) in [(2, DaemonStatus.State.degraded), (0, .idle)] {
+      (lists.total, lists.failed) = (12, failed)
+      resource.lists = lists
+      board.syncEnded(ended(.cancelled), cache: CacheFacts(resources: [resource]))
+      #expect(board.status().state == state)
+      #expect(board.metricsText().contains("rosterd_state{state=\"\(state.rawValue)\"} 1\n"))
+      #expect(board.message.contains("2 lists of comment failed; `rosterctl explain` says why") == (failed > 0))
+    }
+    #expect(makeBoard(last: ended(.cancelled)).status().state == .idle)
+  }
+
   @Test("S18.1, S18.2: stopping precedes unauthorized, unauthorized precedes syncing, syncing precedes degraded")
   func precedence() {
     let board = makeBoard(last: ended(.failed, exit: 77))
@@ -82,13 +99,16 @@ import Testing
     #expect(board.status().sync.current?.resources.map(\.kind) == [.since])
     var resource = DaemonStatus.CachedResource(
       name: "pilot", table: "pilots", records: 8, pages: 4, proof: "since", absent: 0)
-    let rows = [("05", 3, 3), ("05", 3, 3), ("06", 2, 5)]
-    for (hour, missed, total) in rows {
-      (resource.wholeAt, resource.missed) = ("2026-11-21T\(hour):00:00.000Z", missed)
-      board.syncEnded(ended(.published), cache: CacheFacts(resources: [resource]))
+    // In the last sync another list of a child was pulled whole, and missed nothing.
+    let rows = [("05", 3, 3, 3), ("05", 3, 0, 3), ("06", 2, 2, 5), ("06", 2, 0, 5), ("06", 2, 0, 5)]
+    for (index, (hour, missed, found, total)) in rows.enumerated() {
+      (resource.wholeAt, resource.missed) = ("2026-11-21T\(hour):0\(index):00.000Z", missed)
+      var report = ended(.published)
+      report.missed = found > 0 ? ["pilot": found] : [:]
+      board.syncEnded(report, cache: CacheFacts(resources: [resource]))
       #expect(board.metricsText().contains("rosterd_missed_total{resource=\"pilot\"} \(total)\n"))
     }
-    #expect(board.metricsText().contains("rosterd_whole_timestamp_seconds{resource=\"pilot\"} 1795240800\n"))
+    #expect(board.metricsText().contains("rosterd_whole_timestamp_seconds{resource=\"pilot\"} 1795241040\n"))
   }
 
   @Test("S6.3, S6.4, S8.1: the lists of a child are in the status, the metrics and the message")

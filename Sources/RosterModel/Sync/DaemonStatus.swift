@@ -129,6 +129,8 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     @OrNull package var missed: Int? = nil
     /// Numbers of its lists, one for each parent record; null without `each`.
     @OrNull package var lists: CachedLists? = nil
+    /// Number of its failed lists; 0 without `each`.
+    package var failedLists: Int { lists?.failed ?? 0 }
     /// False if the definition has no `since`. The document does not have this.
     package var hasSince = true
 
@@ -403,12 +405,13 @@ package struct TokenStatus: Codable, Sendable, Equatable {
 }
 
 extension DaemonStatus.State {
-  /// The state between two syncs, which depends on the last sync that has ended.
-  package init(after last: SyncRecord?) {
+  /// The state between two syncs. Failed lists degrade it until a later sync has pulled them, also if that sync was
+  /// cancelled (S6.2).
+  package init(after last: SyncRecord?, resources: [DaemonStatus.CachedResource]) {
     if last?.exit == Failure.Kind.refused.exitCode {
       self = .unauthorized
     } else if let last {
-      self = last.isDegraded ? .degraded : .idle
+      self = last.isDegraded || resources.contains { $0.failedLists > 0 } ? .degraded : .idle
     } else {
       self = .starting
     }

@@ -49,6 +49,9 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   @OrNull package var error: String? = nil
   /// The trouble to explain. It is neither in the row nor in its JSON.
   package var trouble: Diagnosis?
+  /// Number of records that incremental pulls had missed and this sync found, by resource (I10.2). It is neither in the
+  /// row nor in its JSON.
+  package var missed: [String: Int] = [:]
 
   /// Number of records by resource; nil if they were not requested, or if the sync was neither published nor unchanged.
   package var resources: [String: Int]?
