@@ -129,7 +129,7 @@ package struct Login: Sendable {
     var fields = [("client_id", credentials.clientID?.reveal() ?? "")]
     if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
     let response = try await post(url, fields: fields)
-    guard response.status == 200, let answer = JSONValue(answer: response.body) else {
+    guard response.status == 200, let answer = JSONValue(answer: response.body), !answer.has("error") else {
       throw refusal(response, at: url, hiding: [], what: "the device code")
     }
     guard let code = DeviceCode(answer) else {
@@ -140,8 +140,8 @@ package struct Login: Sendable {
     return code
   }
 
-  /// Polls until the user has confirmed the code (RFC 8628 §3.5). A code that expires within one interval is polled once,
-  /// at its end.
+  /// Polls until the user has confirmed the code (RFC 8628 §3.5). A code that expires within two intervals is polled
+  /// after half of its life.
   /// - Throws: a `Failure`: 1 after the code has expired, else as `refreshToken(code:_:)`.
   package func refreshToken(_ device: DeviceCode) async throws -> Secret {
     let fields = [
@@ -149,7 +149,7 @@ package struct Login: Sendable {
     ]
     let end = clock.uptime() + device.expiresIn
     var interval = device.interval
-    var next = min(clock.uptime() + interval, end)
+    var next = clock.uptime() + min(interval, device.expiresIn / 2)
     while next <= end {
       try await clock.sleep(next - clock.uptime())
       defer { next = clock.uptime() + interval }
@@ -158,7 +158,7 @@ package struct Login: Sendable {
         where failure.kind == .unreachable
       {
         // RFC 8628 §3.5: less often after a timeout.
-        interval = min(interval * 2, .seconds(60))
+        interval = max(interval, min(interval * 2, .seconds(60)))
         continue
       }
       switch ServerStatement(response)?.error {
@@ -205,8 +205,10 @@ package struct Login: Sendable {
         .badAnswer, cause: "the answer has a refresh_token that cannot be sent in a header (allowed: printable ASCII)",
         hint: "report it to the operator of \(settings.addressKey)")
     }
+    let statement = answer["access_token"]?.text == nil ? ServerStatement(response) : nil
+    let said = statement.map { " (\(response.status), \($0.shown(hiding: credentials.secrets + secrets)))" } ?? ""
     throw failure(
-      .badAnswer, cause: "the answer has no refresh_token",
+      .badAnswer, cause: "the answer has no refresh_token\(said)",
       hint:
         "ask for one as upstream's documentation says, such as by a scope (offline_access) or a parameter of auth.authorize_url (access_type=offline)"
     )

@@ -29,9 +29,9 @@ extension TokenSettings {
   /// The tokens that a refresh of `exchange` contains.
   var refreshFiles: [CredentialFile] { files(refreshPlaceholders).filter(\.isToken) }
 
-  /// The files that start a session of `exchange`: those of both requests, without the client, and the tokens (T10).
+  /// The files that start a session of `exchange`: those of a login, without the client, and the tokens (T10).
   var exchangeSessionFiles: [CredentialFile] {
-    exchangeFiles.filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
+    files(loginPlaceholders).filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
   }
 
   /// True if an `exchange` names the client, which a stored token belongs to then (T8).

@@ -235,21 +235,6 @@ struct ExchangeKeeperTests {
     #expect(addresses(again) == ["https://auth.test/login"])
   }
 
-  @Test("T10.2: a changed file that only a refresh contains starts a new session")
-  func changedUser() throws {
-    var settings = TokenSettings.sample(.exchange)
-    settings.exchange?.login = nil
-    settings.exchange?.refresh?.body = .object([
-      .init("id", .text("{username}")), .init("rt", .text("{refresh_token}")),
-    ])
-    var files = Credentials(refreshToken: Secret("r0"), username: Secret("alice"))
-    let session = Session(settings, credentials: files)
-    #expect(try Session.change(from: session, settings, credentials: files) == .none)
-    files.username = Secret("bob")
-    let next = Session(settings, credentials: files)
-    #expect(try Session.change(from: session, settings, credentials: files) == .begin(next))
-  }
-
   @Test("T13.6: a change of a template or a place lifts an ended session, as another token_url does")
   func lifted() throws {
     let settings = TokenSettings.sample(.exchange)

@@ -54,7 +54,11 @@ struct LoginTests {
     "L5.3: what an answer without a refresh token means",
     arguments: [
       (200, #"{"access_token":"a"}"#, Failure.Kind.badAnswer, "the answer has no refresh_token"),
-      (200, #"{"token_type":"bearer","error":null}"#, .badAnswer, "the answer has no refresh_token"),
+      (
+        200, #"{"token_type":"bearer","error":null}"#, .badAnswer,
+        "the answer has no refresh_token (200, an answer with token_type, error)"
+      ),
+      (200, #"{"message":"it is spent"}"#, .badAnswer, "the answer has no refresh_token (200, it is spent)"),
       (200, "{}", .badAnswer, "the answer has no refresh_token"),
       (
         200, #"{"refresh_token":5}"#, .badAnswer,
@@ -114,8 +118,8 @@ struct LoginTests {
 
   @Test(
     "T12.1: it polls until expires_in, which may be a text, and at least once",
-    arguments: [(#""interval":"1","expires_in":"3""#, [1, 1, 1]), (#""expires_in":5"#, [5]), (#""expires_in":2"#, [2])])
-  func shortLife(fields: String, pauses: [Int]) async throws {
+    arguments: [(#""interval":"1","expires_in":"3""#, [1, 1, 1]), (#""expires_in":5"#, [2.5]), (#""expires_in":2"#, [1])])
+  func shortLife(fields: String, pauses: [Double]) async throws {
     endpoint.answer(200, body: Self.device.replacing(#""interval":5,"expires_in":60"#, with: fields))
     let login = login()
     let device = try await login.deviceCode(at: "https://auth.test/device")
@@ -154,6 +158,13 @@ struct LoginTests {
     endpoint.answer(200, body: "{}")
     let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
     #expect(failure?.cause == "upstream granted the device code, but the answer lacks device_code (200)")
+  }
+
+  @Test("T14.1: a device answer with an error is a refusal, also if its status is 200")
+  func refusedDevice() async {
+    endpoint.answer(200, body: #"{"error":"unauthorized_client"}"#)
+    let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
+    #expect(failure?.cause == "upstream refuses the device code (200, unauthorized_client)")
   }
 
   @Test("L5.3: a refresh token that cannot be sent is not reported as missing")

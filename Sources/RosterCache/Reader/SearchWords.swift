@@ -16,15 +16,16 @@ enum SearchWords {
     return phrases.count == 1 ? phrases[0] : "(\(phrases.joined(separator: " OR ")))"
   }
 
-  /// The index ignores the diacritics of Latin letters only. A Greek or Cyrillic word is searched in three ways: as the
-  /// user wrote it, without diacritics, and with those of one letter. Such a word rarely has more than one accent.
+  /// The index ignores the diacritics of Latin letters only. A Greek or Cyrillic word is searched as the user wrote it,
+  /// without diacritics, and in both ways with other diacritics of one letter. A word rarely has more than one accent.
   private static func spellings(of word: String) -> [String] {
     let letters = word.lowercased().unicodeScalars.map { plain[$0] ?? $0 }
     guard letters.contains(where: { marked[$0] != nil }) else { return [word] }
-    var spellings: Set<String> = [word.lowercased(), text(letters)]
+    let typed = Array(word.lowercased().unicodeScalars)
+    var spellings: Set<String> = [text(typed), text(letters)]
     for (index, letter) in letters.enumerated() {
-      for other in marked[letter] ?? [] {
-        spellings.insert(text(letters[..<index] + [other] + letters[(index + 1)...]))
+      for (other, base) in (marked[letter] ?? []).flatMap({ [($0, letters), ($0, typed)] }) + [(letter, typed)] {
+        spellings.insert(text(base[..<index] + [other] + base[(index + 1)...]))
       }
     }
     return spellings.sorted()
@@ -51,7 +52,7 @@ enum SearchWords {
   private static let marks: [String] = {
     let (breathings, accents) = (["", "\u{313}", "\u{314}"], ["", "\u{300}", "\u{301}", "\u{342}"])
     let greek = breathings.flatMap { first in accents.flatMap { [first + $0, first + $0 + "\u{345}"] } }
-    let others = ["\u{304}", "\u{306}", "\u{308}", "\u{30B}"] + accents.dropFirst().map { "\u{308}" + $0 }
+    let others = ["\u{304}", "\u{306}", "\u{308}", "\u{30B}", "\u{30F}"] + accents.dropFirst().map { "\u{308}" + $0 }
     return greek.filter { !$0.isEmpty } + others
   }()
 
