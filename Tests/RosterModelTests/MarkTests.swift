@@ -66,6 +66,48 @@ struct MarkTests {
 
   private struct NoMark: Error {}
 
+  @Test(
+    "I2.1: a mark is at most the Date of the answer in the years 1678 to 2261, whatever year upstream's clock shows",
+    arguments: [
+      (253_402_300_799.0, "2026-11-23T09:00:00Z"), (-62_135_596_800, "1678-01-01T00:00:00Z"),
+    ] as [(Double, String)], [nil, -5 * 3600])
+  func farDates(seconds: (Double, String), zone: Int?) throws {
+    let since = Self.since(zone: zone)
+    let (answered, expected) = (Date(timeIntervalSince1970: seconds.0), seconds.1)
+    let mark = try #require(since.mark("2026-11-23T09:00:00Z"))
+    var pull = PullExtent()
+    pull.add(records: 1, highest: mark, answered: answered)
+    guard case .moves(let next) = since.move(of: nil, after: pull, isWhole: true, path: "/items") else {
+      throw NoMark()
+    }
+    #expect(next.text == expected)
+    let local = try #require(since.mark("2026-11-23T09:00:00"))
+    #expect(since.isSettled(highest: local, answered: answered) == (seconds.0 > 0))
+    var none = PullExtent()
+    none.add(records: 1, highest: nil, answered: answered)
+    #expect(since.move(of: nil, after: none, isWhole: true, path: "/other") != .unreadable)
+  }
+
+  @Test("I2.1: a number of seconds or milliseconds whose fraction has no room is the highest value")
+  func fullNumbers() {
+    #expect(Self.since(.unix).mark("9223372036.9")?.value == .max)
+    #expect(Self.since(.unixMS).mark("9223372036854.9")?.value == .max)
+    #expect(Self.since(.unix).mark("-9223372036.9")?.value == -.max)
+  }
+
+  @Test(
+    "I3.1: a start before the earliest time is that time, in the notation of the record",
+    arguments: [
+      ("0001-01-01T00:00:00.000Z", .rfc3339, nil, "1677-09-21T00:12:43.145Z"),
+      ("0001-01-01T00:00:00", .rfc3339, -5 * 3600, "1677-09-21T00:12:43"),
+      ("0001-01-01T00:00:00", .rfc3339, 5 * 3600, "1677-09-21T05:12:43"), ("0001-01-01", .rfc3339, nil, "1677-09-21"),
+      ("-99999999999.5", .unix, nil, "-9223372037.1"), ("-99999999999999.5", .unixMS, nil, "-9223372036855.2"),
+    ] as [(String, Since.Form, Int?, String)])
+  func earliestStart(mark: String, form: Since.Form, zone: Int?, start: String) throws {
+    let since = Self.since(form, zone: zone, overlap: .time(.seconds(180 * 86_400)))
+    #expect(since.rendered(from: try #require(since.mark(mark))) == .text(start))
+  }
+
   @Test("I2.4: numbers and seconds are read with all their digits")
   func numbers() {
     #expect(Self.since(.number).mark("9223372036854775807")?.value == .max)

@@ -57,6 +57,13 @@ package struct Timestamp: Sendable, Equatable {
     return days(year, month: month, day: day)
   }
 
+  /// The whole seconds of a time as a `value`, which is limited to the same years.
+  static func seconds(of time: Date) -> Int64 {
+    let first = represented(years.lowerBound, month: 1, day: 1) * 86_400
+    let end = represented(years.upperBound, month: 12, day: 31) * 86_400 + 86_399
+    return min(max(Int64(time.timeIntervalSince1970.rounded(.down)), first), end) * second
+  }
+
   /// nil if the bytes are not a value of that form.
   /// - Parameter zone: Seconds east of Greenwich for a time without a zone; nil if unknown; 0 is used then.
   package init?(_ bytes: UnsafeBufferPointer<UInt8>, form: Since.Form, zone: Int?) {
@@ -91,7 +98,8 @@ package struct Timestamp: Sendable, Equatable {
     value = isOver ? .max : scaled
     if at < bytes.count {
       guard unit > 1, let (part, end) = fraction(bytes, start: at, of: unit), end == bytes.count else { return false }
-      if !isOver { value += part }
+      let (sum, isTooLarge) = value.addingReportingOverflow(part)
+      value = isTooLarge ? .max : sum
     }
     if isNegative { value = -value }
     return true
@@ -196,7 +204,8 @@ package struct Timestamp: Sendable, Equatable {
     case .rfc3339: break
     }
     let pattern = Array(text.utf8)
-    let local = value + Int64(offset) * Self.second
+    let (sum, isOver) = value.addingReportingOverflow(Int64(offset) * Self.second)
+    let local = isOver ? (offset < 0 ? .min : .max) : sum
     let all = Self.dateAndTime(Self.floor(local, unit: Self.second))
     var bytes = Array(all.utf8.prefix(whole))
     if whole > 10 { bytes[10] = pattern[10] }
@@ -204,7 +213,7 @@ package struct Timestamp: Sendable, Equatable {
     if digits > 0 {
       bytes +=
         [pattern[whole]]
-        + Array(Self.fraction(local - Self.floor(local, unit: Self.second) * Self.second, digits: digits).utf8)
+        + Array(Self.fraction(Self.remainder(local, unit: Self.second), digits: digits).utf8)
       end += digits + 1
     }
     return String(decoding: bytes + pattern[end...], as: UTF8.self)
@@ -227,6 +236,12 @@ package struct Timestamp: Sendable, Equatable {
     value / unit - (value % unit < 0 ? 1 : 0)
   }
 
+  /// Value minus its `floor`. The product of `floor` and the unit may be below the lowest number.
+  private static func remainder(_ value: Int64, unit: Int64) -> Int64 {
+    let remainder = value % unit
+    return remainder < 0 ? remainder + unit : remainder
+  }
+
   /// A number of a fixed width, such as `0017`, keeps its leading zeros.
   private static func padded(_ value: Int64, like text: String) -> String {
     let pattern = text.drop { $0 == "-" }
@@ -237,8 +252,7 @@ package struct Timestamp: Sendable, Equatable {
 
   private static func decimal(_ value: Int64, unit: Int64, digits: Int) -> String {
     guard digits > 0 else { return "\(floor(value, unit: unit))" }
-    let whole = floor(value, unit: unit)
-    return "\(whole).\(fraction((value - whole * unit) * (second / unit), digits: digits))"
+    return "\(floor(value, unit: unit)).\(fraction(remainder(value, unit: unit) * (second / unit), digits: digits))"
   }
 
   /// Nanoseconds as that many digits.

@@ -69,8 +69,10 @@ package struct Since: Sendable, Equatable {
   package func mark(_ text: String) -> Mark? { Mark(text, form: form, zone: zone) }
 
   /// The value at which an incremental pull starts (I3.1).
-  package func start(of mark: Mark) -> Int64 {
-    let (start, isBelow) = mark.value.subtractingReportingOverflow(distance)
+  package func start(of mark: Mark) -> Int64 { start(of: mark.value) }
+
+  private func start(of value: Int64) -> Int64 {
+    let (start, isBelow) = value.subtractingReportingOverflow(distance)
     return isBelow ? .min : start
   }
 
@@ -134,7 +136,7 @@ extension Since {
   /// - Parameter path: That of whole pulls.
   package func move(of mark: Mark?, after pull: PullExtent, isWhole: Bool, path: String) -> MarkMove {
     if pull.records == 0 { return .stays }
-    let answered = pull.oldest.map { Int64(($0.timeIntervalSince1970).rounded(.down)) * Timestamp.second }
+    let answered = pull.oldest.map(Timestamp.seconds(of:))
     guard let highest = pull.highest else {
       guard isWhole, path != listing.path, form != .number, let answered else {
         return pull.records == pull.skipped ? .stays : .unreadable
@@ -154,8 +156,7 @@ extension Since {
   /// - Parameter highest: The highest value at `at` on the page.
   package func isSettled(highest: Mark?, answered: Date) -> Bool {
     guard at != nil, case .time = overlap, let highest else { return true }
-    let bound = bound(of: highest, answered: Int64(answered.timeIntervalSince1970.rounded(.down)) * Timestamp.second)
-    return highest.value <= bound - distance
+    return highest.value <= start(of: bound(of: highest, answered: Timestamp.seconds(of: answered)))
   }
 
   /// The highest value that a record can have at the time of an answer (I2.5).
