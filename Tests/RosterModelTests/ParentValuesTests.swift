@@ -35,13 +35,15 @@ import Testing
       ([("none", .differs([.text("x")]))], true), ([("t", .differs([.text("x")]))], false),
       ([("t", .differs([.text("y"), .integer(1)]))], true), ([("n", .equal(.integer(0))), ("t", .present)], true),
       ([("n", .equal(.integer(0))), ("t", .absent)], false), ([], false),
+      ([("a", .equal(.text("e\u{301}")))], false), ([("a", .equal(.text("\u{e9}")))], true),
+      ([("a", .differs([.text("e\u{301}")]))], true),
     ] as [([(String, Resource.Condition.Test)], Bool)])
   func empty(conditions: [(String, Resource.Condition.Test)], isEmpty: Bool) {
     let each = Each(of: "page", empty: conditions.map { Each.ParentCondition($0.0, $0.1) })
     let values = ParentValues([
       .init(ParentColumn("page", "n"), .integer(0)), .init(ParentColumn("page", "t"), .text("x")),
       .init(ParentColumn("page", "r"), .real(2)), .init(ParentColumn("page", "none"), nil),
-      .init(ParentColumn("other", "n"), .integer(1)),
+      .init(ParentColumn("other", "n"), .integer(1)), .init(ParentColumn("page", "a"), .text("\u{e9}")),
     ])
     #expect(each.isEmpty(by: values) == isEmpty)
   }
