@@ -373,8 +373,8 @@ extension PullPlan.List {
       if pages > 1 { firstLikeness = records()?.likeness }
     case .page(let next):
       guard next.number <= maxPages else { throw tooLong(page, isCertain: paging.saysMore(facts)) }
-      if met.isEmpty { met.insert(page.address.hashValue) }
-      if isChain, !met.insert(next.address.hashValue).inserted {
+      if met.isEmpty { met.insert(page.addressHash) }
+      if isChain, !met.insert(next.addressHash).inserted {
         _ = repeated.came(records())
         throw ignored(page) ?? endless(page, cause: "it leads to a page that was requested before")
       }

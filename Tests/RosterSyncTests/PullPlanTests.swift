@@ -125,6 +125,18 @@ private final class Planned {
     }
   }
 
+  @Test("G5.4: two spellings of one letter in the bodies of a chain are two pages")
+  func spellings() throws {
+    var resource = Resource.character
+    resource.method = .post
+    resource.pages = .init(.after(param: .body(JSONPointer(segments: ["after"])), at: JSONPointer(segments: ["id"])))
+    let plan = Planned([Paging(resource, baseURL: "http://up")])
+    #expect(try plan.answer(ListFacts(records: 2, next: .text("\u{e9}"))))
+    #expect(try plan.answer(ListFacts(records: 2, next: .text("e\u{301}"))))
+    let third = try plan.asked()
+    #expect(throws: Failure.self) { try plan.came(third, facts: ListFacts(records: 2, next: .text("\u{e9}"))) }
+  }
+
   @Test("G2.2: an object that occurred before fails the sync with 65")
   func objectCircle() throws {
     let plan = Planned([paging(.cursor(param: .everyMember, at: place))])

@@ -10,4 +10,11 @@ package struct PageRequest: Sendable, Equatable {
   package var request: Request
   /// Identifies the page from pull to pull (P6): its address below base_url, and its body for a POST.
   package var address: String
+
+  /// Hash of the bytes of the address. Two spellings of one letter are two addresses, but `String` takes them for one.
+  package var addressHash: Int {
+    var (hasher, address) = (Hasher(), address)
+    address.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    return hasher.finalize()
+  }
 }
