@@ -20,12 +20,10 @@ package struct PageScan: Sendable, Equatable {
   package var skippedKeys = KeyList()
   /// The highest value at `since.at`; nil if no record has one.
   package var highest: Mark?
-  /// Values at `since.at` of the keys of an incremental page: of `keys`, then of `rejectedKeys`, then of `skippedKeys`.
-  /// `noMark` for a record without a value.
-  package var marks: [Int64] { storableMarks + rejectedMarks + skippedMarks }
-  var storableMarks: [Int64] = []
-  var rejectedMarks: [Int64] = []
-  var skippedMarks: [Int64] = []
+  /// Kinds of the records with a key, in the order of the body. Only an incremental page has them.
+  package var kinds: [RecordKind] = []
+  /// Values at `since.at` of the same records. `noMark` for a record without a value; empty without `since.at`.
+  package var marks: [Int64] = []
   /// Lower than any value at `since.at`.
   package static let noMark = Int64.min
   /// Offset of the list, or of the single record, for `RecordDecoder.begin(_:at:)`.
@@ -49,6 +47,11 @@ package struct PageScan: Sendable, Equatable {
 
   /// Number of storable records. A duplicate key counts each time that it occurs.
   package var storable: Int { keys.count }
+}
+
+/// Kind of a record on a page.
+package enum RecordKind: UInt8, Sendable, CaseIterable {
+  case storable, rejected, skipped
 }
 
 /// The value that was found at a place of an answer.

@@ -155,7 +155,7 @@ extension RecordDecoder {
   private mutating func scanRecord() throws(Malformed) {
     found.records += 1
     let outcome = try readRecord()
-    if plan.markNode != nil { noteMark(outcome) }
+    if plan.markNode != nil || plan.isIncremental { noteMark(outcome) }
     switch outcome {
     case .storable: return note(keySlice, outcome: outcome)
     case .skipped: found.skipped += 1
@@ -207,10 +207,11 @@ extension RecordDecoder {
       highest = (value, slots[node])
     }
     guard plan.isIncremental, hasKey else { return }
+    if plan.markNode != nil { found.marks.append(value ?? PageScan.noMark) }
     switch outcome {
-    case .storable: found.storableMarks.append(value ?? PageScan.noMark)
-    case .rejected: found.rejectedMarks.append(value ?? PageScan.noMark)
-    case .skipped: found.skippedMarks.append(value ?? PageScan.noMark)
+    case .storable: found.kinds.append(.storable)
+    case .rejected: found.kinds.append(.rejected)
+    case .skipped: found.kinds.append(.skipped)
     }
   }
 

@@ -376,6 +376,9 @@ extension Resource {
     }
     // A record may change twice, and then a list of keys has it twice.
     if found.isAsked { return nil }
+    if found.keptRepeats > 0 {
+      return "\(found.keptRepeats.counted(as: "key")) of \(name) on an unchanged page and on a changed one"
+    }
     switch since?.listing.pages.style {
     case .number, .offset: break
     // A delta feed may list a record once for each of its changes.

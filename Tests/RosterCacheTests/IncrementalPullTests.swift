@@ -167,6 +167,33 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
+  @Test(
+    "I6.1: of equal records on one page the last wins, also if where skips the other or it cannot be stored",
+    arguments: [true, false])
+  func winnersOfPage(hasMark: Bool) async throws {
+    var resource = Self.resource()
+    if !hasMark {
+      resource.since = Since(
+        token: .body(JSONPointer(segments: ["token"])), param: .query("token"), listing: resource.listing)
+    }
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(resource, pages: Self.first, mark: nil, in: cache)
+    func bad(_ id: Int) -> String { #"{"id":\#(id),"name":7,"at":5}"# }
+    let pulled = try await Self.pull(
+      resource,
+      pages: [
+        [
+          Self.thing(1, mark: 5, isGone: true), Self.thing(1, mark: 5, name: "live"), bad(2),
+          Self.thing(2, mark: 5, name: "good"), Self.thing(3, mark: 5, name: "old"), bad(3),
+          Self.thing(4, mark: 5, isGone: true), bad(4), Self.thing(9, mark: 5), bad(8),
+          Self.thing(9, mark: 5, name: "late"), bad(9), Self.thing(9, mark: 5, isGone: true),
+        ]
+      ], in: cache)
+    _ = try await Self.publish(pulled, mark: nil, in: cache)
+    #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1live", "2good", "3", "4"])
+    await cache.close()
+  }
+
   @Test("I11.1, P5: an incremental pull of which every page is unchanged writes nothing")
   func unchanged() async throws {
     let (resource, cache) = try await pulledWhole()

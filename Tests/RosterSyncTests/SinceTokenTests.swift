@@ -132,6 +132,37 @@ struct SinceTokenTests {
     #expect(try await bench.facts([Self.tokens()]).resources.map(\.proof) == ["since"])
   }
 
+  @Test(
+    "I6.1: a pull with a key on an unchanged page and on a changed one is repeated, and the right record wins",
+    arguments: [true, false])
+  func unchangedPage(hasMark: Bool) async throws {
+    func item(_ name: String, at time: Int) -> String { #"{"id":1,"time":\#(time),"name":"\#(name)"}"# }
+    var resource = Self.tokens()
+    if hasMark {
+      resource.pages = .init(.cursor(param: .query("p"), at: .body(Self.at("next"))))
+      resource.since = Since(
+        at: Self.at("time"), param: .query("token"), form: .number, overlap: .number(1), listing: resource.listing)
+    }
+    let (start, next) = hasMark ? ("9", "2") : ("first", "/items?token=first&p=2")
+    // The newer record is on the unchanged page with a mark, and on the changed page with a token.
+    let first = Self.page([item("first", at: 9)], next: next)
+    var answers = [
+      "/items": Self.page([Self.item(1), Self.item(2)], token: "first"), "/items?token=\(start)": first,
+      "/items?token=\(start)&p=2": Self.page([Self.item(2)], token: "first"),
+      "/items?token=second": Self.page([], token: "second"),
+    ]
+    let bench = try Self.bench(answers)
+    _ = try await bench.sync([resource])
+    #expect(try await bench.sync([resource], after: 1).changed == 1)
+    _ = bench.shelf.asked()
+    answers["/items?token=\(start)&p=2"] = Self.page([item("second", at: 8)], token: "second")
+    Self.set(answers, in: bench)
+    let record = try await bench.sync([resource], after: 2)
+    #expect(record.error == nil && bench.shelf.asked().count == 4)
+    #expect(try bench.ask("SELECT name FROM items WHERE id = 1") == [hasMark ? "first" : "second"])
+    #expect(try await bench.sync([resource], after: 3).changed == 0)
+  }
+
   @Test("I6.3, I9.1: many events of one record are no circle")
   func manyEvents() async throws {
     var answers = Self.whole.merging(["/items/1": Self.item(1, name: "new")]) { $1 }

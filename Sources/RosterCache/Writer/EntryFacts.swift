@@ -118,6 +118,7 @@ struct EntryFacts {
     append(Int(truncatingIfNeeded: since.answered.timeIntervalSince1970.bitPattern))
     append(since.highest)
     append(since.marks)
+    append(since.kinds)
   }
 
   /// nil if `write` did not make these bytes.
@@ -170,31 +171,35 @@ struct SinceFacts {
   var highest: String?
   /// `PageScan.marks`, eight bytes each.
   var marks: [UInt8]
+  /// `PageScan.kinds`, one byte each.
+  var kinds: [UInt8]
 
   init(_ page: PageBody, question: Int64) {
     self.question = question
     answered = page.answered ?? page.receivedAt
     highest = page.token ?? page.scan.highest?.text
     marks = page.scan.marks.flatMap { mark in withUnsafeBytes(of: mark.littleEndian) { Array($0) } }
+    kinds = page.scan.kinds.map(\.rawValue)
   }
 
   /// The facts of an answer without records.
   init(question: Int64, answered: Date) {
-    (self.question, self.answered, marks) = (question, answered, [])
+    (self.question, self.answered, marks, kinds) = (question, answered, [], [])
   }
 
   /// nil if the bytes end before these facts.
   fileprivate init?(_ reader: inout FactsReader) {
     guard let question = reader.number(), let time = reader.number(), let highest = reader.text(),
-      let marks = reader.bytes(), let marks
+      let marks = reader.bytes(), let marks, let kinds = reader.bytes(), let kinds
     else { return nil }
     self.question = Int64(question)
     answered = Date(timeIntervalSince1970: Double(bitPattern: UInt64(bitPattern: Int64(time))))
     self.highest = highest
     self.marks = marks
+    self.kinds = kinds
   }
 
-  /// The mark of each key.
+  /// The mark of each key in the order of the body.
   var values: [Int64] {
     marks.withUnsafeBytes { bytes in
       stride(from: 0, to: bytes.count - 7, by: 8).map {

@@ -9,6 +9,15 @@ struct IncrementalComparison {
     case storable, rejected, skipped
     /// A record on a page that is unchanged.
     case kept
+
+    init(_ kind: RecordKind) {
+      self =
+        switch kind {
+        case .storable: .storable
+        case .rejected: .rejected
+        case .skipped: .skipped
+        }
+    }
   }
 
   private let database: Database
@@ -96,23 +105,17 @@ struct IncrementalComparison {
     found.rejected += facts.rejects
     found.rejectedUnknown += facts.rejectsOfUnknownKey
     found.skipped += facts.skipped
-    var marks = (facts.since?.values ?? [])[...]
-    var position = KeyPlace(page: facts.number)
-    for (list, kind) in [
-      (facts.keys, Kind.storable), (facts.rejectedKeys, .rejected), (facts.skippedKeys, .skipped),
-    ] {
-      try list.forEachKey(isText: plan.hasTextKeys) { key in
-        let mark = marks.popFirst() ?? PageScan.noMark
-        try receive(
-          key, kind: kind, mark: mark, place: kind == .storable ? position.next() : KeyPlace.start(of: facts.number),
-          found: &found)
-      }
+    let (kinds, marks) = (facts.since?.kinds ?? [], facts.since?.values ?? [])
+    try facts.forEachKey(isText: plan.hasTextKeys, in: kinds) { index, kind, place, key in
+      let mark = marks.isEmpty ? PageScan.noMark : marks[index]
+      try receive(key, kind: Kind(kind), mark: mark, place: place, found: &found)
     }
   }
 
   /// Adds the keys of unchanged pages, so that a key that has moved to another page is found. The keys of rejected
   /// records are added too, because a rejected record is no parent (E1.2). A stored record of the same key is added
-  /// later and wins.
+  /// later and wins. The marks of unchanged pages are not known. Therefore a key that a transferred page has too makes
+  /// the sync repeat the pull without unchanged pages (I6.1).
   private func receiveKept(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
     let pages = try database.rows(
       """
@@ -120,30 +123,36 @@ struct IncrementalComparison {
       WHERE s.resource = ?1 AND s.list = ?2
       """, in: scope
     ) { (place: KeyPlace.start(of: $0.int(0)), rejected: $0.bytes(1), stored: $0.bytes(2)) }
+    let kept = Set(pages.map(\.place))
     for kind in [Kind.rejected, .kept] {
       for page in pages {
         try onPage()
         try (kind == .kept ? page.stored : page.rejected).forEachKey(isText: plan.hasTextKeys) { key in
-          try receive(key, kind: kind, mark: PageScan.noMark, place: page.place, found: &found)
+          let earlier = try receive(key, kind: kind, mark: PageScan.noMark, place: page.place, found: &found)
+          if let earlier, !kept.contains(earlier) { found.keptRepeats += 1 }
         }
       }
     }
   }
 
+  /// - Returns: The start of the page with the winning record of the key so far; nil if the key is new.
+  @discardableResult
   private func receive(
     _ key: RecordKey, kind: Kind, mark: Int64, place: Int64, found: inout ResourceComparison
-  ) throws {
+  ) throws -> Int64? {
     find.bind(key, in: scope)
-    if try find.step() {
-      found.repeats += 1
-      if find.row.integer(0) >> KeyPlace.pageBits != place >> KeyPlace.pageBits { found.acrossPages += 1 }
-    }
+    let earlier = try find.step() ? KeyPlace.start(ofPageWith: find.row.integer(0)) : nil
     find.reset()
+    if let earlier {
+      found.repeats += 1
+      if earlier != KeyPlace.start(ofPageWith: place) { found.acrossPages += 1 }
+    }
     insert.bind(key, in: scope)
     insert.bind(4, mark)
     insert.bind(5, place)
     insert.bind(6, kind.rawValue)
     try insert.run()
+    return earlier
   }
 
   /// Marks each received key for a question to upstream. A key that the cache does not have gets a negative record id.
@@ -179,5 +188,29 @@ struct IncrementalComparison {
 
   private func countMissing() throws -> Int {
     try database.count("SELECT count(*) FROM \(keys.missing) WHERE resource = ?1 AND list = ?2", in: scope)
+  }
+}
+
+extension EntryFacts {
+  /// Calls `body` for each key of the page in the order of the records, with the index and the place of its record.
+  /// The place of a record that is not storable is the one of the storable record before it.
+  /// - Parameter kinds: `SinceFacts.kinds`
+  fileprivate func forEachKey(
+    isText: Bool, in kinds: [UInt8],
+    _ body: (_ index: Int, _ kind: RecordKind, _ place: Int64, _ key: RecordKey) throws -> Void
+  ) rethrows {
+    try keys.withUnsafeBufferPointer { storable in
+      try rejectedKeys.withUnsafeBufferPointer { rejected in
+        try skippedKeys.withUnsafeBufferPointer { skipped in
+          var cursors = [storable, rejected, skipped].map { KeyCursor($0, isText: isText) }
+          var (position, place) = (KeyPlace(page: number), KeyPlace.start(of: number))
+          for (index, kind) in kinds.enumerated() {
+            guard let kind = RecordKind(rawValue: kind), let key = cursors[Int(kind.rawValue)].next() else { return }
+            if kind == .storable { place = position.next() }
+            try body(index, kind, place, key)
+          }
+        }
+      }
+    }
   }
 }

@@ -359,6 +359,9 @@ struct KeyPlace {
   /// A value below the place of each record of the page.
   static func start(of page: Int) -> Int64 { Int64(page) << pageBits }
 
+  /// `start(of:)` for the page of the record with that place.
+  static func start(ofPageWith place: Int64) -> Int64 { (place >> pageBits) << pageBits }
+
   mutating func next() -> Int64 {
     value += 1
     return value

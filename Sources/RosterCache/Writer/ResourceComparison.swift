@@ -36,6 +36,8 @@ package struct ResourceComparison: Sendable, Equatable {
   package var asked = 0
   /// Keys that occur on two pages of an incremental pull (I6.2).
   package var acrossPages = 0
+  /// Keys of unchanged pages of an incremental pull that a transferred page has too (I6.1).
+  package var keptRepeats = 0
   /// Elements of all pages of an incremental pull.
   package var received = 0
 
@@ -89,7 +91,8 @@ extension ResourceComparison {
   private static var counts: [WritableKeyPath<ResourceComparison, Int>] {
     [
       \.pages, \.distinct, \.repeats, \.passedRepeats, \.rejected, \.rejectedUnknown, \.skipped, \.missing,
-      \.missingTwice, \.snapshot, \.asked, \.acrossPages, \.received, \.skippedNow, \.doubted, \.removedWithParents,
+      \.missingTwice, \.snapshot, \.asked, \.acrossPages, \.keptRepeats, \.received, \.skippedNow, \.doubted,
+      \.removedWithParents,
     ]
   }
   private static var flags: [WritableKeyPath<ResourceComparison, Bool>] { [\.listChanged, \.isIncremental, \.isAsked] }
