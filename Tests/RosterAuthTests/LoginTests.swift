@@ -118,7 +118,9 @@ struct LoginTests {
 
   @Test(
     "T12.1: it polls until expires_in, which may be a text, and at least once",
-    arguments: [(#""interval":"1","expires_in":"3""#, [1, 1, 1]), (#""expires_in":5"#, [2.5]), (#""expires_in":2"#, [1])])
+    arguments: [
+      (#""interval":"1","expires_in":"3""#, [1, 1, 1]), (#""expires_in":5"#, [2.5]), (#""expires_in":2"#, [1]),
+    ])
   func shortLife(fields: String, pauses: [Double]) async throws {
     endpoint.answer(200, body: Self.device.replacing(#""interval":5,"expires_in":60"#, with: fields))
     let login = login()

@@ -12,7 +12,7 @@ struct TriesTests {
     return tries.mayFollow(failure, at: start + .seconds(seconds))
   }
 
-  @Test("D1.2: a schema that stays taken ends run after 60 s")
+  @Test("D1.2: another owner of the schema ends run after 60 s")
   func taken() {
     var tries = Tries()
     for seconds in [0, 30, 59] {
