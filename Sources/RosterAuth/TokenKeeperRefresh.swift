@@ -55,11 +55,10 @@ extension TokenKeeper {
 
   /// Notes in the store, before the request, that the refresh token may get used up: a killed process could not write
   /// it (T5). A daemon ignores a failure, because it keeps the answer until it can store it (T4). A process that ends
-  /// with its sync would lose it, so the failure is thrown. It writes an existing note again, which shows that the
-  /// store can be written.
+  /// with its sync would lose it, so the failure is thrown.
   private func noteUnanswered(_ session: Session) async throws(Failure) {
     var noted = session
-    guard noted.noteUnanswered() || endsWithSync && session.hasReplaceableToken else { return }
+    guard noted.noteUnanswered() else { return }
     do { try await store.save(noted) } catch {
       if endsWithSync { throw .unnoted(error, path: store.path) }
     }
