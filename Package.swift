@@ -83,7 +83,7 @@ let package = Package(
     library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", log, crypto]),
     library("RosterDecode", ["RosterModel", "RosterJSON"]),
     library(
-      "RosterFetch", isSmall: true, isForPages: true,
+      "RosterFetch", isForPages: true,
       [
         "RosterModel", "RosterFiles", "RosterJSON", "RosterDecode", "RosterAuth", "CZlib", log, crypto, nio("NIOCore"),
         nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),

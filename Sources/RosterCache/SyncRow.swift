@@ -44,8 +44,8 @@ enum SyncRow {
         .integer($0.integer(0))
       }
     }
-    if let last = try lastEnded("changes", time: "at") {
-      try database.run("DELETE FROM changes WHERE id <= ?1 AND id < (SELECT max(id) FROM changes)", last)
+    if let last = try lastEnded("cache_changes", time: "at") {
+      try database.run("DELETE FROM cache_changes WHERE id <= ?1 AND id < (SELECT max(id) FROM cache_changes)", last)
     }
     guard let last = try lastEnded("syncs", time: "started_at") else { return }
     try database.run("DELETE FROM syncs WHERE id <= ?1 AND \(FixedTables.isNotKept)", last)

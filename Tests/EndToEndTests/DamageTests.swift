@@ -88,7 +88,7 @@ extension CacheTrials {
       case .indexOfSyncs: try await site.overwrite("syncs_by_outcome")
       case .indexOfChanges: try await site.overwrite("changes_by_record")
       case .wordsData: try await site.overwrite("characters_fts_data")
-      case .tableDropped: _ = try await shell(site, sql: "DROP TABLE changes")
+      case .tableDropped: _ = try await shell(site, sql: "DROP TABLE cache_changes")
       }
     }
 

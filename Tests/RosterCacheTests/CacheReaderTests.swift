@@ -281,7 +281,8 @@ struct CacheReaderTests {
   @Test(
     "A cache that lacks a table is damaged, one of 0.1 or never finished is too old, one of another program is neither",
     arguments: [
-      ("DROP TABLE changes", "damaged"), ("DROP TABLE characters", "damaged"), ("DROP TABLE resources", "damaged"),
+      ("DROP TABLE cache_changes", "damaged"), ("DROP TABLE characters", "damaged"),
+      ("DROP TABLE resources", "damaged"),
       ("UPDATE resources SET definition = '{}'", "damaged"), ("PRAGMA user_version = 0", "older"),
       ("PRAGMA user_version = 1", "older"), ("PRAGMA user_version = 4", "newer"), ("PRAGMA user_version = 2", "older"),
       ("PRAGMA application_id = 1", "another program"),

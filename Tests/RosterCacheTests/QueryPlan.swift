@@ -32,6 +32,7 @@ struct QueryPlan: Sendable {
     return ["CO-ROUTINE", "MATERIALIZE"].contains(words.first) ? words.dropFirst().first.map { bare(String($0)) } : nil
   }
 
+  /// The plan names the table below the view `changes`.
   /// - Parameter later: Tables that the plan reads later: their columns are no values to look up by.
   private static func fault(
     of step: String, before later: Set<String>, _ sql: String, in database: Database
@@ -39,7 +40,9 @@ struct QueryPlan: Sendable {
     if step.contains("AUTOMATIC") { return "automatic index: \(step)" }
     guard let table = table(step), !step.contains("VIRTUAL TABLE"), !isIntended(step, sql: sql) else { return nil }
     if step.hasPrefix("SCAN") { return "scan: \(step)" }
-    guard let scope = Scope(of: table, in: sql) else { return "table not found: \(step)" }
+    guard let scope = Scope(of: table, in: sql.replacing(/\bchanges\b/, with: "cache_changes")) else {
+      return "table not found: \(step)"
+    }
     let used = equalities(in: step)
     if try isUnique(used, table: scope.table, in: database) { return nil }
     let unused = try database.rows("SELECT name FROM pragma_table_xinfo(?)", .text(scope.table)) { $0.text(0) }
@@ -113,7 +116,9 @@ private struct Scope {
     guard let found else { return nil }
     let named = keywords.contains(clean[found - 1]) ? found : clean[found - 1] == "AS" ? found - 2 : found - 1
     table = bare(clean[named])
-    self.alias = alias
+    // The plan does not have the alias of a view.
+    let next = found + 1 < clean.count ? clean[found + 1] : ""
+    self.alias = alias == "cache_changes" && !next.isEmpty && next.allSatisfy(\.isLowercase) ? next : alias
     let level = Self.level(of: words, around: named)
     conditions = Array(level.drop { !["WHERE", "ON"].contains($0) })
   }

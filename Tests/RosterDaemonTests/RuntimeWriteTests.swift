@@ -15,7 +15,8 @@ import Testing
   /// The tables that change with a text outside the full-text index. The schema's table is page 1, which contains the
   /// file's size.
   private static let ofOneText: Set = [
-    "characters", "changes", "changes_by_record", "sqlite_sequence", "syncs", "syncs_by_outcome", "sync_resources",
+    "characters", "cache_changes", "changes_by_record", "sqlite_sequence", "syncs", "syncs_by_outcome",
+    "sync_resources",
     "cache_pages", "sqlite_schema",
   ]
 
@@ -100,7 +101,7 @@ import Testing
       #expect(renewed == [1, 1] || validators == .lastModified(age: .seconds(60)) && renewed == [7, 7])
       #expect(
         rows == [
-          "characters": [1, 1], "changes": [1, 0], "sqlite_sequence": [1, 1], "syncs": [1, 0],
+          "characters": [1, 1], "cache_changes": [1, 0], "sqlite_sequence": [1, 1], "syncs": [1, 0],
           "sync_resources": [1, 0],
         ])
       var pages = after.pagesChanged(since: before)
@@ -136,10 +137,10 @@ import Testing
       bench.upstream.update { $0[100].name += " Quince" }
       #expect(try await bench.sync().changed == 1)
       let changed = try FileContent(of: bench.cachePath).rowsChanged(since: before)
-      #expect(changed["characters"] == [1, 1] && changed["changes"] == [1, 0])
+      #expect(changed["characters"] == [1, 1] && changed["cache_changes"] == [1, 0])
       #expect(
         Set(changed.keys).isSubset(of: [
-          "characters", "changes", "sqlite_sequence", "syncs", "characters_fts_data", "characters_fts_idx",
+          "characters", "cache_changes", "sqlite_sequence", "syncs", "characters_fts_data", "characters_fts_idx",
           "sync_resources", "cache_pages",
         ]), "\(changed)")
     }
@@ -153,7 +154,7 @@ import Testing
       #expect(try await bench.sync().changed == 1)
       #expect(
         try FileContent(of: bench.cachePath).rowsChanged(since: before) == [
-          "characters": [1, 1], "character_episodes": [1, 0], "changes": [1, 0], "sqlite_sequence": [1, 1],
+          "characters": [1, 1], "character_episodes": [1, 0], "cache_changes": [1, 0], "sqlite_sequence": [1, 1],
           "syncs": [1, 0], "sync_resources": [1, 0], "cache_pages": [1, 1],
         ])
     }

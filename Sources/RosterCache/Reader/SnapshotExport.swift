@@ -66,14 +66,14 @@ package struct SnapshotExport {
   /// Names of the resources that `changes` mentions after that id.
   package func changedResources(after change: Int64) throws -> Set<String> {
     Set(
-      try database.rows("SELECT DISTINCT resource FROM changes NOT INDEXED WHERE id > ?1", .integer(change)) {
+      try database.rows("SELECT DISTINCT resource FROM cache_changes NOT INDEXED WHERE id > ?1", .integer(change)) {
         $0.text(0)
       })
   }
 
   /// Record ids that `changes` names after that id, each once.
   package func changedRecords(of resource: String, after change: Int64, _ body: (Int64) throws -> Void) throws {
-    let statement = try database.once("SELECT DISTINCT record_id FROM changes WHERE id > ?1 AND +resource = ?2")
+    let statement = try database.once("SELECT DISTINCT record_id FROM cache_changes WHERE id > ?1 AND +resource = ?2")
     statement.bind(1, change)
     statement.bind(2, .text(resource))
     while try statement.step() { try body(statement.row.integer(0)) }
@@ -110,7 +110,7 @@ package struct SnapshotExport {
     case .all: return "SELECT \(columns) FROM \(from)"
     case .from: return "SELECT \(columns) FROM \(from) WHERE t.id >= ?1"
     case .changed:
-      let changed = "(SELECT DISTINCT record_id FROM changes WHERE id > ?1 AND +resource = ?2) c"
+      let changed = "(SELECT DISTINCT record_id FROM cache_changes WHERE id > ?1 AND +resource = ?2) c"
       return "SELECT \(columns) FROM \(changed) CROSS JOIN \(from) ON t.\(quoted(recordColumn(table))) = c.record_id"
     }
   }
@@ -130,7 +130,7 @@ package struct SnapshotExport {
       try table(database, name: "resources", key: ["name"], role: .whole),
       try table(database, name: "cache_info", key: [], role: .whole),
       try table(database, name: "syncs", key: ["id"], role: .appended),
-      try table(database, name: "changes", key: ["id"], role: .appended),
+      try table(database, name: "changes", storedIn: "cache_changes", key: ["id"], role: .appended),
     ]
     return try fixed + resources.flatMap { try tables(database, resource: $0) }
   }
@@ -149,14 +149,18 @@ package struct SnapshotExport {
   }
 
   /// - Parameters:
+  ///   - stored: The table that has the rows of a view, perhaps with more columns; nil for a table.
   ///   - key: The columns of the primary key; nil if the table of SQLite has the same primary key.
   ///   - types: Types by column, for columns whose type in SQLite is not sufficient.
   private static func table(
-    _ database: Database, name: String, key: [String]?, role: ReplicaTable.Role,
+    _ database: Database, name: String, storedIn stored: String? = nil, key: [String]?, role: ReplicaTable.Role,
     types: [String: ReplicaTable.ColumnType] = [:]
   ) throws -> ReplicaTable {
     let found = try database.rows(
-      "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?1, 'main') ORDER BY cid", .text(name)
+      """
+      SELECT name, type, "notnull", pk FROM pragma_table_info(?2, 'main')
+      WHERE name IN (SELECT name FROM pragma_table_info(?1, 'main')) ORDER BY cid
+      """, .text(name), .text(stored ?? name)
     ) { (name: $0.text(0), type: $0.text(1), isRequired: $0.int(2) == 1, place: $0.int(3)) }
     let columns = found.map { column in
       ReplicaTable.Column(

@@ -34,12 +34,12 @@ enum FirstVersion {
     FROM syncs WHERE outcome IN ('published', 'unchanged')
     """,
     """
-    INSERT INTO changes SELECT id, sync_id, '\(resource)', character_id, kind, at, before, after FROM changes_1
-    ORDER BY id
+    INSERT INTO cache_changes
+    SELECT id, sync_id, '\(resource)', character_id, kind, at, before, after, NULL, NULL FROM changes_1 ORDER BY id
     """,
     // Ids of deleted changes are not reused (sqlite.org/autoinc.html).
-    "DELETE FROM sqlite_sequence WHERE name = 'changes'",
-    "INSERT INTO sqlite_sequence SELECT 'changes', seq FROM sqlite_sequence WHERE name = 'changes_1'",
+    "DELETE FROM sqlite_sequence WHERE name = 'cache_changes'",
+    "INSERT INTO sqlite_sequence SELECT 'cache_changes', seq FROM sqlite_sequence WHERE name = 'changes_1'",
     "INSERT INTO rejects SELECT sync_id, '\(resource)', 0, page, position, reason, document FROM rejects_1",
     """
     UPDATE cache_identity SET (feed, upstream) = (SELECT feed, upstream FROM cache_identity_1)

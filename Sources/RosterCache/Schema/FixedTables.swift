@@ -15,7 +15,7 @@ enum FixedTables {
         added INTEGER NOT NULL, changed INTEGER NOT NULL, removed INTEGER NOT NULL, rejected INTEGER NOT NULL,
         skipped INTEGER NOT NULL, \(syncResourceColumns.joined(separator: ", ")), PRIMARY KEY (sync_id, resource))
         WITHOUT ROWID
-      """, changes, "CREATE INDEX changes_by_record ON changes(resource, record_id)", rejects,
+      """, ownChanges, "CREATE INDEX changes_by_record ON cache_changes(resource, record_id)", rejects,
       rejectsByDocument,
       // feed: the feed in cache_info. upstream: the upstream of the snapshot. pulled: the file of pulled pages that
       // rosterd made, by FileIdentity. held_until: the time before which the upstream held_by wants no page request, as
@@ -48,7 +48,7 @@ enum FixedTables {
       "CREATE TABLE cache_record_ids(resource TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID", overlaid,
       info,
       resourceLists,
-    ] + listIndexes
+    ] + listIndexes + changes
 
   /// Columns of `resources` that version 3 adds. validators: trusted or distrusted (P15). distrusted_since: the time of
   /// the sync that found the lie. parent: `each.of`; NULL for a resource with one list.
@@ -133,11 +133,46 @@ enum FixedTables {
       bytes INTEGER NOT NULL, exit INTEGER, error TEXT, \(syncColumns.joined(separator: ", ")))
     """
 
-  static let changes = """
-    CREATE TABLE changes(
+  /// The rows of `changes`.
+  static let ownChanges = """
+    CREATE TABLE cache_changes(
       id INTEGER PRIMARY KEY AUTOINCREMENT, sync_id INTEGER NOT NULL, resource TEXT NOT NULL,
-      record_id INTEGER NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, before TEXT, after TEXT)
+      record_id INTEGER NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, before TEXT, after TEXT,
+      \(changeColumns.joined(separator: ", ")))
     """
+
+  /// Columns that version 3 adds. Both are NULL, or `before` has only the part of the old document that differs from
+  /// `after`: `head` characters of `after` precede it, and the characters of `after` from number `rest` on follow it.
+  /// Most changes are small, so that the history needs about half the space.
+  static let changeColumns = ["head INTEGER", "rest INTEGER"]
+
+  /// The view `changes`. Scripts may write it like the table that it was in version 2, for example to delete old rows.
+  static let changes = [
+    """
+    CREATE VIEW changes AS
+      SELECT id, sync_id, resource, record_id, kind, at, CASE WHEN head IS NULL THEN before
+        ELSE substr(after, 1, head) || before || substr(after, rest) END AS before, after
+      FROM cache_changes
+    """,
+    """
+    CREATE TRIGGER changes_insert INSTEAD OF INSERT ON changes BEGIN
+      INSERT INTO cache_changes(id, sync_id, resource, record_id, kind, at, before, after)
+      VALUES (NEW.id, NEW.sync_id, NEW.resource, NEW.record_id, NEW.kind, NEW.at, NEW.before, NEW.after);
+    END
+    """,
+    """
+    CREATE TRIGGER changes_update INSTEAD OF UPDATE ON changes BEGIN
+      UPDATE cache_changes SET id = NEW.id, sync_id = NEW.sync_id, resource = NEW.resource, record_id = NEW.record_id,
+        kind = NEW.kind, at = NEW.at, before = NEW.before, after = NEW.after, head = NULL, rest = NULL
+      WHERE id = OLD.id;
+    END
+    """,
+    """
+    CREATE TRIGGER changes_delete INSTEAD OF DELETE ON changes BEGIN
+      DELETE FROM cache_changes WHERE id = OLD.id;
+    END
+    """,
+  ]
 
   /// parent_id: record id of the parent; 0 for a resource with one list. The columns of the primary key are together.
   /// In another order, SQLite's integrity check reports NULL values that do not exist.

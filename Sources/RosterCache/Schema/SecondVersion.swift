@@ -9,7 +9,7 @@ enum SecondVersion {
       try database.execute("ALTER TABLE main.sync_resources ADD COLUMN \(column)")
     }
     for column in FixedTables.syncColumns { try database.execute("ALTER TABLE main.syncs ADD COLUMN \(column)") }
-    for statement in rejects + lists { try database.execute(statement) }
+    for statement in rejects + lists + changes { try database.execute(statement) }
     try database.execute("DROP VIEW main.cache_info")
     try database.execute(FixedTables.info)
     try Schema(of: database).defineRemoved(database)
@@ -21,6 +21,11 @@ enum SecondVersion {
     "INSERT INTO rejects SELECT sync_id, resource, 0, page, position, reason, document FROM rejects_2",
     "DROP TABLE rejects_2", FixedTables.rejectsByDocument,
   ]
+
+  /// The rows of earlier changes keep both documents.
+  private static let changes =
+    ["ALTER TABLE changes RENAME TO cache_changes"]
+    + FixedTables.changeColumns.map { "ALTER TABLE cache_changes ADD COLUMN \($0)" } + FixedTables.changes
 
   /// Each resource becomes a list with the resource's id, so that the pages keep their rows.
   private static let lists =

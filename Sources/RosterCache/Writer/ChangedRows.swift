@@ -4,40 +4,51 @@ struct ChangedRows {
   private static let rows = 64
   /// Larger records are not copied, and no more bytes than these are collected.
   private static let maxBytes = 256 << 10
+  /// The number of parameters of one row: the record id, `head`, `rest`, `before` and `after`.
+  private static let width = 5
 
   private let insert: (_ rows: Int) throws -> Statement
   private let single: Statement
   /// Made when it is needed.
   private var many: Statement?
-  private var ids: [Int64] = []
-  /// The documents before and after each change, one after another, and where each of them ends.
-  private var documents: [UInt8] = []
+  private var collected: [(id: Int64, difference: TextDifference)] = []
+  /// The texts `before` and `after` of each row, one after another, and where each of them ends.
+  private var texts: [UInt8] = []
   private var ends: [Int] = []
 
-  /// - Parameter insert: Makes the statement for this number of rows. It takes the record id, the document before and
-  ///   the document after of each row.
+  /// - Parameter insert: Makes the statement that takes the parameters of this number of rows.
   init(insert: @escaping (_ rows: Int) throws -> Statement) throws {
     self.insert = insert
     single = try insert(1)
   }
 
-  mutating func add(_ id: Int64, before: [UInt8], after: [UInt8]) throws {
-    if before.count + after.count > Self.maxBytes { return try write(id, before: before, after: after) }
-    ids.append(id)
-    for document in [before, after] {
-      documents.append(contentsOf: document)
-      ends.append(documents.count)
-    }
-    if ids.count == Self.rows || documents.count > Self.maxBytes { try write() }
+  /// The parameters of a row of the statement. texts: `before`, `after`, `head` and `rest`.
+  static func parameters(ofRow row: Int) -> (id: String, texts: String) {
+    let first = width * row
+    return ("?\(first + 1)", [4, 5, 2, 3].map { "?\(first + $0)" }.joined(separator: ", "))
   }
 
-  private mutating func write(_ id: Int64, before: [UInt8], after: [UInt8]) throws {
+  mutating func add(_ id: Int64, before: [UInt8], after: [UInt8]) throws {
+    let difference = TextDifference(of: before, from: after)
+    let part = before[difference.part]
+    if part.count + after.count > Self.maxBytes { return try write(id, difference, part: part, after: after) }
+    collected.append((id, difference))
+    texts.append(contentsOf: part)
+    ends.append(texts.count)
+    texts.append(contentsOf: after)
+    ends.append(texts.count)
+    if collected.count == Self.rows || texts.count > Self.maxBytes { try write() }
+  }
+
+  private mutating func write(
+    _ id: Int64, _ difference: TextDifference, part: ArraySlice<UInt8>, after: [UInt8]
+  ) throws {
     try write()
-    try before.withUnsafeBufferPointer { before in
+    Self.bind(id, difference, to: single, row: 0)
+    try part.withUnsafeBufferPointer { part in
       try after.withUnsafeBufferPointer { after in
-        single.bind(1, id)
-        single.bind(2, before)
-        single.bind(3, after)
+        single.bind(4, part)
+        single.bind(5, after)
         try single.run()
       }
     }
@@ -45,25 +56,32 @@ struct ChangedRows {
 
   /// Writes the collected rows.
   mutating func write() throws {
-    if ids.isEmpty { return }
-    let isFull = ids.count == Self.rows
+    if collected.isEmpty { return }
+    let isFull = collected.count == Self.rows
     let statement = isFull ? try many ?? insert(Self.rows) : single
     if isFull { many = statement }
-    try documents.withUnsafeBufferPointer { documents in
-      for index in ids.indices {
-        let first = isFull ? 3 * Int32(index) : 0
-        statement.bind(first + 1, ids[index])
+    try texts.withUnsafeBufferPointer { texts in
+      for (index, row) in collected.enumerated() {
+        let place = isFull ? index : 0
+        Self.bind(row.id, row.difference, to: statement, row: place)
         for part in 0..<2 {
-          let document = 2 * index + part
+          let text = 2 * index + part
           statement.bind(
-            first + 2 + Int32(part), documents.extracting((document == 0 ? 0 : ends[document - 1])..<ends[document]))
+            Int32(Self.width * place + 4 + part), texts.extracting((text == 0 ? 0 : ends[text - 1])..<ends[text]))
         }
         if !isFull { try statement.run() }
       }
       if isFull { try statement.run() }
     }
-    ids.removeAll(keepingCapacity: true)
-    documents.removeAll(keepingCapacity: true)
+    collected.removeAll(keepingCapacity: true)
+    texts.removeAll(keepingCapacity: true)
     ends.removeAll(keepingCapacity: true)
+  }
+
+  private static func bind(_ id: Int64, _ difference: TextDifference, to statement: Statement, row: Int) {
+    let first = Int32(width * row)
+    statement.bind(first + 1, id)
+    statement.bind(first + 2, Int64(difference.head))
+    statement.bind(first + 3, Int64(difference.rest))
   }
 }

@@ -57,18 +57,21 @@ final class RecordWriter {
     // that statement alone. Here an error undoes the whole transaction.
     func insertion(_ rows: String) throws -> Statement {
       try database.once(
-        "INSERT OR FAIL INTO main.changes(sync_id, resource, record_id, kind, at, before, after) VALUES \(rows)")
+        """
+        INSERT OR FAIL INTO main.cache_changes(sync_id, resource, record_id, kind, at, before, after, head, rest)
+        VALUES \(rows)
+        """)
     }
-    func row(_ kind: ChangeKind, id: Int, _ documents: String) -> String {
+    func row(_ kind: ChangeKind, id: String = "?1", _ texts: String) -> String {
       let name = literal(tables.resource.name)
-      return "(\(sync), \(name), ?\(id), \(literal(kind.rawValue)), \(literal(at)), \(documents))"
+      return "(\(sync), \(name), \(id), \(literal(kind.rawValue)), \(literal(at)), \(texts))"
     }
-    addition = try insertion(row(.added, id: 1, "NULL, ?2"))
+    addition = try insertion(row(.added, "NULL, ?2, NULL, NULL"))
     changes = try ChangedRows { rows in
-      let values = (0..<rows).map { row(.changed, id: 3 * $0 + 1, "?\(3 * $0 + 2), ?\(3 * $0 + 3)") }
+      let values = (0..<rows).map(ChangedRows.parameters).map { row(.changed, id: $0.id, $0.texts) }
       return try insertion(values.joined(separator: ", "))
     }
-    removal = try insertion(row(.removed, id: 1, "(\(tables.json)), NULL"))
+    removal = try insertion(row(.removed, "(\(tables.json)), NULL, NULL, NULL"))
     lists = try tables.resource.lists.indices.map { try ListWriter(database, tables, $0) }
   }
 

@@ -6,6 +6,7 @@ package enum ReservedNames {
     "rejects_by_document", "removed", "cache_info", "cache_identity", "cache_resources", "cache_pages",
     "cache_pages_rejecting", "cache_unlisted", "cache_record_ids", "cache_lists", "cache_lists_due",
     "cache_lists_failed", "cache_lists_whole", "cache_lists_missed", "cache_overlaid", "resource_lists",
+    "cache_changes",
   ]
 
   /// Prefix of table names, in lower case, while the tables of a changed definition are rebuilt.
