@@ -141,9 +141,9 @@ enum FixedTables {
       \(changeColumns.joined(separator: ", ")))
     """
 
-  /// Columns that version 3 adds. Both are NULL, or `before` has only the part of the old document that differs from
-  /// `after`: `head` characters of `after` precede it, and the characters of `after` from number `rest` on follow it.
-  /// Most changes are small, so that the history needs about half the space.
+  /// Columns that version 3 adds. If they are NULL, `before` is the whole document. Otherwise it is the part of the old
+  /// document that differs from `after`. Before it come the first `head` characters of `after`; after it come those
+  /// from number `rest` on. Most changes are small, so that the history needs about half the space.
   static let changeColumns = ["head INTEGER", "rest INTEGER"]
 
   /// The view `changes`. Scripts may write it like the table that it was in version 2, for example to delete old rows.
