@@ -55,11 +55,17 @@ extension TokenKeeper {
 
   /// Notes in the store, before the request, that the refresh token may get used up: a killed process could not write
   /// it (T5). A daemon ignores a failure, because it keeps the answer until it can store it (T4). A process that ends
-  /// with its sync would lose it, so the failure is thrown.
+  /// with its sync would lose it, so the failure is thrown. If the note exists already, such a process only checks that
+  /// the store can be written.
   private func noteUnanswered(_ session: Session) async throws(Failure) {
     var noted = session
-    guard noted.noteUnanswered() else { return }
-    do { try await store.save(noted) } catch {
+    do {
+      if noted.noteUnanswered() {
+        try await store.save(noted)
+      } else if endsWithSync, session.hasReplaceableToken {
+        try await store.expectWritable(for: session)
+      }
+    } catch {
       if endsWithSync { throw .unnoted(error, path: store.path) }
     }
   }

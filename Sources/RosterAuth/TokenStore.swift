@@ -86,8 +86,19 @@ struct TokenStore: Sendable {
   /// Returns when the session would survive a power cut. Sessions are written in the order of the calls, as long as
   /// those come from one actor. Throws `Failure` 73.
   func save(_ session: Session, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await write(session, isTrial: false)
+  }
+
+  /// Throws what `save` would throw now. The store does not change.
+  func expectWritable(for session: Session, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await write(session, isTrial: true)
+  }
+
+  private func write(
+    _ session: Session, isTrial: Bool, isolation: isolated (any Actor)? = #isolation
+  ) async throws {
     try await withCheckedThrowingContinuation { continuation in
-      queue.async { continuation.resume(with: Result { try write(session) }) }
+      queue.async { continuation.resume(with: Result { try writeNow(session, isTrial: isTrial) }) }
     }
   }
 
@@ -97,14 +108,14 @@ struct TokenStore: Sendable {
     return try encoder.encode(StoredSession(session))
   }
 
-  private func write(_ session: Session) throws {
+  private func writeNow(_ session: Session, isTrial: Bool) throws {
     let bytes = try Self.encoded(session)
     guard bytes.count <= Self.maxBytes else {
       throw Failure.store("write the token store", path: path, cause: "it would be larger than \(Self.maxText)")
     }
     try makeFolder()
     do throws(FileError) {
-      try file.replace(with: Array(bytes))
+      if isTrial { try file.expectReplaceable(with: Array(bytes)) } else { try file.replace(with: Array(bytes)) }
     } catch {
       throw broken(
         error.step == "replace" ? "replace the token store" : error.step, subject: error.path, error: error.error)

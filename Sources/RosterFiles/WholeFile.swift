@@ -62,14 +62,22 @@ package struct WholeFile: Sendable {
     if durably { try flushFolder(parentFolder(of: path)) }
   }
 
+  /// Throws if the file could not be replaced durably by one with these bytes now. It writes and flushes them to a
+  /// probe beside the file, which loses its name before it has content, so that a crash leaves none.
+  package func expectReplaceable(with bytes: [UInt8]) throws(FileError) {
+    guard unlink(temporaryPath) == 0 || errno == ENOENT else { throw .last("remove", path: temporaryPath) }
+    let probe = path + ".probe"
+    let file = try create(probe)
+    defer { close(file) }
+    unlink(probe)
+    try fill(file, with: bytes, isDurable: true, at: probe)
+  }
+
   /// Removes the file if it exists.
   package func remove() { unlink(path) }
 
   private func writeTemporary(_ bytes: [UInt8], isDurable: Bool) throws(FileError) {
-    // An earlier crash may have left the temporary file.
-    unlink(temporaryPath)
-    let file = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
-    guard file >= 0 else { throw .last("create", path: temporaryPath) }
+    let file = try create(temporaryPath)
     defer { close(file) }
     if let owner {
       guard fchown(file, owner.user, owner.group) == 0 else { throw .last("set the owner of", path: temporaryPath) }
@@ -78,9 +86,22 @@ package struct WholeFile: Sendable {
     }
     // The umask may have removed even the owner's bits.
     guard fchmod(file, mode) == 0 else { throw .last("set the mode of", path: temporaryPath) }
+    try fill(file, with: bytes, isDurable: isDurable, at: temporaryPath)
+  }
+
+  /// - Returns: A descriptor of the new, empty file.
+  private func create(_ path: String) throws(FileError) -> CInt {
+    // An earlier crash may have left it.
+    unlink(path)
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+    guard file >= 0 else { throw .last("create", path: path) }
+    return file
+  }
+
+  private func fill(_ file: CInt, with bytes: [UInt8], isDurable: Bool, at path: String) throws(FileError) {
     do throws(SystemError) { try write(bytes, to: file) } catch {
-      throw FileError(step: "write", path: temporaryPath, error: error)
+      throw FileError(step: "write", path: path, error: error)
     }
-    guard !isDurable || fsync(file) == 0 else { throw .last("flush", path: temporaryPath) }
+    guard !isDurable || fsync(file) == 0 else { throw .last("flush", path: path) }
   }
 }

@@ -125,6 +125,26 @@ extension CacheTrials {
       }
     }
 
+    @Test("T4.4: rosterd sync sends no refresh token with a full disk, also if the last request had no answer")
+    func unanswered() async throws {
+      try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
+        var site = site
+        site.settings["ROSTERD_CACHE_PATH"] = "\(site.folder)/roster.db"
+        try await withDisk(site, kibibytes: 1 << 10) { folder in
+          site.upstream.hold(.anyToken)
+          let killed = try site.start("sync")
+          try await site.upstream.waitFor { $0.held == 1 }
+          killed.signal(SIGKILL)
+          _ = try await killed.end()
+          site.upstream.release()
+          try fill(folder)
+          let full = try await site.rosterd("sync")
+          #expect(full.exit == 73, "\(full.error)")
+          #expect(site.upstream.counts.tokenRequests.count == 1)
+        }
+      }
+    }
+
     @Test("A read-only file system is 73 with a hint at the start, and the snapshot stays readable")
     func readOnly() async throws {
       try await withSite(.pages(3)) { site in

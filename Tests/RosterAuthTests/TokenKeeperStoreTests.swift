@@ -61,6 +61,35 @@ struct TokenKeeperStoreTests {
     #expect(try await restarted.keeper.current()?.access == Secret("a1"))
   }
 
+  @Test("T4.4: a process that ends with its sync checks the store before each attempt, also if its note exists")
+  func unwritableWithNote() async throws {
+    let bench = try await Bench(endsWithSync: true).inSync()
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(1)
+    let noted = try String(contentsOfFile: bench.settings.storePath, encoding: .utf8)
+    let blocked = TokenStore(path: bench.settings.storePath).temporaryPath
+    try FileManager.default.createDirectory(atPath: "\(blocked)/x", withIntermediateDirectories: true)
+    bench.endpoint.fail(.timeout)
+    bench.endpoint.grant("a1", refresh: "r1")
+    await bench.clock.sleepers(1)
+    bench.clock.advance(by: .seconds(60))
+    let again = await failure { try await request.value }
+    #expect(again?.kind == .cannotWrite && bench.endpoint.requests.all.count == 1)
+    await bench.keeper.drain()
+    let restarted = try Bench(workspace: bench.workspace, endsWithSync: true)
+    try await restarted.keeper.syncBegins()
+    restarted.endpoint.grant("a1", refresh: "r1")
+    let later = await failure { try await restarted.keeper.current() }
+    #expect(later?.kind == .cannotWrite && restarted.endpoint.requests.all.isEmpty)
+    await restarted.keeper.drain()
+    #expect(try String(contentsOfFile: bench.settings.storePath, encoding: .utf8) == noted)
+    try FileManager.default.removeItem(atPath: blocked)
+    let last = try Bench(workspace: bench.workspace, endsWithSync: true)
+    try await last.keeper.syncBegins()
+    last.endpoint.grant("a1", refresh: "r1")
+    #expect(try await last.keeper.current()?.access == Secret("a1") && last.stored?.refreshToken == "r1")
+  }
+
   @Test("T7.1: a cancelled request does not cancel the refresh; its answer is stored and used")
   func notCancelled() async throws {
     let (bench, request) = try await Bench.refreshing()

@@ -38,6 +38,25 @@ import Testing
     }
   }
 
+  @Test("The check for a replacement leaves the file and no other one, and names what would fail")
+  func replaceable() throws {
+    let path = try workspace.write("old", to: "file")
+    try workspace.write("half", to: "file.new")
+    try workspace.write("half", to: "file.probe")
+    let file = WholeFile(path, mode: 0o600)
+    try file.expectReplaceable(with: Array("new".utf8))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: workspace.folder) == ["file"])
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "old")
+    try #require(mkdir("\(path).new", 0o700) == 0)
+    #expect(throws: FileError(step: "remove", path: "\(path).new", error: SystemError(code: EISDIR))) {
+      try file.expectReplaceable(with: [])
+    }
+    let nowhere = workspace.path("nowhere/file")
+    #expect(throws: FileError(step: "create", path: "\(nowhere).probe", error: SystemError(code: ENOENT))) {
+      try WholeFile(nowhere, mode: 0o600).expectReplaceable(with: [])
+    }
+  }
+
   @Test(
     "The folder of a path is the part before its last slash",
     arguments: [("/a/b", "/a"), ("/a", "/"), ("a/b", "a"), ("a", "."), ("/a/b/", "/a/b")])
