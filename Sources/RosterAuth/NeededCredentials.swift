@@ -29,10 +29,19 @@ extension TokenSettings {
   /// The tokens that a refresh of `exchange` contains.
   var refreshFiles: [CredentialFile] { files(refreshPlaceholders).filter(\.isToken) }
 
-  /// The files that start a session of `exchange`: those of a login, without the client, and the tokens (T10).
+  /// The files that start a session of `exchange`: those of both requests, without the client, and the tokens (T10).
   var exchangeSessionFiles: [CredentialFile] {
-    files(loginPlaceholders).filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
+    exchangeFiles.filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
   }
+
+  /// The files that `send` of a request of `exchange` contains. They must fit a header, even in a query.
+  var sentFiles: [CredentialFile] {
+    let steps = [exchange?.login, exchange?.refresh].compactMap { $0?.send?.placeholders }
+    return files(steps.reduce([]) { $0.union($1) })
+  }
+
+  /// True if `send` of `exchange` contains this credential, so that it must not be empty.
+  package func sends(_ name: String) -> Bool { sentFiles.contains { $0.rawValue == name } }
 
   /// True if an `exchange` names the client, which a stored token belongs to then (T8).
   var exchangeIdentifiesClient: Bool { exchangeFiles.contains(.clientID) }
@@ -49,5 +58,5 @@ extension TokenSettings {
 }
 
 extension CredentialFile {
-  fileprivate var isToken: Bool { self == .refreshToken || self == .accessToken }
+  var isToken: Bool { self == .refreshToken || self == .accessToken }
 }

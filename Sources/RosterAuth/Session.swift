@@ -61,12 +61,30 @@ extension Session {
     return true
   }
 
+  /// Notes the pause that the token server asked for; nil changes nothing. Returns whether there is one.
+  mutating func notePause(_ duration: Duration?, at now: Date) -> Bool {
+    guard let duration else { return false }
+    pause = RetryAfterHold(setAt: now, until: now + duration.seconds)
+    return true
+  }
+
   /// The session after an answer that grants a token.
   func granted(_ answer: GrantAnswer) -> Session {
     Session(
       binding: binding, began: began, standing: .token(answer.issued),
       refreshToken: answer.refreshToken ?? refreshToken, renewedAccess: answer.renewedAccess)
   }
+
+  /// The session with digests of the user and the password that it did not record. An older release recorded fewer of
+  /// them.
+  func recording(_ setup: TokenMachine.Setup) -> Session {
+    var session = self
+    let digests = setup.credentials.sessionDigests(setup.settings).filter { !Self.isToken($0.key) }
+    session.began.merge(digests) { recorded, _ in recorded }
+    return session
+  }
+
+  private static func isToken(_ name: String) -> Bool { CredentialFile(rawValue: name)?.isToken == true }
 
   /// True if a token request may use up what it sends.
   var hasReplaceableToken: Bool { refreshToken != nil || renewedAccess != nil }
@@ -151,9 +169,11 @@ extension Session {
     binding == Binding(settings, credentials: credentials)
   }
 
-  /// A removed file changes nothing, because the token store may replace it.
+  /// A removed file changes nothing, because the token store may replace it. Nor does a user or a password that the
+  /// session did not record: it may be the one of the tokens.
   private func isOutdated(by digests: [String: String], _ flow: Flow) -> Bool {
-    flow == .basic ? digests != began : digests.contains { began[$0.key] != $0.value }
+    if flow == .basic { return digests != began }
+    return digests.contains { name, digest in began[name].map { $0 != digest } ?? Self.isToken(name) }
   }
 
   /// True if a file or setting has changed since the session ended. A removed file does not count, because it cannot
@@ -244,12 +264,7 @@ extension Credentials {
         try require(self[file] ?? known, file: file, settings: settings)
       }
     }
-    for step in [settings.exchange?.login, settings.exchange?.refresh].compactMap({ $0 }) {
-      let placeholders = step.send?.placeholders ?? []
-      for file in placeholders.compactMap({ CredentialFile(rawValue: $0.rawValue) }) {
-        try requireSendable(self[file], file: file, settings: settings)
-      }
-    }
+    for file in settings.sentFiles { try requireSendable(self[file], file: file, settings: settings) }
   }
 
   private subscript(file: CredentialFile) -> Secret? {

@@ -87,7 +87,9 @@ package actor TokenKeeper {
     let credentials = settings.flow == .none ? Credentials() : try readCredentials(settings.credentialsDirectory)
     let setup = TokenMachine.Setup(settings: settings, credentials: credentials)
     let known = isOpen ? machine.known(setup) : nil
-    let current = try known ?? (settings.flow.refreshes ? store.load() : nil)
+    // A credential that the store does not know was the former one, not the changed one.
+    let former = isOpen ? machine.setup : setup
+    let current = try known ?? (settings.flow.refreshes ? store.load()?.recording(former) : nil)
     let change = try Session.change(from: current, settings, credentials: credentials)
     // Nothing throws from here on: what is refused changes nothing.
     isOpen = true

@@ -107,7 +107,7 @@ struct TokenMachine: Sendable, Equatable {
 
   mutating func refreshed(_ answer: GrantAnswer) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
-    let granted = attempt.session.granted(answer)
+    let granted = attempt.session.granted(answer).recording(attempt.setup)
     if !sequel.isSuperseded { sequel.hasNote = false }
     phase = .busy(.storing(granted), sequel)
     return .store(granted)
@@ -116,16 +116,15 @@ struct TokenMachine: Sendable, Equatable {
   mutating func refreshFailed(_ fault: Fault, now: ClockReading) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
     if sequel.isSuperseded { return supersededFailed(fault, session: attempt.session, sequel: sequel, now: now) }
+    if case .passing(let failure, _, _) = fault, session.notePause(failure.retryAfter, at: now.date) {
+      sequel.hasNote = true
+    }
     if let ending = session.ending { return finish(sequel, result: .failure(.ended(ending, settings: settings))) }
     // The store contains a note that this request may have no answer.
     if session.hasReplaceableToken { sequel.hasNote = true }
     switch fault {
     case .passing(let failure, let delay, let answered):
       if !answered { _ = session.noteUnanswered() }
-      if let wait = failure.retryAfter {
-        session.pause = RetryAfterHold(setAt: now.date, until: now.date + wait.seconds)
-        sequel.hasNote = true
-      }
       guard let delay, !isStopping else { return gaveUp(failure, sequel: sequel, now: now) }
       phase = .busy(.waiting(attempt.number + 1), sequel)
       return .coolDown(delay)
@@ -329,13 +328,17 @@ extension TokenMachine {
     onTrial = nil
   }
 
+  /// The store keeps the old session until the new one sends a request. A pause of their token server holds for both.
   private mutating func supersededFailed(
-    _ fault: Fault, session: Session, sequel: Sequel, now: ClockReading
+    _ fault: Fault, session old: Session, sequel: Sequel, now: ClockReading
   ) -> Action {
-    var session = session
-    guard case .passing(_, _, answered: false) = fault, session.noteUnanswered() else { return goOn(sequel, now: now) }
-    phase = .busy(.keeping(session), sequel)
-    return .keep(session, .none)
+    guard case .passing(let failure, _, let answered) = fault else { return goOn(sequel, now: now) }
+    var noted = old
+    if !answered { _ = noted.noteUnanswered() }
+    if noted.notePause(failure.retryAfter, at: now.date) { session.takePause(of: [noted, session]) }
+    guard noted != old else { return goOn(sequel, now: now) }
+    phase = .busy(.keeping(noted), sequel)
+    return .keep(noted, .none)
   }
 
   private mutating func replaceWaiting(_ sequel: Sequel, session: Session, now: ClockReading) -> Action {

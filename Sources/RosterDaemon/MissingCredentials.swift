@@ -20,7 +20,7 @@ extension Configuration {
       let places = places(of: name, stores)
       let needed = "auth.flow = \"\(auth.flow.rawValue)\" needs the credential \(name)"
       if let found = places.first(where: Self.mayExist) {
-        guard Self.isEmpty(found), !Credentials.mayBeEmpty(name) else { return nil }
+        guard Self.isEmpty(found), !Credentials.mayBeEmpty(name) || settings.sends(name) else { return nil }
         return "\(needed), and \(found) is empty: write it before you start rosterd, which ends with 78 otherwise"
       }
       if hasStore, settings.mayKeep(name) { return nil }

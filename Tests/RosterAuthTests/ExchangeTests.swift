@@ -235,6 +235,69 @@ struct ExchangeKeeperTests {
     #expect(addresses(again) == ["https://auth.test/login"])
   }
 
+  /// A refresh that contains the user, without a login.
+  private static func refreshWithUser(_ settings: inout TokenSettings) {
+    settings.exchange?.login = nil
+    settings.exchange?.refresh?.body = .object([
+      .init("id", .text("{username}")), .init("rt", .text("{refresh_token}")),
+    ])
+  }
+
+  private static func credentials(of user: String) -> Credentials {
+    Credentials(refreshToken: Secret("r0"), username: Secret(user))
+  }
+
+  @Test("T10.2: a changed file that only a refresh contains starts a new session")
+  func changedUser() throws {
+    var settings = TokenSettings.sample(.exchange)
+    Self.refreshWithUser(&settings)
+    let (alice, bob) = (Self.credentials(of: "alice"), Self.credentials(of: "bob"))
+    let session = Session(settings, credentials: alice)
+    #expect(try Session.change(from: session, settings, credentials: alice) == .none)
+    let next = Session(settings, credentials: bob)
+    #expect(try Session.change(from: session, settings, credentials: bob) == .begin(next))
+  }
+
+  @Test("T10.2: a user that the stored session did not record keeps its tokens, and a later change wins")
+  func unrecordedUser() async throws {
+    let bench = try await Bench(.exchange, credentials: Self.credentials(of: "alice"), change: Self.refreshWithUser)
+      .inSync()
+    grant(bench, access: "a1", refresh: "r1")
+    _ = try await bench.keeper.current()
+    var older = try #require(bench.stored)
+    older.began["username"] = nil
+    try JSONEncoder().encode(older).write(to: URL(filePath: bench.settings.storePath))
+    let next = try await Bench(
+      .exchange, credentials: Self.credentials(of: "alice"), workspace: bench.workspace, change: Self.refreshWithUser
+    ).inSync()
+    #expect(try await next.keeper.current()?.access == Secret("a1") && next.endpoint.requests.all.isEmpty)
+    next.setCredentials(Self.credentials(of: "bob"))
+    try await next.keeper.syncBegins()
+    grant(next, access: "a9", refresh: "r9")
+    #expect(try await next.keeper.current()?.access == Secret("a9"))
+    #expect(next.endpoint.requests.all.map { String(decoding: $0.body, as: UTF8.self) } == [#"{"id":"bob","rt":"r0"}"#])
+  }
+
+  @Test("T10.2: a user that a reload adds to the refresh keeps the session, and is recorded with the next token")
+  func addedUser() async throws {
+    let bench = try await Bench(.exchange, credentials: Self.credentials(of: "alice")) { $0.exchange?.login = nil }
+      .inSync()
+    grant(bench, access: "a1", refresh: "r1")
+    let token = try #require(try await bench.keeper.current())
+    await bench.keeper.accepted(token.generation)
+    #expect(bench.stored?.began.keys.sorted() == ["refresh_token"])
+    var settings = bench.settings
+    Self.refreshWithUser(&settings)
+    try await bench.keeper.reload(settings)
+    grant(bench, access: "a2", refresh: "r2")
+    #expect(try await bench.keeper.rejected(token.generation).token?.access == Secret("a2"))
+    #expect(bench.stored?.began.keys.sorted() == ["refresh_token", "username"])
+    bench.setCredentials(Self.credentials(of: "bob"))
+    try await bench.keeper.syncBegins()
+    grant(bench, access: "a9", refresh: "r9")
+    #expect(try await bench.keeper.current()?.access == Secret("a9"))
+  }
+
   @Test("T13.6: a change of a template or a place lifts an ended session, as another token_url does")
   func lifted() throws {
     let settings = TokenSettings.sample(.exchange)

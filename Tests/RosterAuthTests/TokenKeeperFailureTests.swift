@@ -136,6 +136,31 @@ struct TokenKeeperFailureTests {
     #expect(next.endpoint.requests.all.count == (restarts ? 0 : 2))
   }
 
+  @Test(
+    "T5.4: a pause that answers a request of a replaced session holds for the next one, restarts included",
+    arguments: [false, true])
+  func pauseOfReplaced(restarts: Bool) async throws {
+    let (bench, request) = try await Bench.refreshing()
+    let files = Credentials(refreshToken: Secret("r9"))
+    bench.setCredentials(files)
+    try await bench.keeper.syncBegins()
+    bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
+    bench.endpoint.grant("a9")
+    let first = await failure { try await request.value }
+    #expect(first?.kind == .unreachable && first?.retryAfter == .seconds(600), "\(String(describing: first))")
+    var next = bench
+    if restarts {
+      await bench.keeper.drain()
+      next = try Bench(credentials: files, workspace: bench.workspace)
+      next.endpoint.grant("a9")
+    }
+    try await next.keeper.syncBegins()
+    let keeper = next.keeper
+    let later = await failure { try await keeper.current() }
+    #expect(later?.kind == .unreachable && later?.retryAfter == .seconds(600), "\(String(describing: later))")
+    #expect(next.endpoint.requests.all.count == (restarts ? 0 : 1))
+  }
+
   @Test("T5.3: a refusal after an attempt without an answer says that upstream may have rotated the token")
   func rotatedUnseen() async throws {
     let bench = try await Bench().inSync()

@@ -116,6 +116,19 @@ struct TokenSequenceTests {
     #expect(world.disk?.ending != nil && world.disk?.refreshToken == Secret("r1"))
   }
 
+  @Test("T5.4: a pause that answers the last request of a session that has ended is kept")
+  func pausedWhileEnding() {
+    var world = TokenWorld(access: "a0")
+    _ = world.rejected(1)
+    world.due()
+    world.loggedOut(1)
+    var failure = TokenMachine.Fault.failure
+    failure.retryAfter = .seconds(60)
+    world.failed(.passing(failure, delay: nil, answered: true))
+    world.wrote()
+    #expect(world.disk?.ending != nil && world.disk?.pause?.until == world.now.date + 60)
+  }
+
   @Test("T6.6: a retry that is requested during a sync holds in that sync, once", arguments: [false, true])
   func retryAsked(ended: Bool) {
     var world = TokenWorld()

@@ -98,6 +98,13 @@ struct CredentialsTests {
     #expect(configuration.missingCredentials(stores: []).map { $0.contains("password does not exist") } == [true])
     try workspace.write("\n", to: "password")
     #expect(configuration.missingCredentials(stores: []).isEmpty)
+    // Neither a header nor a query can contain it, so that the start is 78.
+    configuration.auth.login.send = TokenExchange.Field("X-Pass: {password}")
+    #expect(configuration.missingCredentials(stores: []).map { $0.contains("password is empty: write it") } == [true])
+    let files = Credentials(password: Secret(""))
+    let settings = TokenSettings(configuration)
+    let failure = #expect(throws: Failure.self) { try Session.change(from: nil, settings, credentials: files) }
+    #expect(failure?.kind == .configuration && failure?.cause.contains("it is empty") == true)
   }
 
   @Test("A file that exists and cannot be used is named (78), with its reason and without its text")
