@@ -84,17 +84,21 @@ extension Configuration {
     }
   }
 
-  /// Two settings must not name the same file, in whatever spelling (F7.13).
+  /// Two settings must not name the same file, in whatever spelling or by a hard link (F7.13).
   private var sharedPaths: [Conflict] {
     let paths = [
       ("cache.path", cache.path), ("auth.token_store", auth.tokenStore), ("status.socket", status.socket),
     ]
     return paths.indices.flatMap { later in
-      paths[..<later].filter { place(of: $0.1) == place(of: paths[later].1) }.map { earlier in
+      paths[..<later].filter { areOneFile($0.1, paths[later].1) }.map { earlier in
         Conflict(
           keys: [paths[later].0, earlier.0], problem: "\(paths[later].0) and \(earlier.0) name one file",
           allowed: "a file of its own")
       }
     }
+  }
+
+  private func areOneFile(_ one: String, _ other: String) -> Bool {
+    place(of: one) == place(of: other) || Inode(one).map { $0 == Inode(other) } ?? false
   }
 }

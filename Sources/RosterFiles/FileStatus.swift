@@ -8,3 +8,10 @@ package func fileStatus(_ path: String) -> stat? {
 
 /// Size in bytes; 0 if the file is missing.
 package func fileSize(_ path: String) -> Int64 { fileStatus(path).map { Int64($0.st_size) } ?? 0 }
+
+/// The text of a symbolic link; nil if the path names no link.
+package func linkTarget(_ path: String) -> String? {
+  var text = [CChar](repeating: 0, count: Int(PATH_MAX))
+  let count = readlink(path, &text, text.count)
+  return count < 0 ? nil : String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -63,6 +63,25 @@ struct ConflictsTests {
       try workspace.faults("cache.path = \"\(file)\"\nstatus.socket = \"\(workspace.path("store"))\"").count == 1)
   }
 
+  @Test("F7.13: two settings must not name one file by a link to a missing file, a missing folder or a hard link")
+  func missingTargets() throws {
+    let (link, loop, file) = (workspace.path("link"), workspace.path("loop"), try workspace.write("", to: "file"))
+    try #require(symlink("folder/../x.db", link) == 0 && symlink("loop", loop) == 0)
+    try #require(Glibc.link(file, workspace.path("second")) == 0)
+    func faults(_ one: String, _ other: String) throws -> Int {
+      let (one, other) = (workspace.path(one), workspace.path(other))
+      return try workspace.faults("cache.path = \"\(one)\"\nauth.token_store = \"\(other)\"").count
+    }
+    for (one, other) in [
+      ("x.db", "link"), ("x.db", "nowhere/../x.db"), ("link", "a/b/../../link"), ("file", "second"),
+    ] {
+      #expect(try faults(one, other) == 1 && faults(other, one) == 1, "\(one) \(other)")
+    }
+    for (one, other) in [("link", "file"), ("loop", "link"), ("nowhere/x.db", "x.db"), ("file", "third")] {
+      #expect(try faults(one, other) == 0, "\(one) \(other)")
+    }
+  }
+
   @Test("A socket's path with more than 107 bytes is 78")
   func longSocket() throws {
     let name = "/" + String(repeating: "s", count: 106)

@@ -89,6 +89,29 @@ struct SinceFaultTests {
   }
 
   @Test(
+    "F3.1, F3.5: with from a whole pull sends param too, beside the parameters of its own pages and body",
+    arguments: [
+      (
+        "pages = { param = \"/a/b\" }", "param = \"/a\", from = \"0\"",
+        "\"/a\" and \"/a/b\", which is a parameter of pages, are one in the other"
+      ),
+      ("pages = { param = \"/a\" }", "param = \"/a\", from = \"0\"", "is a parameter of pages too"),
+      (
+        "body = { a = [] }", "param = \"/a/0/b\", from = \"0\", body = {}",
+        "\"/a/0/b\" leads through something in body"
+      ),
+      ("pages = { param = \"/a/b\" }", "param = \"/a\"", nil),
+      ("pages = { param = \"/c\" }", "param = \"/a\", from = \"0\"", nil),
+    ])
+  func from(whole: String, keys: String, fault: String?) throws {
+    let since = "since = { at = \"/at\", pages = { param = \"/p\" }, \(keys) }\n"
+    let text = FaultyDefinition.start + "method = \"POST\"\n\(whole)\n\(since)" + FaultyDefinition.columns
+    let faults = try workspace.faults(text)
+    #expect(faults.count == (fault == nil ? 0 : 1), "\(faults)")
+    if let fault { #expect(faults.first?.contains("resource.thing.since.param: \(fault)") == true, "\(faults)") }
+  }
+
+  @Test(
     "F3.4: ask needs by_key and a key with the same number of places",
     arguments: [
       ("", "ask = true, key = \"/k\"", "ask: needs by_key"),

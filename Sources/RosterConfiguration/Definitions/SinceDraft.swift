@@ -198,23 +198,29 @@ extension ResourceDraft {
   }
 
   @Rules<DefinitionConflict> private func paramConflicts(_ since: SinceDraft) -> [DefinitionConflict] {
-    let pages = since.pages ?? self.pages
+    let requests = requests(with: since)
     if since.param == .everyMember {
       since.conflict("param", problem: "\"*\" is for pages", allowed: PagesDraft.parameter)
-    } else if case .body(let pointer)? = since.param,
-      (since.method ?? method) == .get || since.from != nil && method == .get
-    {
+    } else if case .body(let pointer)? = since.param, requests.contains(where: { $0.method == .get }) {
       since.conflict(
         "param", rests: ["method"],
         problem: "\(pointer.description.tomlString) is a place in the body of a POST",
         allowed: "the name of a query parameter, or the method POST")
-    } else if case .body(let pointer)? = since.param, !(since.body ?? body).canSet(pointer) {
+    } else if case .body(let pointer)? = since.param, !requests.allSatisfy({ $0.body.canSet(pointer) }) {
       since.conflict(
         "param", rests: ["body"],
         problem: pointer.unsettable, allowed: "a place in a table")
-    } else if let problem = since.problem(beside: pages) {
+    } else if let problem = requests.lazy.compactMap({ since.problem(beside: $0.pages) }).first {
       since.conflict("param", problem: problem, allowed: "a parameter of its own")
     }
+  }
+
+  /// The requests that contain `param`: those of an incremental pull, and with `from` those of a whole pull.
+  private func requests(
+    with since: SinceDraft
+  ) -> [(method: Resource.Method, body: JSONValue, pages: PagesDraft)] {
+    let incremental = (since.method ?? method, since.body ?? body, since.pages ?? pages)
+    return since.from == nil ? [incremental] : [incremental, (method, body, pages)]
   }
 }
 
