@@ -290,6 +290,7 @@ extension PageFetcher {
     }
     guard let scan = scans.first else { throw malformed("no resource reads it", of: name) }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
+    facts.skipped = scans.reduce(scan.skipped) { min($0, $1.skipped) }
     if paging.resource.since != nil || paging.resource.each != nil {
       facts.answered = answered(response, paging: paging)
     }

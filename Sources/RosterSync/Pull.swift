@@ -410,6 +410,7 @@ extension Pull {
     isTransferred: Bool, work: inout PullState
   ) throws {
     var facts = ListFacts(known[0], list.since)
+    facts.skipped = known.reduce(facts.skipped) { min($0, $1.skipped) }
     if let answered { facts.answered = answered }
     let now = clock.now()
     guard try work.plan.came(job, facts: facts, isTransferred: false, links: links) else { return }

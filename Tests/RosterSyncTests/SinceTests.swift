@@ -235,6 +235,20 @@ struct SinceTests {
     #expect(try await bench.sync([Self.resource()], after: 1).outcome == .published)
   }
 
+  @Test("I2.7: a record without a value that only one of two resources skips is 65 in either order")
+  func unreadableInOne() async throws {
+    let skipping = Self.resource("one")
+    var storing = Self.resource("two")
+    storing.conditions = []
+    let records = [Self.item(1, mark: nil, isClosed: true)]
+    for resources in [[skipping, storing], [storing, skipping]] {
+      let bench = try Self.bench(["/items?page=1": records])
+      #expect(try await bench.sync(resources).exit == 65, "\(resources.map(\.name))")
+    }
+    let bench = try Self.bench(["/items?page=1": records])
+    #expect(try await bench.sync([skipping, Self.resource("two")]).exit == 0)
+  }
+
   @Test("I2.7, I5.2: a note without a value at since.at that a record was deleted removes the record")
   func deletion() async throws {
     let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 10)]])

@@ -17,7 +17,7 @@ package struct ListFacts: Sendable, Equatable {
 
   /// Number of elements on the page, including rejected and skipped ones.
   package var records: Int
-  /// Number of elements that `where` skips.
+  /// Number of elements that `where` skips; the smallest one if several resources read the page.
   package var skipped = 0
   /// Number of records of the whole list.
   package var count: Int?
