@@ -193,7 +193,7 @@ package struct SyncMachine: Sendable {
   mutating func guardAsked(
     _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
   ) throws(Failure) {
-    guard !allowRemoval, let found = askedChanges[resource] ?? doubted[resource],
+    guard !allowRemoval, let found = askedChanges[resource] ?? doubted[resource], found.areAllKeysKnown,
       decisions[resource]?.removal == .missing
     else { return }
     let limit = self.resource(found)?.maxRemoval ?? maxRemoval
@@ -307,7 +307,7 @@ extension SyncMachine {
     guard !allowRemoval, !found.listChanged, let resource = resource(found) else { return nil }
     let leaving: Int
     switch resource.removal {
-    case _ where found.isIncremental: leaving = found.missing
+    case _ where found.isIncremental: leaving = found.areAllKeysKnown ? found.missing : 0
     case .ask: leaving = found.missing
     case .twice: leaving = found.leavingNow
     case .never: leaving = 0

@@ -194,6 +194,30 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
+  @Test("P9.10, I5.2: beside a reject of unknown key an incremental pull removes no record, and the mark waits for it")
+  func heldBack() async throws {
+    let (resource, cache) = try await pulledWhole()
+    let changes = [Self.thing(2, mark: 6, isGone: true), Self.thing(1, mark: 7, name: "new")]
+    let keyless = #"{"name":"x","at":6}"#
+    let pulled = try await Self.pull(resource, pages: [changes + [keyless]], in: cache)
+    let tried = try await cache.tried(
+      pulled, decisions: ["thing": RemovalDecision(.missing, proof: .since)], at: noon, history: ninetyDays)
+    #expect(tried.removed == 0 && tried.changed == 1)
+    let held = try await Self.publish(
+      Self.pull(resource, pages: [changes + [keyless]], in: cache), mark: "7", in: cache)
+    #expect(held.removed == 0 && held.changed == 1 && held.rejected == 1)
+    #expect(try folder.ask("SELECT mark FROM resource_lists") == ["4"])
+    #expect(try folder.ask("SELECT count(*) FROM cache_pages WHERE kind = 1") == ["0"])
+    let next = try await Self.publish(Self.pull(resource, pages: [changes], in: cache), mark: "7", in: cache)
+    #expect(next.removed == 1 && next.changed == 0)
+    #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1new", "3", "4"])
+    #expect(try folder.ask("SELECT mark FROM resource_lists") == ["7"])
+    // There is no record to remove, so that the mark moves.
+    _ = try await Self.publish(Self.pull(resource, pages: [[keyless]], in: cache), mark: "8", in: cache)
+    #expect(try folder.ask("SELECT mark FROM resource_lists") == ["8"])
+    await cache.close()
+  }
+
   @Test("I11.1, P5: an incremental pull of which every page is unchanged writes nothing")
   func unchanged() async throws {
     let (resource, cache) = try await pulledWhole()

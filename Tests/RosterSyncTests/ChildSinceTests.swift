@@ -209,6 +209,28 @@ struct ChildSinceTests {
     #expect(try bench.ask("SELECT issue_id || ' ' || id FROM comments ORDER BY 1") == ["1 1", "2 1"])
   }
 
+  @Test("P9.10, I5.2: a reject of unknown key holds back the removals of its own list, until it is gone")
+  func heldBack() async throws {
+    let (bench, resources) = try await Self.synced()
+    let closed = Self.comment(2, at: 13, isClosed: true)
+    Self.set(
+      [
+        "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([closed, #"{"at":13}"#]),
+        "/issues/2/comments?since=39": Self.list([Self.comment(1, at: 41, isClosed: true)]),
+      ], in: bench)
+    let held = try await bench.sync(resources, allowRemoval: true, after: 1)
+    #expect(held.isDegraded && held.removed == 1 && held.rejected == 1)
+    #expect(try bench.ask("SELECT issue_id || ' ' || id FROM comments ORDER BY 1") == ["1 1", "1 2"])
+    Self.set(
+      [
+        "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([closed]),
+        "/issues/2/comments?since=40": Self.list([]),
+      ], in: bench)
+    let next = try await bench.sync(resources, allowRemoval: true, after: 2)
+    #expect(!next.isDegraded && next.removed == 1)
+    #expect(try bench.ask("SELECT issue_id || ' ' || id FROM comments") == ["1 1"])
+  }
+
   @Test("I5.2: the guard counts what the incremental pulls of all lists remove")
   func guarded() async throws {
     let (bench, resources) = try await Self.synced()

@@ -216,6 +216,17 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(known.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
   }
 
+  @Test("P9.10: beside a reject of unknown key the guard counts no record of an incremental pull")
+  func rejectsOfChanges() {
+    var machine = Self.comparing([twice])
+    var held = found(twice, rejected: 1, unknown: 1, missing: 90, snapshot: 100)
+    held.isIncremental = true
+    #expect(machine.compared(held) == .publish)
+    held.rejectedUnknown = 0
+    machine = Self.comparing([twice])
+    #expect(exit(machine.compared(held)) == .badAnswer)
+  }
+
   @Test("P9.3: a record that is rejected in the answer of by_key is reported with the other rejects")
   func rejectsByKey() throws {
     var machine = Self.comparing()

@@ -135,7 +135,7 @@ extension ResourcePublication {
     let isAbsenceOpen = hasAbsent && plan.resource.removal != .never
     // A missing record that could not be asked for is asked for by the next sync.
     let isUnasked = decision.removal == .keepsAll && found.missing + found.asked > 0
-    if isAbsenceOpen || isUnasked || isYoung || complete.isWeak { return 0 }
+    if isAbsenceOpen || isUnasked || isHeldBack || isYoung || complete.isWeak { return 0 }
     let last = wholeAt.flatMap { Date(rfc3339: $0) } ?? publication.time
     return each.dueTime(after: last, path: complete.path, try Cache.digest(database))
   }

@@ -122,7 +122,8 @@ extension ResourceComparison {
     rejected += list.rejected
     skipped += list.skipped
     if list.isIncremental {
-      skippedNow += list.missing
+      // Not even these go beside a reject of unknown key (P9.10).
+      if list.rejectedUnknown == 0 { skippedNow += list.missing }
       asked += list.asked
       doubted += list.doubted
       return

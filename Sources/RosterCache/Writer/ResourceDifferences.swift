@@ -103,6 +103,8 @@ extension RemovalDecision {
     let removal = plan.resource.removal
     let missing = KeyTables(isText: plan.hasTextKeys).missing
     if found.isIncremental {
+      // The rejected record may be a later version of any of them (P9.10).
+      if found.rejectedUnknown > 0 { return nil }
       let isKnown = self.removal == .missing
       guard found.isAsked ? isKnown && found.asked + found.doubted > 0 : found.missing + found.doubted > 0 else {
         return nil

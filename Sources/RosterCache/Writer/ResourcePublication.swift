@@ -23,6 +23,9 @@ struct ResourcePublication {
   private(set) var mark: Mark?
   /// The change of that mark.
   private(set) var move = Since.MarkMove.stays
+  /// True if a reject of unknown key keeps a record of the list at hand that an incremental pull would remove (P9.10).
+  /// The mark stays then, and the next pull transfers the pages again.
+  private(set) var isHeldBack = false
   /// Digest of the question of the list at hand; 0 if nothing depends on it.
   private(set) var question: Int64
   private let questionOfAll: Int64
@@ -70,6 +73,17 @@ struct ResourcePublication {
       database, tables, sync: publication.sync, at: publication.at, isFirst: state.isFirst,
       reserved: publication.family.hasChildren(index) ? ReservedIDs(database) : nil)
     mark = try storedMark()
+    isHeldBack = try holdsBack()
+    if isHeldBack { move = .stays }
+  }
+
+  private func holdsBack() throws -> Bool {
+    guard found.isIncremental, found.rejectedUnknown > 0 else { return false }
+    return try database.count(
+      """
+      SELECT EXISTS (SELECT 1 FROM \(tables.keys.missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0
+        AND NOT answered AND absent <> \(VanishedLists.doubted))
+      """, in: scope) == 1
   }
 
   private func storedMark() throws -> Mark? {
@@ -139,8 +153,10 @@ struct ResourcePublication {
     question = try Cache.question(questionOfAll, questionColumns, list: complete.number, in: database)
     isEmpty = complete.isEmpty
     (mark, missed) = (try storedMark(), 0)
+    isHeldBack = try holdsBack()
     // The next pull must ask again for keys that could not be asked for (I9.2).
-    move = found.isAsked && decision.removal == .keepsAll ? .stays : complete.move(plan.resource.since)
+    let isUnasked = found.isAsked && decision.removal == .keepsAll
+    move = isUnasked || isHeldBack ? .stays : complete.move(plan.resource.since)
   }
 
   private func pagesOfList() throws -> Int {
@@ -215,6 +231,7 @@ struct ResourcePublication {
           try reject(pulled.decoder.reject, page: page, position: pulled.decoder.reject.position)
         }
       }
+      if isHeldBack { continue }
       // The next pull must ask for its keys again if one of them could not be asked for (I9.2). The same holds if a
       // record may change again within the same time stamp (I9.3).
       if !found.isAsked || (decision.removal == .missing && isSettled(facts)) { try pages.write(facts, pulled.number) }
