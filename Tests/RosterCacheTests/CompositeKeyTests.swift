@@ -164,6 +164,18 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     #expect(found.changes.map(\.kind) == [.changed, .removed])
   }
 
+  @Test(
+    "R2.2, R2.5: a composite key with NUL may have the characters that mask it in SQL",
+    arguments: ["\\ufdd0", "\\ufdd00", "\\ufdd01", "\\\\\\ufdd02\\ufdd1", "\\\\\\\\u0000\\ufdd0\\ufdd0\\u0000"])
+  func masked(text: String) async throws {
+    let odd = row("\(text)\\u0000b", player: 1)
+    _ = try await mirror([[odd, row("go", player: 1)]])
+    let next = try await mirror([[row("\(text)\\u0000b", player: 1, note: "x"), row("go", player: 1)]])
+    #expect((next.added, next.changed, next.removed) == (0, 1, 0))
+    #expect(try await mirror([[row("go", player: 1)]]).removed == 1)
+    #expect(try folder.ask("SELECT count(*) FROM removed") == ["1"])
+  }
+
   @Test("R2.4: pending and a dry run write the key as a list")
   func pending() async throws {
     _ = try await mirror([[row("go", player: 1), row("go", player: 2)]])

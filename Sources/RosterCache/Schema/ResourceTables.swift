@@ -88,18 +88,25 @@ final class ResourceTables: Sendable {
     return resource.hasCompositeKey ? "json_array(\(parts.joined(separator: ", ")))" : parts.first ?? "NULL"
   }
 
-  /// A value in JSON. SQLite ends a text at NUL there, so NUL and the backslash are other characters meanwhile.
+  /// A value in JSON. SQLite ends a text at NUL there, so NUL is masked meanwhile.
   static func value(at path: String, in json: String) -> String {
     let (nul, part) = (#"'\u0000'"#, "(\(json) -> \(path))")
-    let masked = #"replace(replace(\#(part), '\\', \#(backslash)), \#(nul), \#(zero))"#
-    let whole = #"replace(replace(json_extract(\#(masked), '$'), \#(zero), char(0)), \#(backslash), '\')"#
+    let masked = masks.reduce(part) { "replace(\($0), \($1.json), \($1.mask))" }
+    let whole = masks.reversed().reduce("json_extract(\(masked), '$')") { "replace(\($0), \($1.mask), \($1.text))" }
     return """
       CASE WHEN instr(\(json), \(nul)) AND instr(\(part), \(nul)) THEN \(whole) ELSE json_extract(\(json), \(path)) END
       """
   }
 
-  /// Characters that no text of a language has: U+FDD0 and U+FDD1 (Unicode 23.7).
-  private static let (backslash, zero) = ("char(64976)", "char(64977)")
+  /// U+FDD0, a character that no language has (Unicode 23.7), begins each mask. It is masked first and unmasked last,
+  /// so that a text may contain it too. The backslash comes before NUL, whose escape begins with one.
+  private static let masks: [(json: String, mask: String, text: String)] = {
+    let first = "char(64976)"
+    return [
+      (first, "\(first) || 0", first), (#"'\\'"#, "\(first) || 1", #"'\'"#),
+      (#"'\u0000'"#, "\(first) || 2", "char(0)"),
+    ]
+  }()
 
   /// The record id of the parent in a document of `changes`; 0 without a parent.
   func parent(inDocument document: String) -> String {
