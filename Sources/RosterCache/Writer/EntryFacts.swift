@@ -152,7 +152,10 @@ struct EntryFacts {
     self.skippedKeys = skippedKeys
     self.digest = digest
     if reader.skip(Self.listMark) { list = (reader.text() ?? nil) ?? "" }
-    since = SinceFacts(&reader)
+    if reader.isAtEnd { return }
+    let isIncremental = address.hasPrefix(Resource.incrementalPrefix)
+    guard let since = SinceFacts(&reader, isIncremental: isIncremental) else { return nil }
+    self.since = since
   }
 
   /// Precedes the path of a list. The digest of a question, which may be in its place, is almost never this number.
@@ -187,10 +190,10 @@ struct SinceFacts {
     (self.question, self.answered, marks, kinds) = (question, answered, [], [])
   }
 
-  /// nil if the bytes end before these facts.
-  fileprivate init?(_ reader: inout FactsReader) {
+  /// nil if the bytes end before these facts. Early builds of 0.3 wrote no kinds, which only incremental pages need.
+  fileprivate init?(_ reader: inout FactsReader, isIncremental: Bool) {
     guard let question = reader.number(), let time = reader.number(), let highest = reader.text(),
-      let marks = reader.bytes(), let marks, let kinds = reader.bytes(), let kinds
+      let marks = reader.bytes(), let marks, let kinds = reader.bytes() ?? (isIncremental ? nil : [])
     else { return nil }
     self.question = Int64(question)
     answered = Date(timeIntervalSince1970: Double(bitPattern: UInt64(bitPattern: Int64(time))))
@@ -215,6 +218,8 @@ struct FactsReader {
   private var at = 0
 
   init(_ source: UnsafeRawBufferPointer) { self.source = source }
+
+  var isAtEnd: Bool { at == source.count }
 
   mutating func number() -> Int? {
     guard at + 8 <= source.count else { return nil }
