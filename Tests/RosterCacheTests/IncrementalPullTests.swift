@@ -218,6 +218,20 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
+  @Test("I6.1: a key on an unchanged page and on a changed one is found, also of a rejected or skipped record")
+  func keysOfUnchangedPage() async throws {
+    let (resource, cache) = try await pulledWhole()
+    let rejected = #"{"id":3,"name":7,"at":5}"#
+    let records = [Self.thing(1, mark: 5, name: "new"), Self.thing(2, mark: 6, isGone: true), rejected]
+    let pulled = try await Self.pull(resource, pages: [[Self.thing(9, mark: 5)], records], in: cache)
+    _ = try await Self.publish(pulled, mark: nil, in: cache)
+    for (key, repeats) in [(1, 1), (2, 1), (3, 1), (4, 0)] {
+      _ = try await Self.pull(resource, pages: [[Self.thing(key, mark: 4, name: "old")], nil], in: cache)
+      #expect(try await cache.compare().map(\.keptRepeats) == [repeats], "\(key)")
+    }
+    await cache.close()
+  }
+
   @Test("P4.1, I6.1: of pages without the kinds of their records only whole ones are kept", arguments: [true, false])
   func withoutKinds(isIncremental: Bool) throws {
     let body = answer([Self.thing(1, mark: 5)])

@@ -279,6 +279,27 @@ struct SinceTokenTests {
     #expect(bench.shelf.asked().map(\.target).first == "/events?since=15")
   }
 
+  @Test("I9.1: a key on an unchanged page is asked for again if it is on a changed page too")
+  func askedOnChangedPage() async throws {
+    var resource = Self.feed()
+    let listing = try #require(resource.since?.listing)
+    resource.since = Since(token: .body(Self.at("token")), param: .query("token"), asks: true, listing: listing)
+    let (first, second) = (Self.event(1, time: 11), Self.event(2, time: 12))
+    var answers = [
+      "/items": Self.page([Self.item(1), Self.item(2)], token: "same"),
+      "/events?token=same": Self.page([first], next: "/events?token=same&p=2"),
+      "/events?token=same&p=2": Self.page([second], token: "same"), "/items/1": Self.item(1), "/items/2": Self.item(2),
+    ]
+    let bench = try Self.bench(answers)
+    for time in [0.0, 1] { #expect(try await bench.sync([resource], after: time).error == nil) }
+    answers["/items/1"] = Self.item(1, name: "new")
+    answers["/events?token=same&p=2"] = Self.page([second, first], token: "same")
+    Self.set(answers, in: bench)
+    _ = bench.shelf.asked()
+    #expect(try await bench.sync([resource], after: 2).changed == 1)
+    #expect(bench.shelf.asked().map(\.target).filter { $0.hasPrefix("/items") }.sorted() == ["/items/1", "/items/2"])
+  }
+
   @Test("I9.3, I3.2: a key is asked for again while its record may change within the same time stamp")
   func coarseTimes() async throws {
     let feed = Self.feed(form: .unix, overlap: .time(.seconds(10)))

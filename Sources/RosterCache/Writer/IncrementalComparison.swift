@@ -28,6 +28,7 @@ struct IncrementalComparison {
   private let keys: KeyTables
   private let find: Statement
   private let insert: Statement
+  private let insertKept: Statement
 
   private let family: Family
 
@@ -48,6 +49,7 @@ struct IncrementalComparison {
       INSERT INTO \(keys.received) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (resource, list, key)
       DO UPDATE SET mark = excluded.mark, place = excluded.place, kind = excluded.kind WHERE excluded.mark >= mark
       """)
+    insertKept = try database.statement("INSERT OR IGNORE INTO \(keys.received) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
   }
 
   /// - Parameter onPage: Called for every page that is read; what it throws ends the comparison.
@@ -108,27 +110,28 @@ struct IncrementalComparison {
     let (kinds, marks) = (facts.since?.kinds ?? [], facts.since?.values ?? [])
     try facts.forEachKey(isText: plan.hasTextKeys, in: kinds) { index, kind, place, key in
       let mark = marks.isEmpty ? PageScan.noMark : marks[index]
-      try receive(key, kind: Kind(kind), mark: mark, place: place, found: &found)
+      try receive(key, kind: Kind(kind), mark: mark, place: place, by: insert, found: &found)
     }
   }
 
-  /// Adds the keys of unchanged pages, so that a key that has moved to another page is found. The keys of rejected
-  /// records are added too, because a rejected record is no parent (E1.2). A stored record of the same key is added
-  /// later and wins. The marks of unchanged pages are not known. Therefore a key that a transferred page has too makes
-  /// the sync repeat the pull without unchanged pages (I6.1).
+  /// Adds the keys of unchanged pages that no transferred page has, so that a key that has moved to another page is
+  /// found. The keys of rejected records are added too, because a rejected record is no parent (E1.2). A stored record
+  /// wins against a rejected or skipped one. The marks of unchanged pages are not known. Therefore a key that a
+  /// transferred page has too makes the sync repeat the pull without unchanged pages (I6.1).
   private func receiveKept(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
     let pages = try database.rows(
       """
-      SELECT s.number, p.rejected_keys, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
-      WHERE s.resource = ?1 AND s.list = ?2
+      SELECT s.number, p.keys, p.rejected_keys, p.skipped_keys FROM temp.same s
+      CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1 AND s.list = ?2
       """, in: scope
-    ) { (place: KeyPlace.start(of: $0.int(0)), rejected: $0.bytes(1), stored: $0.bytes(2)) }
+    ) { row in (place: KeyPlace.start(of: row.int(0)), keys: (1...3).map { row.bytes($0) }) }
     let kept = Set(pages.map(\.place))
-    for kind in [Kind.rejected, .kept] {
+    for (column, kind) in [Kind.kept, .rejected, .skipped].enumerated() {
       for page in pages {
         try onPage()
-        try (kind == .kept ? page.stored : page.rejected).forEachKey(isText: plan.hasTextKeys) { key in
-          let earlier = try receive(key, kind: kind, mark: PageScan.noMark, place: page.place, found: &found)
+        try page.keys[column].forEachKey(isText: plan.hasTextKeys) { key in
+          let earlier = try receive(
+            key, kind: kind, mark: PageScan.noMark, place: page.place, by: insertKept, found: &found)
           if let earlier, !kept.contains(earlier) { found.keptRepeats += 1 }
         }
       }
@@ -138,7 +141,7 @@ struct IncrementalComparison {
   /// - Returns: The start of the page with the winning record of the key so far; nil if the key is new.
   @discardableResult
   private func receive(
-    _ key: RecordKey, kind: Kind, mark: Int64, place: Int64, found: inout ResourceComparison
+    _ key: RecordKey, kind: Kind, mark: Int64, place: Int64, by insert: Statement, found: inout ResourceComparison
   ) throws -> Int64? {
     find.bind(key, in: scope)
     let earlier = try find.step() ? KeyPlace.start(ofPageWith: find.row.integer(0)) : nil
