@@ -286,6 +286,29 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
+  @Test(
+    "P9.1: rejects of an unchanged page of an incremental pull follow it to another number",
+    arguments: [([3], ["-2 9"]), ([3, 2], ["-3 8", "-2 9"]), ([2, 3], ["-3 9", "-2 8"])])
+  func movedIncrementalRejects(order: [Int], expected: [String]) async throws {
+    let resource = Self.resource()
+    let cache = try await folder.define([resource])
+    _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
+    let rejected = (8...9).map { [#"{"id":7,"name":\#($0),"at":5}"#] }
+    let pull = try await Self.pull(resource, pages: [[Self.thing(1, mark: 5)]] + rejected, in: cache)
+    _ = try await Self.publish(pull, mark: nil, in: cache)
+    let record = try await Self.pull(resource, pages: [nil], in: cache)
+    for (number, page) in zip(2..., order) {
+      let address = "since /things?page=\(page)"
+      let known = try #require(try await cache.known(resource.name, addresses: [address])[address])
+      try await cache.confirm(resource.name, pages: [ConfirmedPage(number: number, page: known)])
+    }
+    _ = try await cache.compare()
+    let published = try await Self.publish(record, mark: nil, in: cache)
+    #expect(published.outcome == (order == [2, 3] ? .unchanged : .published))
+    #expect(try folder.ask("SELECT page || ' ' || (document ->> 'name') FROM rejects ORDER BY page") == expected)
+    await cache.close()
+  }
+
   @Test("P9.1: a record that a whole pull rejected has one row if an incremental pull rejects it again unchanged")
   func rejectedAgain() async throws {
     let resource = Self.resource()

@@ -486,43 +486,39 @@ private struct PageRows {
       WHERE s.resource = ?1 AND s.list = ?2 AND s.number <> p.number
       """, in: scope
     ) { (page: $0.integer(0), from: $0.int(1), to: $0.int(2)) }
-    guard isIncremental else { return try move(moved) }
-    for (page, from, to) in moved {
-      try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
-      try database.run(
-        "DELETE FROM main.rejects WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(-from),
-        .integer(scope.parent))
-    }
-    return false
+    return try move(moved, sign: isIncremental ? -1 : 1)
   }
 
   private static let ofList =
     "resource = (SELECT name FROM main.cache_resources WHERE id = ?1) AND parent_id = ?3"
 
-  private func move(_ pages: [(page: Int64, from: Int, to: Int)]) throws -> Bool {
-    if pages.isEmpty { return false }
-    // Negative numbers are those of incremental pulls so far, whose rejects a whole pull replaces.
-    var touched = try database.run(
-      "DELETE FROM main.rejects WHERE \(Self.ofList) AND page < 0", .integer(list.resource), .null,
-      .integer(scope.parent))
+  /// Larger than the number of any page.
+  private static let beyond = 1 << 40
+
+  /// Gives pages and their rejects other numbers. Returns true if rejects were moved or removed.
+  /// - Parameter sign: -1 for an incremental pull, whose pages have negative numbers in `rejects`.
+  private func move(_ pages: [(page: Int64, from: Int, to: Int)], sign: Int) throws -> Bool {
+    var moved: [Int] = []
     for (page, from, to) in pages {
       try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
-      // The numbers are negative at first, so that the rejects of two pages are not mixed.
-      touched += try database.run(
-        "UPDATE main.rejects SET page = -?4 WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(from),
-        .integer(scope.parent), Value(to))
+      // The numbers are large at first, so that the rejects of two pages are not mixed.
+      if try moveRejects(from: sign * from, to: sign * (to + Self.beyond)) > 0 { moved.append(to) }
     }
     // Rejects that still have one of the new numbers belong to removed pages.
+    var removed = 0
     for (_, _, to) in pages {
-      touched += try database.run(
-        "DELETE FROM main.rejects WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(to),
+      removed += try database.run(
+        "DELETE FROM main.rejects WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(sign * to),
         .integer(scope.parent))
     }
-    if touched > 0 {
-      try database.run(
-        "UPDATE main.rejects SET page = -page WHERE \(Self.ofList) AND page < 0", .integer(list.resource), .null,
-        .integer(scope.parent))
-    }
-    return touched > 0
+    for to in moved { try moveRejects(from: sign * (to + Self.beyond), to: sign * to) }
+    return removed > 0 || !moved.isEmpty
+  }
+
+  @discardableResult
+  private func moveRejects(from: Int, to: Int) throws -> Int {
+    try database.run(
+      "UPDATE main.rejects SET page = ?4 WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(from),
+      .integer(scope.parent), Value(to))
   }
 }
