@@ -258,6 +258,34 @@ struct VanishedListTests {
   }
 
   @Test(
+    "E1.2, P7.11: the list of a parent is requested if the pull rejects one record of its key and stores another",
+    arguments: [true, false])
+  func rejectedAndStored(isFirst: Bool) async throws {
+    var (issue, comment) = (Self.issue(.twice), Self.comment)
+    issue.since = nil
+    issue.pages = .init(.next(at: .body(Self.at("next"))))
+    comment.each = Each(of: "issue")
+    let (bench, resources) = (try SyncBench([:]), [issue, comment])
+    let rejected = #"{"id":5,"rev":"x"}"#
+    for (time, first, second, isRequested) in [
+      (0.0, [4], [5], true), (60, [4], [5], true), (120, [4, 6], [5], true), (180, [4, 6], [5, 7], true),
+      (240, [4, 6], [7], false), (300, [4, 6], [7], false), (360, [4, 6], [5, 7], true), (420, [4], [7], false),
+    ] {
+      let records = [first, second].enumerated().map { page, ids in
+        (ids.map { Self.record($0) } + ((page == 0) == isFirst ? [rejected] : [])).joined(separator: ",")
+      }
+      var answers = ["/issues": #"{"next":"/issues?p=2","list":[\#(records[0])]}"#]
+      answers["/issues?p=2"] = Self.list(records[1])
+      for id in 4...7 { answers["/issues/\(id)/comments"] = Self.list(Self.record(1)) }
+      Self.set(answers, in: bench)
+      _ = bench.shelf.asked()
+      let record = try await bench.sync(resources, after: time)
+      #expect(record.exit == 0 && record.rejected == 1, "\(time): \(record.error ?? "")")
+      #expect(Self.asked(bench).contains("/issues/5/comments") == isRequested, "\(time)")
+    }
+  }
+
+  @Test(
     "E3.1, P8.9, P8.10: a record that two pulls of a list miss is removed, also if its parent gives another address")
   func movedList() async throws {
     func resources(_ path: String) -> [Resource] {

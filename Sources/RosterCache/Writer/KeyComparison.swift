@@ -253,9 +253,7 @@ struct KeyComparison {
     try database.count(
       """
       SELECT count(*) FROM \(table) c CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "c.key"))
-      WHERE c.resource = ?1 AND c.list = ?2
-        AND NOT EXISTS (SELECT 1 FROM \(keys.superseded) g WHERE g.resource = ?1 AND g.list = ?2 AND g.key = c.key)
-        AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.list_id = ?3 AND u.record_id = t.\(tables.id))
+      WHERE c.resource = ?1 AND c.list = ?2 AND \(isKept("c.key"))
       """, in: scope)
   }
 
@@ -309,6 +307,7 @@ struct KeyComparison {
 
   private func findMissing(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
     try refuseKept(onPage)
+    if found.rejected > 0 { try acceptStored() }
     let isListed = [keys.pulled, keys.rejected].map {
       "EXISTS (SELECT 1 FROM \($0) s WHERE s.resource = ?1 AND s.list = ?2 AND s.key = \(tables.key(of: "t")))"
     }.joined(separator: " OR ")
@@ -344,6 +343,25 @@ struct KeyComparison {
       try onPage()
       _ = try note(pages.row.bytes(0), in: keys.rejected)
     }
+  }
+
+  /// Removes keys of rejected records from the table if the pull also has a storable record of that key. The rejected
+  /// records do not count then (P7.11).
+  private func acceptStored() throws {
+    try database.run(
+      """
+      DELETE FROM \(keys.rejected) AS r WHERE r.resource = ?1 AND r.list = ?2 AND (
+        EXISTS (SELECT 1 FROM \(keys.pulled) c WHERE c.resource = ?1 AND c.list = ?2 AND c.key = r.key)
+        OR EXISTS (SELECT 1 FROM main.\(tables.table) t WHERE \(tables.hasKey("t", "r.key")) AND \(isKept("r.key"))))
+      """, in: scope)
+  }
+
+  /// A condition: an unchanged page lists the record of the snapshot in row `t`, which has that key.
+  private func isKept(_ key: String) -> String {
+    """
+    NOT EXISTS (SELECT 1 FROM \(keys.superseded) g WHERE g.resource = ?1 AND g.list = ?2 AND g.key = \(key))
+      AND NOT EXISTS (SELECT 1 FROM main.cache_unlisted u WHERE u.list_id = ?3 AND u.record_id = t.\(tables.id))
+    """
   }
 }
 

@@ -349,9 +349,7 @@ struct ResourcePublication {
       """
       INSERT OR IGNORE INTO main.cache_unlisted SELECT ?3, t.\(tables.id), 0 FROM \(tables.keys.rejected) r
       CROSS JOIN \(tables.keys.superseded) g ON g.resource = ?1 AND g.list = ?2 AND g.key = r.key
-      CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "r.key"))
-      WHERE r.resource = ?1 AND r.list = ?2
-        AND NOT EXISTS (SELECT 1 FROM \(tables.keys.pulled) c WHERE c.resource = ?1 AND c.list = ?2 AND c.key = r.key)
+      CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "r.key")) WHERE r.resource = ?1 AND r.list = ?2
       """, in: scope)
     try database.run(
       """
