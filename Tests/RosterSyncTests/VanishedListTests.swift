@@ -154,6 +154,30 @@ struct VanishedListTests {
     #expect(try Self.state(bench) == ["failed"])
   }
 
+  @Test("E7.4: a parent on an unchanged page of an incremental pull is asked for", arguments: [true, false])
+  func onUnchangedPage(isOtherChanged: Bool) async throws {
+    var issue = Self.issue()
+    let pages = Resource.Pages(.next(at: .body(Self.at("next"))))
+    issue.pages = pages
+    issue.since?.listing.pages = pages
+    let (bench, resources) = (try SyncBench([:]), [issue, Self.comment])
+    Self.set(Self.first, in: bench)
+    #expect(try await bench.sync(resources).error == nil)
+    var answers = [
+      "/issues?since=8": #"{"next":"/issues?since=8&p=2","list":[\#(Self.record(2, 9))]}"#,
+      "/issues?since=8&p=2": Self.list(Self.record(9, 9)), "/issues/9": Self.record(9, 9),
+    ]
+    Self.set(answers, in: bench)
+    #expect(try await bench.sync(resources, after: 60).error == nil)
+    #expect(try Self.state(bench) == ["vanished"])
+    if isOtherChanged { answers["/issues?since=8&p=2"] = Self.list(Self.record(9, 9), Self.record(8, 8)) }
+    Self.set(answers, in: bench)
+    let record = try await bench.sync(resources, after: 120)
+    #expect(record.error == nil && record.removed == 2)
+    #expect(Self.asked(bench).contains("/issues/2"))
+    #expect(try Self.state(bench) == [])
+  }
+
   @Test("E7.4, E7.6: many parents that disappear between two incremental pulls are removed by the next one")
   func many() async throws {
     let (bench, resources) = (try SyncBench([:]), [Self.issue(), Self.comment])

@@ -23,7 +23,7 @@ struct VanishedLists {
   }
 
   /// Adds the parents that an incremental pull has not received to its missing records, so that `by_key` is asked for
-  /// them. Returns their number.
+  /// them. An unchanged page does not show whether upstream still has a record. Returns their number.
   func doubt(in scope: ListScope, _ database: Database) throws -> Int {
     let tables = family.tables[scope.index]
     guard tables.resource.removal == .ask, let parents = parents(scope.index) else { return 0 }
@@ -34,7 +34,7 @@ struct VanishedLists {
       SELECT DISTINCT ?1, ?2, \(tables.key(of: "t")), t.\(tables.id), \(Self.doubted), 0
       FROM (\(parents)) p CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = p.id \(isHere)
       WHERE NOT EXISTS (SELECT 1 FROM \(tables.keys.received) g
-        WHERE g.resource = ?1 AND g.list = ?2 AND g.key = \(tables.key(of: "t")))
+        WHERE g.resource = ?1 AND g.list = ?2 AND g.key = \(tables.key(of: "t")) AND +g.kind <> 3)
       """, in: scope)
   }
 
@@ -65,7 +65,7 @@ struct VanishedLists {
         OR EXISTS (SELECT 1 FROM \(keys.missing) m
           WHERE m.resource = \(index) AND m.list = \(list) AND m.record_id = q.\(tables.id) AND m.answered)
         OR EXISTS (SELECT 1 FROM \(keys.received) g
-          WHERE g.resource = \(index) AND g.list = \(list) AND g.key = \(tables.key(of: "q")) AND +g.kind <> 2)))
+          WHERE g.resource = \(index) AND g.list = \(list) AND g.key = \(tables.key(of: "q")) AND +g.kind < 2)))
       """
   }
 }
