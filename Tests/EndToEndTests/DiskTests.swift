@@ -134,7 +134,7 @@ extension CacheTrials {
         _ = try await site.sync()
         try await site.withDaemon { _, _ in
           _ = try await site.ask()
-          try await site.overwrite("changes")
+          try await site.overwrite("cache_changes")
           #expect(try await site.curl("/v1/changes?since=0").status != "200")
           try faults.fail(.read, with: EIO, on: "roster.db")
           #expect(try await site.ask(exit: 73).contains("look at the disk"))

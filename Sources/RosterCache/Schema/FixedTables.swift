@@ -146,11 +146,12 @@ enum FixedTables {
   /// from number `rest` on. Most changes are small, so that the history needs about half the space.
   static let changeColumns = ["head INTEGER", "rest INTEGER"]
 
-  /// The view `changes`. Scripts may write it like the table that it was in version 2, for example to delete old rows.
+  /// The view `changes`. Programs may change its rows as in version 2, in which it was a table. DuckDB, which parses the
+  /// text itself, needs the quotes.
   static let changes = [
     """
     CREATE VIEW changes AS
-      SELECT id, sync_id, resource, record_id, kind, at, CASE WHEN head IS NULL THEN before
+      SELECT id, sync_id, resource, record_id, kind, "at", CASE WHEN head IS NULL THEN before
         ELSE substr(after, 1, head) || before || substr(after, rest) END AS before, after
       FROM cache_changes
     """,

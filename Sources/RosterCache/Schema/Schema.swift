@@ -25,6 +25,7 @@ struct Schema {
   /// Creates the schema in an empty file, or migrates an older one, in one transaction.
   func migrate(_ database: Database) throws {
     let found = try database.count("PRAGMA user_version")
+    if found == Self.version { try SecondVersion.complete(database) }
     guard found < Self.version else { return }
     try database.transaction {
       switch found {

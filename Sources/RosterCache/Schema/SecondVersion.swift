@@ -15,6 +15,16 @@ enum SecondVersion {
     try Schema(of: database).defineRemoved(database)
   }
 
+  /// Completes a cache of an early build of 0.3, in which `changes` was still a table.
+  static func complete(_ database: Database) throws {
+    let isTable = "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'changes' AND type = 'table')"
+    guard try database.count(isTable) == 1 else { return }
+    try database.transaction {
+      for statement in changes { try database.execute(statement) }
+      try Schema(of: database).defineRemoved(database)
+    }
+  }
+
   /// The primary key has one more column.
   private static let rejects = [
     "ALTER TABLE rejects RENAME TO rejects_2", FixedTables.rejects,
