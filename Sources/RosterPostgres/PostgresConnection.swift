@@ -125,7 +125,8 @@ package final class PostgresConnection {
   private var needsPassword: Bool { PQconnectionNeedsPassword(handle) == 1 || PQconnectionUsedPassword(handle) == 1 }
 
   private func put(_ bytes: [UInt8]) throws {
-    onProgress()
+    // A server that takes everything at once would never let the program wait, and so never end.
+    try wait(forWriting: true, milliseconds: 0)
     while true {
       let code = bytes.withUnsafeBytes {
         PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
@@ -181,23 +182,45 @@ package final class PostgresConnection {
   }
 
   /// Waits until the server can be read from or, if wanted, written to, and returns after that time at the latest.
-  private func wait(forWriting: Bool, milliseconds: Int32 = 5_000) throws {
+  private func wait(forWriting: Bool, milliseconds: Int32 = 1_000) throws {
     let events = Int16(forWriting ? POLLIN | POLLOUT : POLLIN)
     var waits = [
       pollfd(fd: PQsocket(handle), events: events, revents: 0), pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
     ]
-    let count = nfds_t(waits.count)
-    guard poll(&waits, count, milliseconds) >= 0 || errno == EINTR else { throw lost() }
+    let ready = poll(&waits, nfds_t(waits.count), milliseconds)
+    guard ready >= 0 || errno == EINTR else { throw lost() }
     onProgress()
     if waits[1].revents != 0 {
       if !isCancelled { cancel() }
       isCancelled = true
       throw Stopped()
     }
+    if ready == 0, milliseconds > 0, isSilent {
+      throw PostgresFailure.lost("the machine of the server does not answer", server: server)
+    }
     if forWriting, waits[0].revents & Int16(POLLIN) != 0, PQstatus(handle) == CONNECTION_OK,
       PQconsumeInput(handle) != 1
     {
       throw lost()
+    }
+  }
+
+  /// True if the server owes an acknowledgement, and sent nothing for nine tenths of TCP_USER_TIMEOUT. The kernel counts
+  /// that time from the packet, which may follow long after the last sign of the server (D2.3). The kernel of a server
+  /// that is only slow acknowledges.
+  private var isSilent: Bool {
+    var (limit, info) = (UInt32(0), tcp_info())
+    guard option(TCP_USER_TIMEOUT, &limit), option(TCP_INFO, &info), limit > 0 else { return false }
+    let isOwed = info.tcpi_unacked > 0 || info.tcpi_probes > 0
+    let silence = min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv)
+    return info.tcpi_state == UInt8(TCP_ESTABLISHED) && isOwed && silence >= limit / 10 * 9
+  }
+
+  /// False for a Unix socket.
+  private func option<Value>(_ name: Int32, _ value: inout Value) -> Bool {
+    var size = socklen_t(MemoryLayout<Value>.size)
+    return withUnsafeMutableBytes(of: &value) { bytes in
+      getsockopt(PQsocket(handle), Int32(IPPROTO_TCP), name, bytes.baseAddress, &size) == 0
     }
   }
 

@@ -66,15 +66,19 @@ package struct PostgresFailure: Error, Sendable, Equatable {
     case "25006": "default_transaction_read_only is on for the server, the database or the role: set it to off"
     case "53100": "make room on the server's disk; nothing is lost, and the next try goes on from the same place"
     case "42P01", "42703", "42P10", "42804", "23502", "23503", "23505", "23514", "22001", "22003", "22P02":
-      "the tables were altered or are not as rosterd made them: rosterd-postgres sync --fresh copies everything again"
+      Self.freshHint
     case "P0001": "a trigger on a table raised this error: drop the trigger or change it"
     case "22P05" where !isUTF8, "0A000" where !isUTF8:
       "the database has another encoding than UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+    case "0A000": "if the table has a rule ON INSERT or ON UPDATE, drop it: a trigger can take its place"
     case "2BP01":
       "a view, rule, foreign key or function depends on the table: drop it and try again; after a copy it can be made again"
     default: nil
     }
   }
+
+  static let freshHint =
+    "the tables were altered or are not as rosterd made them: rosterd-postgres sync --fresh copies everything again"
 
   static func lost(_ message: String, server: String) -> Failure {
     Failure(

@@ -38,6 +38,12 @@ package final class Replica {
 
     /// True if the tables are made as that batch needs them.
     package func fits(_ batch: Batch) -> Bool { layout == batch.layout }
+
+    /// Names of the batch's tables that are missing here or have other columns.
+    func lacking(_ batch: Batch) -> Set<String> {
+      let known = Set(layout.split(separator: "\n"))
+      return Set(batch.tables.filter { !known.contains(Substring($0.signature)) }.map { postgresName($0.name) })
+    }
   }
 
   let connection: PostgresConnection

@@ -13,10 +13,19 @@ extension Replica {
   package struct Staged {
     fileprivate var batch: Batch
     fileprivate var scope: Scope
-    /// True if the rows are in new tables, which take the place of the old ones.
-    fileprivate var isNew: Bool
-    fileprivate var replaced: Int
+    fileprivate var exchange: TableExchange
+    fileprivate var replaced = 0
     fileprivate var scopes: [String: String] = [:]
+  }
+
+  /// Which tables are made again. Names as PostgreSQL keeps them.
+  fileprivate struct TableExchange {
+    /// Tables whose rows are in new tables, which get their names.
+    var made: Set<String> = []
+    /// Tables that are dropped: those that are made again, and those that the batch lacks.
+    var old: [String] = []
+
+    func makes(_ table: ReplicaTable) -> Bool { made.contains(postgresName(table.name)) }
   }
 
   /// One transaction with a `stage` and a `publish`: readers see the state before it until it commits.
@@ -37,20 +46,51 @@ extension Replica {
     let known = try state()
     if known == nil { try makeSchema() }
     try extendPosition()
-    var staged = Staged(batch: batch, scope: scope, isNew: isRemade || known?.fits(batch) != true, replaced: 0)
-    if staged.isNew {
-      staged.replaced = try fill(batch, rows: rows)
-    } else {
-      staged.replaced = try stageRows(batch, scope: scope, rows: rows) + (scope == .whole ? 0 : known?.replaced ?? 0)
-      staged.scopes = try stageIDs(scope, ids: ids)
+    let exchange = try self.exchange(for: batch, known: known, isRemade: isRemade)
+    try refuseAlteredColumns(batch.tables.filter { !exchange.makes($0) })
+    var staged = Staged(batch: batch, scope: scope, exchange: exchange)
+    staged.replaced = scope == .whole ? 0 : known?.replaced ?? 0
+    for (index, table) in batch.tables.enumerated() {
+      staged.replaced +=
+        try exchange.makes(table)
+        ? fill(table, index: index, rows: rows) : stageRows(table, index: index, scope: scope, rows: rows)
     }
+    staged.scopes = try stageIDs(scope, ids: ids)
     return staged
   }
 
   /// Makes the tables equal to the staged rows, and moves the position.
   package func publish(_ staged: Staged) throws {
-    if staged.isNew { try swap(staged.batch) } else { try merge(staged) }
+    try merge(staged)
+    try swap(staged)
     try move(to: staged.batch, replaced: staged.replaced)
+  }
+
+  /// A table with the same columns stays, unless a foreign key, a policy or a rule of it reads one that does not.
+  private func exchange(for batch: Batch, known: State?, isRemade: Bool) throws -> TableExchange {
+    if !isRemade, known?.fits(batch) == true { return TableExchange() }
+    var made = Set(batch.tables.map { postgresName($0.name) })
+    let (all, own) = (made, try ownTables())
+    if !isRemade, let known {
+      let lacking = known.lacking(batch)
+      let replaced = own.filter { lacking.contains($0) || !all.contains($0) }
+      made.formIntersection(try lacking.union(readers(of: replaced)))
+    }
+    return TableExchange(made: made, old: own.filter { made.contains($0) || !all.contains($0) })
+  }
+
+  /// Those tables, and the tables of the schema whose foreign keys, policies or rules read them, also by a view.
+  private func readers(of tables: [String]) throws -> [String] {
+    try connection.run(sql.readers(of: tables), with: [schema]).compactMap { $0.first ?? nil }
+  }
+
+  /// A value might be changed by the type that a user has given to a column (D7.2).
+  private func refuseAlteredColumns(_ tables: [ReplicaTable]) throws {
+    guard !tables.isEmpty, let found = try connection.run(sql.alteredColumn(tables)).first else { return }
+    throw Failure(
+      .cannotWrite, step: "copy the snapshot", subject: connection.server,
+      cause: "the column \(found[1] ?? "") of \(found[0] ?? "") is missing or has another type",
+      hint: PostgresFailure.freshHint)
   }
 
   /// A role may own the schema without being allowed to make one.
@@ -91,25 +131,23 @@ extension Replica {
   // MARK: Into the tables that are there
 
   private func stageRows(
-    _ batch: Batch, scope: Scope, rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
+    _ table: ReplicaTable, index: Int, scope: Scope,
+    rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
   ) throws -> Int {
-    var replaced = 0
-    for (index, table) in batch.tables.enumerated() where isConcerned(table, scope: scope) {
-      if hasOnlyNewRows(table, scope: scope) {
-        replaced += try copy(table, into: sql.name(table.name), rows: rows)
-        continue
-      }
-      try connection.run(sql.stage(table, as: staged(index)))
-      replaced += try copy(table, into: quoted(staged(index)), rows: rows)
-      // Without statistics the server expects thousands of rows, and reads the whole table for one.
-      try connection.run("ANALYZE \(quoted(staged(index)))")
-    }
+    guard isConcerned(table, scope: scope) else { return 0 }
+    if hasOnlyNewRows(table, scope: scope) { return try copy(table, into: sql.name(table.name), rows: rows) }
+    try connection.run(sql.stage(table, as: staged(index)))
+    let replaced = try copy(table, into: quoted(staged(index)), rows: rows)
+    // Without statistics the server expects thousands of rows, and reads the whole table for one.
+    try connection.run("ANALYZE \(quoted(staged(index)))")
     return replaced
   }
 
   /// The tables stay: grants, views, indexes and foreign keys of users are not touched.
   private func merge(_ all: Staged) throws {
-    let tables = all.batch.tables.enumerated().filter { isConcerned($0.element, scope: all.scope) }
+    let tables = all.batch.tables.enumerated().filter { _, table in
+      isConcerned(table, scope: all.scope) && !all.exchange.makes(table)
+    }
     for (index, table) in tables.reversed() { try remove(table, index: index, all: all) }
     for (index, table) in tables where !hasOnlyNewRows(table, scope: all.scope) {
       try self.index(sql.upsert(table, staged: staged(index)), of: table, rows: quoted(staged(index)))
@@ -197,25 +235,26 @@ extension Replica {
 
   // MARK: Into new tables
 
-  private func fill(_ batch: Batch, rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void) throws
-    -> Int
-  {
-    var replaced = 0
-    for (index, table) in batch.tables.enumerated() {
-      try connection.run(sql.create(table, as: made(index)))
-      replaced += try copy(table, into: sql.name(made(index)), rows: rows)
-    }
-    return replaced
+  private func fill(
+    _ table: ReplicaTable, index: Int, rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
+  ) throws -> Int {
+    try connection.run(sql.create(table, as: made(index)))
+    return try copy(table, into: sql.name(made(index)), rows: rows)
   }
 
   /// Only the exchange of the names locks readers out, for a moment.
-  private func swap(_ batch: Batch) throws {
-    let old = try ownTables()
-    let names = Dictionary(batch.tables.enumerated().map { ($1.name, made($0)) }, uniquingKeysWith: { $1 })
-    let constraints = sql.constraints(batch.tables, made: names)
-    for (index, table) in batch.tables.enumerated() {
+  private func swap(_ all: Staged) throws {
+    let exchange = all.exchange
+    if exchange.made.isEmpty, exchange.old.isEmpty { return }
+    let tables = all.batch.tables.enumerated().filter { exchange.makes($0.element) }
+    let present = Dictionary(
+      all.batch.tables.enumerated().map { ($1.name, exchange.makes($1) ? made($0) : $1.name) }, uniquingKeysWith: { $1 }
+    )
+    let taken = try connection.run(sql.names(besides: exchange.old), with: [schema]).compactMap { $0.first ?? nil }
+    let constraints = sql.constraints(tables.map(\.element), present: present, taken: taken)
+    for ((index, table), constraints) in zip(tables, constraints) {
       let rows = sql.name(made(index))
-      for (number, constraint) in constraints[index].enumerated() {
+      for (number, constraint) in constraints.enumerated() {
         let name = quoted("\(made(index))_\(number)")
         try self.index(
           "ALTER TABLE \(rows) ADD CONSTRAINT \(name) \(constraint.definition)", of: table, rows: rows)
@@ -223,7 +262,8 @@ extension Replica {
       for comment in sql.comments(table, on: made(index)) { try connection.run(comment) }
       try connection.run("ANALYZE \(rows)")
     }
-    try TableSwap(self).swap(batch.tables.enumerated().map { (made($0), $1, constraints[$0]) }, old: old)
+    let filled = zip(tables, constraints).map { (made: made($0.offset), table: $0.element, constraints: $1) }
+    try TableSwap(self).swap(filled, old: exchange.old)
   }
 
   /// Name of a table that is being filled. No table of a cache has a space in its name.

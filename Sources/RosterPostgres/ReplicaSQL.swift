@@ -37,24 +37,26 @@ package struct ReplicaSQL: Sendable {
   }
 
   /// The constraints of each table. An index shares its namespace with the tables, so that no two names are equal.
-  /// - Parameter made: Present names of the tables, by the names that they get.
-  func constraints(_ tables: [ReplicaTable], made: [String: String]) -> [[Constraint]] {
-    var taken = Set(ReplicaNames.own + tables.map { postgresName($0.name) })
+  /// - Parameters:
+  ///   - present: Present names of all tables, by the names that they get.
+  ///   - taken: Names in the schema that stay.
+  func constraints(_ tables: [ReplicaTable], present: [String: String], taken: [String]) -> [[Constraint]] {
+    var taken = Set(ReplicaNames.own + tables.map { postgresName($0.name) } + taken)
     return tables.map { table in
-      definitions(table, made: made).map { suffix, definition in
+      definitions(table, present: present).map { suffix, definition in
         Constraint(name: Self.unique(table.name, suffix: suffix, taken: &taken), definition: definition)
       }
     }
   }
 
   /// The constraints, as suffixes of names and definitions.
-  private func definitions(_ table: ReplicaTable, made: [String: String]) -> [(String, String)] {
+  private func definitions(_ table: ReplicaTable, present: [String: String]) -> [(String, String)] {
     var all: [(String, String)] = []
     if !table.primaryKey.isEmpty { all.append(("_pkey", "PRIMARY KEY (\(list(table.primaryKey)))")) }
     for (index, columns) in table.unique.enumerated() {
       all.append(("_key\(index == 0 ? "" : "\(index + 1)")", "UNIQUE (\(list(columns)))"))
     }
-    if case .elements(_, let records, let column) = table.role, let owner = made[records] {
+    if case .elements(_, let records, let column) = table.role, let owner = present[records] {
       all.append(("_fkey", "FOREIGN KEY (\(quoted(column))) REFERENCES \(name(owner)) ON DELETE CASCADE"))
     }
     return all
@@ -69,6 +71,53 @@ package struct ReplicaSQL: Sendable {
       name = "\(base)_\(number)\(suffix)"
     }
     return name
+  }
+
+  /// Names of relations and constraints in the schema `$1`, without those that end with the old tables.
+  func names(besides old: [String]) -> String {
+    let old = "ARRAY[\(regclasses(old))]::oid[]"
+    return """
+      SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.oid <> ALL (\(old)) AND NOT EXISTS (SELECT FROM pg_constraint k
+        WHERE k.conindid = c.oid AND k.contype IN ('p', 'u', 'x') AND k.conrelid = ANY (\(old)))
+      UNION ALL SELECT k.conname FROM pg_constraint k JOIN pg_namespace n ON n.oid = k.connamespace
+      WHERE n.nspname = $1 AND k.conrelid <> ALL (\(old))
+      """
+  }
+
+  /// Those tables, and the relations of the schema `$1` whose foreign keys, policies or rules read them, also by others.
+  func readers(of tables: [String]) -> String {
+    """
+    WITH RECURSIVE readers(relation) AS (
+      SELECT unnest(ARRAY[\(regclasses(tables))]::oid[])
+      UNION
+      SELECT t.relation FROM readers r
+      JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = r.relation, LATERAL (
+        SELECT ev_class FROM pg_rewrite WHERE d.classid = 'pg_rewrite'::regclass AND oid = d.objid
+        UNION ALL SELECT polrelid FROM pg_policy WHERE d.classid = 'pg_policy'::regclass AND oid = d.objid
+        UNION ALL SELECT conrelid FROM pg_constraint WHERE d.classid = 'pg_constraint'::regclass AND oid = d.objid
+      ) t(relation))
+    SELECT c.relname FROM readers r JOIN pg_class c ON c.oid = r.relation JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1
+    """
+  }
+
+  private func regclasses(_ tables: [String]) -> String {
+    tables.map { "\(literal(name($0)))::regclass" }.joined(separator: ", ")
+  }
+
+  /// Finds a column of those tables that a user has dropped, renamed, or given another type: its table and its name.
+  func alteredColumn(_ tables: [ReplicaTable]) -> String {
+    let columns = tables.flatMap { table in
+      table.columns.map { column in
+        "(\(literal(name(table.name))), \(literal(postgresName(column.name))), '\(column.type.rawValue)'::regtype)"
+      }
+    }
+    return """
+      SELECT k.owner, k.name FROM (VALUES \(columns.joined(separator: ", "))) k(owner, name, type) WHERE NOT EXISTS (
+        SELECT FROM pg_attribute a WHERE a.attrelid = to_regclass(k.owner) AND a.attname = k.name
+          AND a.atttypid = k.type AND a.atttypmod = -1 AND NOT a.attisdropped) LIMIT 1
+      """
   }
 
   /// Statements that explain the table and its columns to people who find them in the database.

@@ -19,21 +19,24 @@ struct TableSwap {
     let objects = UserObjects(connection)
     let kept = try replaced.flatMap { try objects.on($0.table, name: sql.name($0.table.name)) }
     let views = try self.views(on: old)
+    let removed = try old.flatMap { try objects.reading(on: sql.name($0)) }
     try connection.run("SET LOCAL lock_timeout = '1s'; SAVEPOINT swap")
     for attempt in 1... {
       do {
-        try exchange(tables, old: old, views: views)
+        try exchange(tables, old: old, views: views, removed: removed)
         break
       } catch let error as PostgresFailure where error.isLocked && attempt < Self.attempts {
         try connection.run("ROLLBACK TO swap")
       }
     }
     for (_, table, _) in replaced { try objects.revokeDefaults(on: sql.name(table.name)) }
-    for object in kept { try objects.remake(object) }
+    for object in kept where object.removal == nil { try objects.remake(object) }
     for view in views { try remake(view, among: objects) }
+    for object in kept where object.removal != nil { try objects.remake(object) }
   }
 
-  private func exchange(_ tables: [Filled], old: [String], views: [View]) throws {
+  private func exchange(_ tables: [Filled], old: [String], views: [View], removed: [UserObjects.Object]) throws {
+    for removal in removed.compactMap(\.removal) { try connection.run(removal) }
     for view in views.reversed() { try connection.run("DROP \(view.kind) \(view.name)") }
     if !old.isEmpty { try connection.run("DROP TABLE \(old.map(sql.name).joined(separator: ", "))") }
     for (made, table, constraints) in tables {
@@ -104,7 +107,7 @@ struct TableSwap {
   private func refusal(_ view: String, of role: String) -> Failure {
     Failure(
       .refused, step: "replace the tables", subject: connection.server,
-      cause: "the view \(view) of the role \(role) depends on a table whose columns change",
+      cause: "the view \(view) of the role \(role) depends on a table that is made again or removed",
       hint: "drop the view, and create it again after the copy; until then the old tables stay")
   }
 }

@@ -8,6 +8,8 @@ struct UserObjects {
     /// Kind and name, for messages.
     var title: String
     var statement: String
+    /// Removes something that may read views, before the views are dropped; nil for all others.
+    var removal: String?
   }
 
   private let connection: PostgresConnection
@@ -29,6 +31,11 @@ struct UserObjects {
   func on(_ kind: String, name: String) throws -> [Object] {
     try indexes(of: name) + grants(on: name) + comments(on: name, kind: kind) + defaults(of: name) + reactions(of: name)
       + labels(on: name, kind: kind)
+  }
+
+  /// Rules and policies of a table that may read views.
+  func reading(on name: String) throws -> [Object] {
+    try (rowSecurity(of: name) + reactions(of: name)).filter { $0.removal != nil }
   }
 
   /// A grant by ALTER DEFAULT PRIVILEGES may be one that a user has revoked from the former table or view.
@@ -87,11 +94,14 @@ struct UserObjects {
           ELSE 'ALL' END,
         (SELECT string_agg(\(Self.role("r")), ', ') FROM unnest(p.polroles) r),
         ' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')',
-        ' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')')
+        ' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')'),
+        CASE WHEN EXISTS (SELECT FROM pg_depend d JOIN pg_class v ON v.oid = d.refobjid AND v.relkind IN ('v', 'm')
+          WHERE d.classid = 'pg_policy'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_class'::regclass)
+        THEN format('DROP POLICY %I ON %s', p.polname, $1::text) END
       FROM pg_policy p WHERE p.polrelid = to_regclass($1)
       UNION ALL
       SELECT 'the row security of ' || to_regclass($1),
-        format('ALTER TABLE %s %s ROW LEVEL SECURITY', $1::text, s.words)
+        format('ALTER TABLE %s %s ROW LEVEL SECURITY', $1::text, s.words), NULL
       FROM pg_class c, LATERAL (VALUES ('ENABLE', c.relrowsecurity), ('FORCE', c.relforcerowsecurity)) s(words, is_on)
       WHERE c.oid = to_regclass($1) AND s.is_on
       """, of: name)
@@ -107,7 +117,8 @@ struct UserObjects {
         UNION ALL
         SELECT 'RULE', rulename, pg_get_ruledef(oid), ev_enabled FROM pg_rewrite
         WHERE ev_class = to_regclass($1) AND rulename <> '_RETURN')
-      SELECT format('the %s %s on %s', lower(r.kind), r.name, to_regclass($1)), s.statement
+      SELECT format('the %s %s on %s', lower(r.kind), r.name, to_regclass($1)), s.statement,
+        CASE WHEN r.kind = 'RULE' THEN format('DROP RULE IF EXISTS %I ON %s', r.name, $1::text) END
       FROM reactions r, LATERAL (VALUES (1, r.definition), (2, format('ALTER TABLE %s %s %s %I', $1::text,
         CASE r.enabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, r.kind,
         r.name))) s(step, statement) WHERE s.step = 1 OR r.enabled <> 'O' ORDER BY s.step
@@ -148,7 +159,9 @@ struct UserObjects {
   }
 
   private func objects(_ query: String, of name: String) throws -> [Object] {
-    try connection.run(query, with: [name]).map { Object(title: $0[0] ?? "", statement: $0[1] ?? "") }
+    try connection.run(query, with: [name]).map { row in
+      Object(title: row[0] ?? "", statement: row[1] ?? "", removal: row.count > 2 ? row[2] : nil)
+    }
   }
 
   /// SQL of a quoted role. The number 0 means all roles.

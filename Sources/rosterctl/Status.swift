@@ -20,6 +20,7 @@ struct Status: AsyncParsableCommand {
       try Output.ifRead {
         if json { return try Output.standard.write(asJSON: status) }
         try show { StatusText(status, now: now, width: $0, colour: $1, maxResources: $2) }
+        if !check { try Output.standard.write(followerLines(of: status.cache)) }
       }
       throw ExitCode(silence.kind.exitCode)
     }
@@ -33,7 +34,7 @@ struct Status: AsyncParsableCommand {
     if !json {
       try Output.ifRead { try show { StatusText(status, now: Date(), width: $0, colour: $1, maxResources: $2) } }
     }
-    if !json, !check { try Output.standard.write(followerLines(of: status)) }
+    if !json, !check { try Output.standard.write(followerLines(of: status.cache)) }
     if check, status.state.exit != 0 { throw ExitCode(status.state.exit) }
   }
 

@@ -18,10 +18,10 @@ struct CatchUp {
   /// - Parameters:
   ///   - reader: The only reader of this process. Opening another one would drop SQLite's locks of the first
   ///     (sqlite.org/howtocorrupt.html, 2.2).
+  ///   - known: The contents of the schema.
   ///   - isFresh: Copies everything even if the feed says what changed.
   /// - Throws: `Failure`, `Stopped`.
-  func run(_ reader: CacheReader, isFresh: Bool = false) throws -> Report {
-    let known = try replica.state()
+  func run(_ reader: CacheReader, from known: Replica.State?, isFresh: Bool = false) throws -> Report {
     let copy = SnapshotCopy(replica: replica, cache: cache, known: known, isFresh: isFresh)
     return try copy.run(reader)
   }

@@ -15,10 +15,9 @@ struct FollowCommand: ParsableCommand {
 
   func run() throws {
     let log = rosterLog(LogSettings(level: .info))
-    let follower = Follower(
-      cache: try options.cachePath(), target: try options.target(), schema: options.schema,
-      reports: Reports(textfile: options.textfile, schema: options.schema) { log.warning("\($0)") }, log: log)
-    try follower.run()
+    let reports = Reports(textfile: options.textfile, schema: options.schema) { log.warning("\($0)") }
+    let (cache, target) = try reports.places(of: options)
+    try Follower(cache: cache, target: target, schema: options.schema, reports: reports, log: log).run()
   }
 }
 
@@ -30,13 +29,15 @@ struct CatchUpCommand: ParsableCommand {
   var fresh = false
 
   func run() throws {
-    let (cache, target, stop) = (try options.cachePath(), try options.target(), StopSignal())
+    let stop = StopSignal()
     let reports = Reports(textfile: options.textfile, schema: options.schema, warn: RosterdPostgres.tell)
+    let (cache, target) = try reports.places(of: options)
     let report: CatchUp.Report
     do {
       let connection = try PostgresConnection(target, stop: stop.descriptor)
       let replica = try Replica(connection, schema: options.schema)
-      report = try CatchUp(cache: cache, replica: replica).run(CacheReader(path: cache), isFresh: fresh)
+      let reader = try CacheReader(path: cache)
+      report = try CatchUp(cache: cache, replica: replica).run(reader, from: try replica.state(), isFresh: fresh)
       reports.succeeded(try replica.state(), cache: cache, server: connection.server)
     } catch is Stopped {
       throw Failure(

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Logging
 import RosterCache
+import RosterConfiguration
 import RosterFiles
 import RosterModel
 import RosterPostgres
@@ -18,31 +19,31 @@ struct Follower {
   /// - Throws: `Failure` that no other try can repair: 78, and 75 if the schema stays taken.
   func run() throws {
     let stop = StopSignal()
-    let watch = CacheWatch(cache: cache, stop: stop)
     let notify = Notify()
     var tries = Tries()
     notify.ready(status: "connecting to \(target.shown)", now: Date())
     do {
       while true {
+        // The folder of the cache may be new or another one.
+        let watch = CacheWatch(cache: resolved(cache), stop: stop)
         do {
           try follow(stop, watch: watch, notify: notify, tries: &tries)
         } catch let failure as Failure {
           reports.failed(failure, cache: cache, server: target.shown)
           guard tries.mayFollow(failure, at: .now) else { throw failure }
           log.error("\(failure)")
-          if pause(tries.pause(), stop: stop, show: { show("\(failure)", notify: notify) }) { throw Stopped() }
+          try pause(tries.pause(), watch: watch) { show("\(failure)", notify: notify) }
         }
       }
     } catch is Stopped { notify.stopping() }
   }
 
-  /// True if the program is to end.
-  private func pause(_ seconds: Int, stop: StopSignal, show: () -> Void) -> Bool {
+  /// A publication ends the pause: it may be the first one (D1.1).
+  private func pause(_ seconds: Int, watch: CacheWatch, show: () -> Void) throws {
     for _ in 0..<seconds {
       show()
-      if stop.came(within: 1_000) { return true }
+      if try watch.wait(milliseconds: 1_000) == .publication { return }
     }
-    return false
   }
 
   /// Reports the status and a sign of life. The caller repeats it every second, since a status that follows another one
@@ -58,13 +59,13 @@ struct Follower {
     let beat = Heartbeat(notify)
     connection.onProgress = { beat.beat() }
     let replica = try Replica(connection, schema: schema)
-    if let last = tries.last { try noticeStepBack(from: last, replica) }
     let copy = CatchUp(cache: cache, replica: replica)
     let identity = Inode(cache)
     let reader = try CacheReader(path: cache)
     repeat {
-      let seen = try reader.writes()
-      let report = try copy.run(reader)
+      let (seen, known) = (try reader.writes(), try replica.state())
+      if let last = tries.last { try noticeStepBack(from: last, to: known?.position, reader) }
+      let report = try copy.run(reader, from: known)
       if let done = report.done { log.info("\(done)", metadata: ["snapshot": "\(report.position.snapshot)"]) }
       reports.succeeded(try replica.state(), cache: cache, server: connection.server)
       tries.succeeded(at: report.position)
@@ -87,9 +88,8 @@ struct Follower {
 
   /// A standby that was promoted may lack the last transactions of the former primary, and so may a restored backup
   /// (D2.4).
-  private func noticeStepBack(from last: ReplicaPosition, _ replica: Replica) throws {
-    let now = try replica.state()?.position
-    if let now, !now.lacks(last) { return }
+  private func noticeStepBack(from last: ReplicaPosition, to now: ReplicaPosition?, _ reader: CacheReader) throws {
+    if let now, try !now.lacks(last, newest: reader.export(\.position)) { return }
     log.warning(
       """
       the server has lost snapshot \(last.snapshot), as after the promotion of a standby or a restored backup: \
@@ -106,16 +106,13 @@ struct Follower {
     var looked = ContinuousClock.now
     while true {
       show()
-      guard watch.wait(milliseconds: 1_000, other: connection.descriptor) else { throw Stopped() }
+      _ = try watch.wait(milliseconds: 1_000, other: connection.descriptor)
       try connection.check()
       if Inode(cache) != arrived.identity { return }
       if try reader.writes() != arrived.seen { return }
       guard ContinuousClock.now - looked >= Self.lookEvery else { continue }
       looked = .now
-      if try replica.state()?.position != arrived.position {
-        try noticeStepBack(from: arrived.position, replica)
-        return
-      }
+      if try replica.state()?.position != arrived.position { return }
     }
   }
 

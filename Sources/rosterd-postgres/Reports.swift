@@ -40,6 +40,14 @@ struct Reports {
   let schema: String
   let warn: (String) -> Void
 
+  /// - Throws: `Failure` of an option, which is a failed try too (D7.8).
+  func places(of options: Options) throws(Failure) -> (cache: String, target: PostgresTarget) {
+    do throws(Failure) { return (try options.cachePath(), try options.target()) } catch {
+      writeMetrics(up: false, nil)
+      throw error
+    }
+  }
+
   func succeeded(_ state: Replica.State?, cache: String, server: String) {
     guard let state else { return }
     FollowerFile(

@@ -34,11 +34,5 @@ final class StopSignal {
     pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 
-  /// True if the signal came within that time.
-  func came(within milliseconds: Int32) -> Bool {
-    var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&wait, 1, milliseconds) > 0
-  }
-
   private static let numbers = [SIGTERM, SIGINT]
 }

@@ -35,11 +35,19 @@ struct SnapshotExportTests {
     }
   }
 
-  @Test("D5.1: syncs that history keeps are known beside the first one that has not expired")
-  func keptSyncs() async throws {
-    let (folder, _) = try await mirrored(false)
-    let kept = try CacheReader(path: folder.cache).export { try $0.keptSyncs() }
-    #expect(kept == KeptRows(first: 1, others: [2]))
+  @Test(
+    "D5.1: syncs that history keeps are known beside the first one that precedes no gap, whatever they published",
+    arguments: [
+      ("id IN ()", KeptRows(first: 1)), ("id = 2", KeptRows(first: 3, others: [1])), ("id < 4", KeptRows(first: 4)),
+      ("id IN (3, 5)", KeptRows(first: 6, others: [1, 2, 4])), ("true", KeptRows(first: nil)),
+    ])
+  func keptSyncs(expired: String, kept: KeptRows) async throws {
+    let folder = Folder()
+    let cache = try await folder.define()
+    for second in 0..<8 { _ = try await cache.mirror(paired(people(1...2)), at: noon + Double(second)) }
+    await cache.close()
+    _ = try Database(path: folder.cache, access: .writer).run("DELETE FROM syncs WHERE \(expired)")
+    #expect(try CacheReader(path: folder.cache).export { try $0.keptSyncs() } == kept)
   }
 
   @Test("The lag is the age of the oldest publication after a position")

@@ -144,10 +144,13 @@ struct ReplicaSQLTests {
       table.name = name
       return table
     }
-    let names = sql.constraints(tables, made: [:]).joined().map(\.name)
+    let names = sql.constraints(tables, present: [:], taken: []).joined().map(\.name)
     #expect(Set(names + tables.map(\.name)).count == names.count + tables.count)
     #expect(names.contains("api_3_key"))
     #expect(names.allSatisfy { $0.utf8.count <= 63 })
+    // Another table of the schema has a constraint with this name.
+    let others = sql.constraints(tables, present: [:], taken: ["api_3_key"]).joined().map(\.name)
+    #expect(others.contains("api_4_key") && !others.contains("api_3_key"))
   }
 
   @Test("D7.7: names that the position needs are refused", arguments: ["position", "position_pkey"])

@@ -46,15 +46,18 @@ package struct SnapshotExport {
     tables = try Self.tables(database)
   }
 
-  /// Rows of `syncs`. `history` keeps two of them, which may be older than the expired ones.
+  /// Rows of `syncs`. `history` keeps single rows that are older than the expired ones. They stay while a longer
+  /// `history` applies.
   package func keptSyncs() throws -> KeptRows {
-    let kept = try database.rows(FixedTables.kept) { $0.optionalInteger(0) }.compactMap(\.self)
-    let others = kept.map(String.init).joined(separator: ", ")
-    let first = try database.first("SELECT id FROM syncs WHERE id NOT IN (\(others)) ORDER BY id LIMIT 1") {
+    let oldest = try database.rows("SELECT id FROM syncs ORDER BY id LIMIT ?1", .integer(Self.maxSingleRows)) {
       $0.integer(0)
     }
-    return KeptRows(first: first, others: kept)
+    let first = oldest.indices.dropFirst().last { oldest[$0 - 1] + 1 < oldest[$0] } ?? 0
+    return KeptRows(first: oldest.dropFirst(first).first, others: Array(oldest.prefix(first)))
   }
+
+  /// `history` keeps two rows at a time; it is rarely changed.
+  private static let maxSingleRows: Int64 = 16
 
   /// End of the first sync after that id which published a snapshot; nil if none did, or its row has expired.
   package func oldestPublication(after sync: Int64) throws -> String? {

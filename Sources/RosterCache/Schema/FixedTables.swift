@@ -212,11 +212,6 @@ enum FixedTables {
       AND id <> coalesce((SELECT max(id) FROM syncs WHERE outcome = 'unchanged'), 0)
     """
 
-  /// Selects the ids of the syncs that `history` keeps.
-  static let kept = """
-    SELECT max(id) FROM syncs WHERE outcome = 'published' UNION ALL SELECT max(id) FROM syncs WHERE outcome = 'unchanged'
-    """
-
   /// Defines the view `removed`, which looks into every resource's table.
   static func removed(_ tables: [ResourceTables]) -> [String] {
     let isThere = tables.map { "WHEN \(literal($0.resource.name)) THEN \($0.isThereAgain(among: tables))" }

@@ -104,7 +104,10 @@ package struct ReplicaPosition: Sendable, Equatable {
   }
 
   /// True if readers at this place do not see all that readers at the other one saw.
-  package func lacks(_ other: ReplicaPosition) -> Bool { feed != other.feed || snapshot < other.snapshot }
+  /// - Parameter newest: The place of the cache. Its feed is a later one than that of the other place.
+  package func lacks(_ other: ReplicaPosition, newest: @autoclosure () throws -> ReplicaPosition) rethrows -> Bool {
+    try feed == other.feed ? snapshot < other.snapshot : feed != newest().feed
+  }
 }
 
 /// A value of a row of the cache. Its bytes are valid until the row's statement goes on.
