@@ -71,6 +71,8 @@ package struct PostgresFailure: Error, Sendable, Equatable {
     case "22P05" where !isUTF8, "0A000" where !isUTF8:
       "the database has another encoding than UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
     case "0A000": "if the table has a rule ON INSERT or ON UPDATE, drop it: a trigger can take its place"
+    case "42P07", "42710":
+      "another object in the schema has this name: rename it, or give the table another name in the definition"
     case "2BP01":
       "a view, rule, foreign key or function depends on the table: drop it and try again; after a copy it can be made again"
     default: nil

@@ -85,7 +85,7 @@ package struct ReplicaSQL: Sendable {
       """
   }
 
-  /// Those tables, and the relations of the schema `$1` whose foreign keys, policies or rules read them, also by others.
+  /// Those tables, and the relations of the schema `$1` whose foreign keys, policies or rules read them, also by views.
   func readers(of tables: [String]) -> String {
     """
     WITH RECURSIVE readers(relation) AS (
