@@ -335,6 +335,8 @@ package struct PostgresTarget: Sendable, Equatable {
     let rest = text.dropFirst(scheme.count)
     // As libpq, which takes "?" as a part of the user or the password. In the parameters, "@" and "/" are allowed.
     let userEnd = rest.firstIndex { $0 == "@" || $0 == "/" }
+    // If parameters follow the host at once, libpq takes "@" in them for the end of the user.
+    if let userEnd, rest[userEnd] == "@", rest[..<userEnd].contains(#/\?[a-z_]+=/#) { return true }
     let host = userEnd.map { rest[$0] == "@" ? rest[rest.index(after: $0)...] : rest } ?? rest
     return host.prefix { $0 != "?" }.contains("@")
   }
