@@ -47,7 +47,7 @@ extension Replica {
     if known == nil { try makeSchema() }
     try extendPosition()
     let exchange = try self.exchange(for: batch, known: known, isRemade: isRemade)
-    try refuseAlteredColumns(batch.tables.filter { !exchange.makes($0) })
+    try refuseAlteredColumns(batch.tables.filter { isConcerned($0, scope: scope) && !exchange.makes($0) })
     var staged = Staged(batch: batch, scope: scope, exchange: exchange)
     staged.replaced = scope == .whole ? 0 : known?.replaced ?? 0
     for (index, table) in batch.tables.enumerated() {
