@@ -12,7 +12,8 @@ struct PostgresTargetTests {
       "postgresql://u:s3cret/d",
       "postgresql://u:1/s3cret@h/d", "postgres://u:a/s3cret@h/d", "postgresql://h/d?password=s3%zzcret",
       "host=h password=a s3cret",
-      "s3cret", "postgresql://h?password=s3@cret", "postgresql://h:1?password=s3@cret", "postgresql://[s3cret", "postgresql://u:a\"s3cret%zz@h/d",
+      "s3cret", "postgresql://h?password=s3@cret", "postgresql://h:1?password=s3@cret", "postgresql://[s3cret",
+      "postgresql://u:a\"s3cret%zz@h/d",
     ])
   func unreadable(url: String) {
     let failure = #expect(throws: Failure.self) { try PostgresTarget(url, from: "/run/url") }
