@@ -97,6 +97,49 @@ struct ChildStatusTests {
     #expect(try Self.lists("item", bench) == [9, 9 - items, 0, 0, 9, items])
   }
 
+  /// Three documents whose items have a mark, after a first sync.
+  private static func marked() async throws -> (SyncBench, Forest, [Resource]) {
+    let (bench, forest) = try bench(3)
+    var item = Forest.changedItem
+    item.each = Each(of: "doc", emptyStatuses: [404])
+    let resources = [Forest.document(), item]
+    _ = try await bench.sync(resources)
+    _ = bench.shelf.asked()
+    return (bench, forest, resources)
+  }
+
+  private static func address(_ document: Int) -> String { "/docs/\(document)/items?since=0" }
+
+  @Test("E7.2, E7.6: a list that none makes empty in an incremental pull was requested and obtained")
+  func emptied() async throws {
+    let (bench, forest, resources) = try await Self.marked()
+    forest.update { $0.statuses = [Self.address(1): 404, Self.address(2): 404, Self.address(3): 500] }
+    let record = try await bench.sync(resources, allowRemoval: true, after: 60)
+    #expect(record.exit == 0 && record.lists == 3 && record.listsFailed == 1, "\(record.error ?? "")")
+    #expect(record.error?.contains("1 of 3 lists of item") == true, "\(record.error ?? "")")
+    #expect(
+      try bench.ask("SELECT lists || ' ' || whole FROM sync_resources WHERE sync_id = 2 AND lists = 3") == ["3 0"])
+  }
+
+  @Test("E8.1, E4.1: a list that none makes empty in an incremental pull is kept if the sync is interrupted")
+  func keptEmpty() async throws {
+    let (bench, forest, resources) = try await Self.marked()
+    forest.update { state in
+      state.statuses = [Self.address(1): 404, Self.address(2): 404, Self.address(3): 404]
+      (state.requests, state.patience) = (0, 2)
+    }
+    #expect(try await bench.sync(resources, after: 60).exit == 69)
+    let kept = bench.shelf.asked().filter { $0.status == 404 }.map(\.target)
+    forest.update { $0.patience = nil }
+    let record = try await bench.sync(resources, allowRemoval: true, after: 120)
+    let asked = bench.shelf.asked().map(\.target).filter { $0.contains("?since") }
+    #expect(kept.count == 1 && asked.count == 2 && !asked.contains(kept[0]), "\(kept) \(asked)")
+    #expect(record.exit == 0 && record.lists == 2, "\(record.error ?? "")")
+    #expect(try bench.ask("SELECT count(*) FROM resource_lists WHERE resource = 'item' AND mark IS NULL") == ["3"])
+    _ = try await bench.sync(resources, allowRemoval: true, after: 180)
+    #expect(bench.shelf.asked().map(\.target).contains { $0.contains("?since") } == false)
+  }
+
   @Test("I10.2: the facts of a child say whether it has since")
   func since() async throws {
     let (bench, _) = try Self.bench(2)

@@ -55,20 +55,23 @@ extension Cache {
     if pull.isFresh { return 0 }
     var pages = 0
     let isDated = plans[index].resource.each?.changed.isEmpty == false
+    // A list that `none` has made empty in an incremental pull is kept as a whole one.
     let kept = try database.rows(
       """
-      SELECT list, kept, kept_at FROM temp.lists
+      SELECT list, kept, kept_at, kept_asked IS NOT \(ParentTables.question) FROM temp.lists
       WHERE resource = ?1 AND state = \(ParentTables.State.wanted.rawValue) AND kept >= ?2
-        AND kept_asked IS \(ParentTables.question)
+        AND kept_asked IN (asked, \(ParentTables.question))
       """, Value(index), .integer(pull.guardedBelow)
-    ) { (list: $0.integer(0), place: $0.integer(1), at: $0.real(2)) }
+    ) { (list: $0.integer(0), place: $0.integer(1), at: $0.real(2), mustBeEmpty: $0.int(3) != 0) }
     let earliest = pull.pauses.earliest(age: maxAge, at: now).timeIntervalSince1970
     for entry in kept where isDated || entry.at > earliest && entry.at <= now.timeIntervalSince1970 {
       tick()
       let (facts, body) = try file.page(at: entry.place)
       guard try isSameQuestion(facts, resource: index, list: entry.list, in: database) else { continue }
-      guard let manifest = ListManifest(UnsafeRawBufferPointer(body)) else { continue }
-      try manifest.restore(index, list: entry.list, in: database)
+      guard let manifest = ListManifest(UnsafeRawBufferPointer(body)), manifest.isEmpty || !entry.mustBeEmpty else {
+        continue
+      }
+      try manifest.restore(index, list: entry.list, asEmpty: entry.mustBeEmpty, in: database)
       pull.confirmed += manifest.same.count
       pages += manifest.pages.count + manifest.same.count
     }
@@ -164,7 +167,12 @@ extension Cache {
         switch state {
         case .wanted: (counts.requested, counts.waiting) = (counts.requested + number, counts.waiting + number)
         case .pulled: (counts.requested, counts.obtained) = (counts.requested + number, counts.obtained + number)
-        case .empty: counts.empty += number
+        case .empty:
+          let answered = try database.count(
+            "SELECT count(*) FROM temp.lists WHERE resource = ?1 AND state = ?2 AND answered IS NOT NULL",
+            Value(index), Value(ParentTables.State.empty.rawValue))
+          counts.empty += number - answered
+          (counts.requested, counts.obtained) = (counts.requested + answered, counts.obtained + answered)
         case .failed: (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
         case .vanished: (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
         case .known, nil: break

@@ -19,7 +19,7 @@ package struct ListEnd: Sendable, Equatable {
   package enum State: Sendable, Equatable {
     /// All its pages are known.
     case pulled
-    /// It has no records, and was not pulled (E4.1).
+    /// It has no records: it was not pulled, or the answer to an incremental pull says so (E4.1).
     case empty
     /// The reason, as one sentence (E7.1).
     case failed(String)

@@ -27,8 +27,12 @@ struct ListManifest {
     same = try pairs("SELECT number, page FROM temp.same WHERE resource = ?1 AND list = ?2").map { ($0, $1) }
   }
 
+  /// True if an answer made the list empty (`none`).
+  var isEmpty: Bool { pages.isEmpty && same.isEmpty }
+
   /// Makes the pages part of this pull, and ends the list.
-  func restore(_ index: Int, list: Int64, in database: Database) throws {
+  /// - Parameter asEmpty: true if an incremental pull is planned, and the kept one has found that the list is empty.
+  func restore(_ index: Int, list: Int64, asEmpty: Bool = false, in database: Database) throws {
     let take = try database.statement(
       "UPDATE temp.pulled SET number = ?3 WHERE resource = ?1 AND list = ?2 AND place = ?4")
     for page in pages { try take.run([Value(index), .integer(list), .integer(page.number), .integer(page.place)]) }
@@ -36,8 +40,12 @@ struct ListManifest {
       "INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, NULL, NULL, NULL, NULL)")
     for page in same { try keep.run([.integer(page.page), Value(index), .integer(list), .integer(page.number)]) }
     try database.run(
-      "UPDATE temp.lists SET state = 2, is_resumed = 1, answered = ?2, count = ?3, mark = ?4, token = ?5 WHERE list = ?1",
-      .integer(list), answered.map(Value.real) ?? .null, Value(count), Value(mark), Value(token))
+      """
+      UPDATE temp.lists SET state = ?6, is_resumed = 1, answered = ?2, count = ?3, mark = ?4, token = ?5,
+        start = CASE WHEN ?6 = \(ParentTables.State.empty.rawValue) THEN NULL ELSE start END
+      WHERE list = ?1
+      """, .integer(list), answered.map(Value.real) ?? .null, Value(count), Value(mark), Value(token),
+      Value((asEmpty ? ParentTables.State.empty : .pulled).rawValue))
   }
 
   private static let absent = Int64.min

@@ -14,7 +14,7 @@ struct CompleteList {
   var answered: Double?
   /// JSON list of the keys of its ancestors.
   var path: String
-  /// True if it was not requested, because it is empty (E4.1).
+  /// True if it is empty without a pull, or by the answer to an incremental one (E4.1).
   var isEmpty: Bool
   /// True if only its changed records were pulled.
   var isIncremental: Bool
@@ -170,16 +170,18 @@ extension ResourcePublication {
     }
   }
 
+  /// A list that is empty by its answer was requested, and one that is empty without an answer was not.
   mutating func countLists() throws {
     let states = try database.rows(
       """
       SELECT state, count(*), sum(start IS NULL), sum(is_resumed) FROM temp.lists
-      WHERE resource = ?1 AND state IN (2, 4, 5) GROUP BY state
+      WHERE resource = ?1 AND state IN (2, 3, 4, 5) AND (state <> 3 OR answered IS NOT NULL) GROUP BY state
       """, Value(index)
-    ) { (state: $0.int(0), count: $0.int(1), whole: $0.int(2), resumed: $0.int(3)) }
+    ) { (state: ParentTables.State(rawValue: $0.int(0)), count: $0.int(1), whole: $0.int(2), resumed: $0.int(3)) }
     for (state, count, whole, resumed) in states {
       counts.requested += count - resumed
-      if state != 2 { counts.failed += count } else { counts.whole = whole }
+      if state == .failed || state == .vanished { counts.failed += count }
+      if state == .pulled { counts.whole = whole }
     }
     // The first publication of a child may have no list at all.
     try database.run(

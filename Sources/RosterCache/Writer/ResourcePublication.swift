@@ -30,7 +30,7 @@ struct ResourcePublication {
   private(set) var question: Int64
   private let questionOfAll: Int64
   private let questionColumns: [ParentColumn]
-  /// True if the list at hand was not requested, because it is empty (E4.1).
+  /// True if the list at hand is empty without a pull, or by the answer to an incremental one (E4.1).
   private(set) var isEmpty = false
   /// True if a change of the list at hand counts as missed, because no column of `changed` shows it (I10.1).
   private(set) var isUntold = false
