@@ -87,26 +87,16 @@ struct PulledList: Sendable {
   /// The lists that these resources need.
   /// - Parameter now: The start of the sync, for `{today}`.
   static func lists(of plans: [RecordPlan], baseURL: String, at now: Date) -> [PulledList] {
-    var groups: [[RecordPlan]] = []
+    var groups: [(list: [UInt8]?, plans: [RecordPlan])] = []
     for plan in plans where plan.resource.each == nil {
-      if let index = groups.firstIndex(where: { $0[0].resource.isListed(like: plan.resource) }) {
-        groups[index].append(plan)
+      let list = plan.resource.inline == nil ? plan.resource.pulledList : nil
+      if let list, let index = groups.firstIndex(where: { $0.list == list }) {
+        groups[index].plans.append(plan)
       } else {
-        groups.append([plan])
+        groups.append((list, [plan]))
       }
     }
-    return groups.map { PulledList($0, baseURL: baseURL, at: now) }
-  }
-}
-
-extension Resource {
-  /// True if both resources have the same pages at the same addresses. If the list has a single page, their records may
-  /// be at different places of it: no value on it decides how the list continues.
-  fileprivate func isListed(like other: Resource) -> Bool {
-    inline == nil && other.inline == nil && path == other.path && query == other.query && method == other.method
-      && body == other.body
-      && pages == other.pages && since == other.since && shape == other.shape && rowNames == other.rowNames
-      && (records == other.records || pages.style == .one)
+    return groups.map { PulledList($0.plans, baseURL: baseURL, at: now) }
   }
 }
 

@@ -49,6 +49,36 @@ struct RedefinitionTests {
     try folder.expectSound([ranked])
   }
 
+  @Test("C6.1, C6.4, E3.2: a definition that differs only in Unicode normalization is another one")
+  func normalized() async throws {
+    typealias Change = (inout Resource, String) -> Void
+    let changes: [Change] = [
+      { $0.columns.append(.init("place", at: JSONPointer(segments: [$1]))) },
+      { $0.conditions = [.init(JSONPointer(segments: ["gender"]), .differs([.text($1)]))] },
+      { $0.query = [.init("q", .text($1))] },
+      { $0.path = "/\($1)" },
+    ]
+    for change in changes {
+      let folder = Folder()
+      let definitions = ["caf\u{e9}", "cafe\u{301}"].map { text in changed { change(&$0, text) } }
+      #expect(!definitions[1].hasFeed(of: definitions[0].definition))
+      let cache = try await folder.define([definitions[0]])
+      _ = try await cache.mirror(paired(people))
+      await cache.close()
+      let before = try folder.ask("SELECT feed FROM cache_info")
+      let next = try await folder.define([definitions[1]])
+      #expect(try folder.ask("SELECT feed FROM cache_info") != before)
+      _ = try await next.begin(at: noon)
+      #expect(try await next.known("character", addresses: [address(1), address(2)]).isEmpty)
+      await next.close()
+    }
+    func child(_ text: String) -> Resource {
+      changed { $0.each = Each(of: "p", changed: ["n"], empty: [.init("n", .equal(.text(text)))]) }
+    }
+    #expect(!child("cafe\u{301}").hasListRules(of: child("caf\u{e9}").definition))
+    #expect(child("caf\u{e9}").hasListRules(of: child("caf\u{e9}").definition))
+  }
+
   @Test(
     "C6.2, C6.5: a sync of the same records by another definition finds nothing new",
     arguments: [

@@ -28,6 +28,23 @@ import Testing
     #expect(try lists(["/a", "/b", "/a"], style: .one) == [["r0", "r1", "r2"]])
   }
 
+  @Test("P12.3: queries and paths that differ only in Unicode normalization are different addresses")
+  func normalized() throws {
+    func lists(_ change: (inout Resource, String) -> Void) throws -> [[String]] {
+      let plans = try ["caf\u{e9}", "cafe\u{301}"].enumerated().map { index, text in
+        var resource = Resource.character
+        resource.name = "r\(index)"
+        change(&resource, text)
+        return try RecordPlan(resource)
+      }
+      return PulledList.lists(of: plans, baseURL: "http://up", at: Date(timeIntervalSince1970: 0)).map(\.resources)
+    }
+    #expect(try lists { _, _ in } == [["r0", "r1"]])
+    #expect(try lists { $0.query = [.init("q", .text($1))] } == [["r0"], ["r1"]])
+    #expect(try lists { $0.path = "/\($1)" } == [["r0"], ["r1"]])
+    #expect(try lists { $0.pages = .init(.number(param: .query($1))) } == [["r0"], ["r1"]])
+  }
+
   @Test("R6.1: the day in a request is that of the start of the sync")
   func today() throws {
     var resource = Resource.character

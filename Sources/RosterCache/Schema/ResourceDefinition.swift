@@ -13,15 +13,25 @@ extension Resource {
 
   /// True if a stored definition differs at most in keys that may change without a new feed.
   func hasFeed(of definition: String) -> Bool {
-    if definition == self.definition { return true }
+    if definition.utf8.elementsEqual(self.definition.utf8) { return true }
     return (try? JSONValue(json: definition.utf8))?.feedPart == definitionValue.feedPart
   }
 
   /// True if a stored definition has the same settings of `each`.
   func hasListRules(of definition: String) -> Bool {
-    if each == nil || definition == self.definition { return true }
+    if each == nil || definition.utf8.elementsEqual(self.definition.utf8) { return true }
     return (try? JSONValue(json: definition.utf8))?[EachKey.table]
       == (try? JSONValue(json: self.definition.utf8))?[EachKey.table]
+  }
+
+  /// The requests of the resource, and the way in which its pages are read (P12). If the list has a single page, no
+  /// value on it decides how the list continues. Then the place of the records does not belong to it.
+  package var pulledList: [UInt8] {
+    guard case .object(let members) = definitionValue else { return [] }
+    let names: Set = ["path", "query", "method", "body", Later.shape, Later.rowNames, "pages", FeedFree.since]
+    return JSONWriter(
+      .object(members.filter { names.contains($0.name) || $0.name == "records" && pages.style != .one })
+    ).bytes
   }
 
   /// The request of an incremental pull, and the places that a pull reads to set the mark. `overlap` and `whole_every`

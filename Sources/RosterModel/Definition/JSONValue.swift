@@ -1,5 +1,5 @@
 /// Any JSON as a tree, for small documents: configuration, tokens, status. Records of upstream never become trees.
-package enum JSONValue: Sendable, Equatable {
+package enum JSONValue: Sendable {
   case null
   case boolean(Bool)
   /// A number in its original spelling, so that no digit is lost (RFC 8259 §6).
@@ -10,7 +10,7 @@ package enum JSONValue: Sendable, Equatable {
   case object([Member])
 
   /// A name of an object with its value.
-  package struct Member: Sendable, Equatable {
+  package struct Member: Sendable {
     /// The unescaped name.
     package var name: String
     /// The value, of any kind.
@@ -21,6 +21,29 @@ package enum JSONValue: Sendable, Equatable {
       self.name = name
       self.value = value
     }
+  }
+}
+
+/// Compared byte by byte: texts and names that only Unicode normalization makes equal are different.
+extension JSONValue: Equatable {
+  /// True if both have the same values in the same order, and write their numbers in the same way.
+  package static func == (one: JSONValue, other: JSONValue) -> Bool {
+    switch (one, other) {
+    case (.null, .null): true
+    case (.boolean(let one), .boolean(let other)): one == other
+    case (.number(let one), .number(let other)), (.text(let one), .text(let other)):
+      one.utf8.elementsEqual(other.utf8)
+    case (.list(let one), .list(let other)): one == other
+    case (.object(let one), .object(let other)): one == other
+    default: false
+    }
+  }
+}
+
+extension JSONValue.Member: Equatable {
+  /// True if both have the same name, byte by byte, and the same value.
+  package static func == (one: JSONValue.Member, other: JSONValue.Member) -> Bool {
+    one.name.utf8.elementsEqual(other.name.utf8) && one.value == other.value
   }
 }
 

@@ -108,8 +108,7 @@ extension Resource.Scalar {
     case (.integer(let integer), .real(let real)), (.real(let real), .integer(let integer)):
       Int64(exactly: real) == integer
     case (.boolean(let flag), .integer(let integer)): integer == (flag ? 1 : 0)
-    // `==` takes é for e with an accent. SQLite and `where` compare bytes.
-    case (.text(let text), .text(let other)): text.utf8.elementsEqual(other.utf8)
+    // SQLite and `where` compare bytes, as `==` does.
     default: self == stored
     }
   }

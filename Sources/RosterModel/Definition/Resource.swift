@@ -93,7 +93,7 @@ package struct Resource: Sendable, Equatable {
   package enum Removal: String, Sendable, CaseIterable { case ask, twice, never }
 
   /// A simple value, as in TOML.
-  package enum Scalar: Sendable, Equatable {
+  package enum Scalar: Sendable {
     case text(String)
     case integer(Int64)
     case real(Double)
@@ -101,7 +101,7 @@ package struct Resource: Sendable, Equatable {
   }
 
   /// A query parameter.
-  package struct Parameter: Sendable, Equatable {
+  package struct Parameter: Sendable {
     /// The name, not percent-encoded yet.
     package var name: String
     /// The value as the configuration writes it.
@@ -179,6 +179,26 @@ package struct Resource: Sendable, Equatable {
 
     /// True if a column is a member of the elements, and not the whole element: then the table has a column `extra`.
     package var hasExtra: Bool { columns.contains { !$0.at.isWhole } }
+  }
+}
+
+extension Resource.Scalar: Equatable {
+  /// True if both are of the same type and have the same value. Texts are compared byte by byte.
+  package static func == (one: Resource.Scalar, other: Resource.Scalar) -> Bool {
+    switch (one, other) {
+    case (.text(let one), .text(let other)): one.utf8.elementsEqual(other.utf8)
+    case (.integer(let one), .integer(let other)): one == other
+    case (.real(let one), .real(let other)): one == other
+    case (.boolean(let one), .boolean(let other)): one == other
+    default: false
+    }
+  }
+}
+
+extension Resource.Parameter: Equatable {
+  /// True if both have the same name, byte by byte, and the same value.
+  package static func == (one: Resource.Parameter, other: Resource.Parameter) -> Bool {
+    one.name.utf8.elementsEqual(other.name.utf8) && one.value == other.value
   }
 }
 
