@@ -63,17 +63,18 @@ struct MissingRecords: Sendable {
     }
     answers.lacksSeenKey = seen.isEmpty
     guard let lookup = requests.control(for: seen.map(\.text), several: answers.hasSeveralKeys) else { return answers }
-    if try await controlKeys(lookup).isDisjoint(with: lookup.keys) {
+    if try await controlKeys(lookup).isDisjoint(with: lookup.keys.map { Array($0.utf8) }) {
       answers.failedControl = ControlQuestion(keys: lookup.keys, request: lookup.request)
     }
     return answers
   }
 
-  /// The keys in the answer to a control question, as texts.
-  private func controlKeys(_ lookup: KeyRequests.KeyLookup) async throws -> Set<String> {
+  /// The keys in the answer to a control question, as the bytes of their texts. Strings that differ only in their
+  /// normalization are different keys.
+  private func controlKeys(_ lookup: KeyRequests.KeyLookup) async throws -> Set<[UInt8]> {
     let kept = try await session.keptKeys(
       plan.resource.name, list: place.number, answer: lookup.request.url, receivedIn: recently)
-    if let kept { return Set(kept.map(\.text)) }
+    if let kept { return Set(kept.map { Array($0.text.utf8) }) }
     let answer = try await fetcher.fetch(lookup, plan: plan, for: context)
     try await session.keepControl(page(answer))
     return answer.scan.keys(by: plan)
@@ -182,15 +183,15 @@ extension Failure {
 }
 
 extension PageScan {
-  /// The keys of all records, as texts, without records that `where` skips or whose key is unknown.
-  fileprivate func keys(by plan: RecordPlan) -> Set<String> {
+  /// The keys of all records, as the bytes of their texts, without records that `where` skips or whose key is unknown.
+  fileprivate func keys(by plan: RecordPlan) -> Set<[UInt8]> {
     (keys.bytes + rejectedKeys.bytes).withUnsafeBufferPointer { bytes in
       var cursor = KeyCursor(bytes, isText: plan.hasTextKeys)
-      var keys: Set<String> = []
+      var keys: Set<[UInt8]> = []
       while let key = cursor.next() {
         switch key {
-        case .integer(let number): keys.insert("\(number)")
-        case .text(let text): keys.insert(String(decoding: text, as: UTF8.self))
+        case .integer(let number): keys.insert(Array("\(number)".utf8))
+        case .text(let text): keys.insert(Array(text))
         }
       }
       return keys

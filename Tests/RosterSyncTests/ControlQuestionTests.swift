@@ -44,6 +44,31 @@ struct ControlQuestionTests {
     #expect(record.removed == 0 && record.isDegraded)
   }
 
+  @Test("P16.4: a by_key that answers with another normalization of every key finds nothing, and removes nothing")
+  func normalizedControl() async throws {
+    var resource = Self.asking
+    resource.columns[0] = .init("id", at: JSONPointer(segments: ["id"]))
+    resource.pages = .init(.one)
+    let bench = try SyncBench([:])
+    func answer(_ count: Int) {
+      bench.shelf.update {
+        $0.answers = { request in
+          func list(_ letter: String, _ count: Int) -> String {
+            "[\((1...count).map { #"{"id":"\#(letter)\#($0)","name":""}"# }.joined(separator: ","))]"
+          }
+          let isList = request.url.hasSuffix("/ask")
+          let body = isList ? #"{"results":\#(list(#"e\u0301"#, count))}"# : list(#"\u00e9"#, 6)
+          return Response(status: 200, body: Array(body.utf8))
+        }
+      }
+    }
+    answer(6)
+    _ = try await bench.sync([resource])
+    answer(3)
+    let record = try await bench.sync([resource], allowRemoval: true)
+    #expect(record.removed == 0 && record.isDegraded && record.trouble?.kind == .wrongByKey)
+  }
+
   @Test(
     "P16.2, P16.4: a by_key that answers 404 for every key removes nothing and degrades the state", arguments: [1, 2])
   func wrongByKey(lost: Int) async throws {
