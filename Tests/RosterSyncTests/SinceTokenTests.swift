@@ -87,6 +87,37 @@ struct SinceTokenTests {
     #expect(try bench.ask("SELECT coalesce(mark, 'none') FROM resource_lists") == ["none"])
   }
 
+  @Test("I7.1, P6.1: the token in a header of a page with a known body starts the next pull", arguments: [true, false])
+  func headerToken(hasTags: Bool) async throws {
+    var resource = Self.tokens()
+    resource.since?.token = .header("X-Delta")
+    let bench = try SyncBench([:])
+    func serve(_ newest: String, from forgotten: String? = nil) {
+      bench.shelf.update {
+        $0.answers = { request in
+          if let forgotten, request.url.hasSuffix("token=\(forgotten)") { return Response(status: 410) }
+          let isKnown = hasTags && request.headers.contains { $0.name == "If-None-Match" }
+          let body = request.url.hasSuffix("/items") ? Self.page([Self.item(1)]) : Self.page([])
+          let tag = hasTags ? [Request.Header("ETag", "\"same\"")] : []
+          return Response(
+            status: isKnown ? 304 : 200, headers: tag + [.init("X-Delta", newest)],
+            body: isKnown ? [] : Array(body.utf8))
+        }
+      }
+    }
+    serve("a")
+    _ = try await bench.sync([resource])
+    // The whole pull after a forgotten token finds its only page unchanged.
+    serve("b", from: "a")
+    _ = try await bench.sync([resource], after: 1)
+    _ = bench.shelf.asked()
+    for (newest, start) in [("b", "b"), ("c", "b"), ("d", "c")] {
+      serve(newest)
+      #expect(try await bench.sync([resource], after: 2).error == nil)
+      #expect(bench.shelf.asked().first?.target == "/items?token=\(start)")
+    }
+  }
+
   @Test("G5.2, I7.1: an empty page without a token is not the last one: Microsoft Graph has such pages")
   func emptyPage() async throws {
     let answers = [

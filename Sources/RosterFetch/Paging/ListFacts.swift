@@ -145,6 +145,15 @@ extension Paging {
       && agrees(response, resource.listing.pages.more, told.more.kind, .boolean(known?.more != false))
       && agrees(response, resource.listing.pages.done, told.more.kind, .boolean(known?.more == false))
       && (known?.more == false || leads(response, to: known?.next))
+      && agrees(response, deltaToken: told.token, with: known)
+  }
+
+  /// True if a delta token in a header is the known one. A page of a chain that leads to another one is not the last
+  /// page, so that its token does not matter.
+  private func agrees(_ response: Response, deltaToken told: PointedValue, with known: ListFacts?) -> Bool {
+    guard case .header? = resource.since?.token, !(followsAnswers && known?.next != nil) else { return true }
+    if told.kind == .absent, response.status == 304 { return true }
+    return (try? deltaToken(told, response: response)) == known?.token
   }
 
   private func agrees(
@@ -379,14 +388,15 @@ extension ListFacts {
   }
 }
 
-extension Resource.Pages {
+extension Resource {
   /// True if a fact of the list is in a header of the answer.
   var readsHeaders: Bool {
     let isStyle =
-      switch style {
+      switch pages.style {
       case .cursor(_, _, .header), .next(.header), .link, .number(_, _, .header?): true
       case .cursor, .next, .number, .offset, .after, .one, .record: false
       }
-    return isStyle || [count, more, done].contains { if case .header? = $0 { true } else { false } }
+    let places = [pages.count, pages.more, pages.done, since?.token]
+    return isStyle || places.contains { if case .header? = $0 { true } else { false } }
   }
 }

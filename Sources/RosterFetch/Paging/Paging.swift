@@ -56,7 +56,7 @@ package final class Paging: Sendable {
     pages = resource.pages
     followsAnswers = resource.pages.style.followsAnswers
     needsDates = resource.since != nil || resource.each?.changed.isEmpty == false
-    readsHeaders = resource.pages.readsHeaders
+    readsHeaders = resource.readsHeaders
     addressStart = home == nil ? resource.addressStart : nil
   }
 
