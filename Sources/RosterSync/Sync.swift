@@ -297,11 +297,23 @@ package actor Sync {
   /// validators (P15.4).
   private func distrust(_ lies: [String: ValidatorLie], in session: PullSession) async throws -> [Int] {
     try machine.lied(lies)
-    for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
+    let distrusted = Self.withSameAddresses(lies, plans)
+    for (resource, lie) in distrusted.sorted(by: { $0.key < $1.key }) {
       host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
       try await session.distrust(resource)
     }
-    return lists.indices.filter { pulled[$0].lie != nil }
+    return lists.indices.filter { lists[$0].resources.contains { distrusted[$0] != nil } }
+  }
+
+  /// These resources, and the others of `plans` that have the same addresses as one of them.
+  static func withSameAddresses(
+    _ lies: [String: ValidatorLie], _ plans: [RecordPlan]
+  ) -> [String: ValidatorLie] {
+    let lying = plans.map(\.resource).filter { lies[$0.name] != nil }
+    return plans.map(\.resource).reduce(into: lies) { found, resource in
+      if found[resource.name] != nil { return }
+      found[resource.name] = lying.first { $0.hasAddresses(of: resource) }.flatMap { lies[$0.name] }
+    }
   }
 
   private var incremental: Set<String> { Set(lists.filter { $0.start != nil }.flatMap(\.resources)) }
@@ -580,6 +592,12 @@ extension Sync {
 }
 
 extension Resource {
+  /// True if whole pulls of both resources send the same requests, apart from what selects a page.
+  fileprivate func hasAddresses(of other: Resource) -> Bool {
+    inline == nil && other.inline == nil && path == other.path && query == other.query && method == other.method
+      && body == other.body
+  }
+
   /// True for a child whose lists are pulled from their marks.
   fileprivate var isIncrementalChild: Bool { each != nil && since?.at != nil }
 }

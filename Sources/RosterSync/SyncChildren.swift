@@ -81,10 +81,12 @@ extension Sync {
       for (resource, ignores) in outcome.ignoresSince { note(resource, ignoresSince: ignores) }
       try await pullWhole(outcome.refusals, in: pull.session)
       if !outcome.lies.isEmpty {
-        for (name, drifts) in outcome.drifts where outcome.lies[name] == nil {
+        try machine.lied(outcome.lies)
+        let distrusted = Self.withSameAddresses(outcome.lies, children)
+        for (name, drifts) in outcome.drifts where distrusted[name] == nil {
           _ = try await repeatLists(name, drifts: drifts, repeats: &repeats, in: pull.session)
         }
-        try await distrustLists(outcome.lies, of: pull)
+        try await distrustLists(distrusted, of: pull)
         continue
       }
       var found: [ResourceComparison] = []
@@ -168,7 +170,6 @@ extension Sync {
 
   /// If a validator of one list lied, all lists are pulled again without validators (P15.4).
   private func distrustLists(_ lies: [String: ValidatorLie], of pull: borrowing ComparedPull) async throws {
-    try machine.lied(lies)
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
       host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
       try await pull.session.distrust(resource)

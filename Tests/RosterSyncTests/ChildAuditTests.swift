@@ -85,6 +85,27 @@ struct ChildAuditTests {
     #expect(try bench.ask("SELECT DISTINCT text FROM comments") == ["other"])
   }
 
+  @Test("P15.4: a child with the same addresses as the one whose validator lied is distrusted too")
+  func sameAddresses() async throws {
+    let bench = try SyncBench([:])
+    var resources = Self.resources
+    var other = resources[1]
+    (other.name, other.table, other.auditEvery) = ("remark", "remarks", nil)
+    other.records = Self.at("list")
+    resources.append(other)
+    Self.serve(bench, revision: 1)
+    _ = try await bench.sync(resources)
+    Self.serve(bench, revision: 2, text: "other")
+    let record = try await bench.sync(resources, after: 2 * Self.day)
+    #expect(record.error?.contains("other records of comment on page 1") == true, "\(record.error ?? "")")
+    #expect(
+      try bench.ask("SELECT name FROM resources WHERE validators = 'distrusted' ORDER BY name")
+        == ["comment", "remark"])
+    #expect(
+      try bench.ask("SELECT DISTINCT text FROM comments UNION ALL SELECT DISTINCT text FROM remarks")
+        == ["other", "other"])
+  }
+
   @Test("P7.9, P4.6: a list that drifts beside a validator that lies is pulled again without its stale pages")
   func driftBesideLie() async throws {
     let bench = try SyncBench([:])

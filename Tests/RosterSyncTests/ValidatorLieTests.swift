@@ -127,6 +127,24 @@ struct ValidatorLieTests {
     #expect(bench.reported().filter { $0.name == .validatorsDistrusted }.map(\.resource) == ["one", "two"])
   }
 
+  @Test("P15.4: a resource with the same address and another way to the next page is distrusted too")
+  func sameAddress() async throws {
+    let bench = try bench()
+    var resources = [
+      Self.audited("one", path: "/a", every: nil), Self.audited("two", path: "/a"), Self.audited("other", path: "/b"),
+    ]
+    for (index, style) in [Resource.Style.one, .link, .one].enumerated() { resources[index].pages = .init(style) }
+    _ = try await bench.sync(resources)
+    bench.shelf.update { $0.lists["/a"] = records(1...8, mark: "!") }
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.changed == 4 && record.error?.contains("other records of two on page 1") == true)
+    #expect(
+      try bench.ask("SELECT name FROM resources WHERE validators = 'distrusted' ORDER BY name") == ["one", "two"])
+    #expect(bench.reported().filter { $0.name == .validatorsDistrusted }.map(\.resource) == ["one", "two"])
+    bench.shelf.update { $0.lists["/a"] = records(1...8, mark: "!!") }
+    #expect(try await bench.sync(resources, after: 2).changed == 4)
+  }
+
   @Test("P15.3: other bytes of a body are no lie if its records are the stored ones")
   func otherBytes() async throws {
     let bench = try bench()
