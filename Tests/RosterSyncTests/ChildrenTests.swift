@@ -158,6 +158,15 @@ struct ChildrenTests {
     #expect(!Each.isYoung(#"[5,null,"text","2026-01-01"]"#, answered: answered))
   }
 
+  @Test("E3.3: a time that is more than a day after the answer is no time of a change")
+  func future() {
+    let answered = Date(rfc3339: "2026-01-01T00:00:00.000Z")?.timeIntervalSince1970 ?? 0
+    #expect(Each.isYoung(#"["2026-01-01T14:00:00"]"#, answered: answered))
+    #expect(Each.isYoung(#"["2026-01-02T00:00:00Z"]"#, answered: answered))
+    #expect(!Each.isYoung(#"["2026-01-02T00:00:01Z","9999-12-31T23:59:59Z"]"#, answered: answered))
+    #expect(Each.isYoung(#"["2099-01-01T00:00:00Z","2026-01-01T00:00:00Z"]"#, answered: answered))
+  }
+
   @Test("E5.1: a removed parent takes its children with it, and they are not asked for")
   func removed() async throws {
     let (bench, forest) = try await Self.synced(Self.documents(9))

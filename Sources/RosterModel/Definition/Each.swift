@@ -65,7 +65,8 @@ package struct Each: Sendable, Equatable {
     asked.split(separator: "\"").contains { text in
       // A date without a time of day is not a time.
       guard text.utf8.count > 10, let time = Mark(String(text), form: .rfc3339, zone: 0) else { return false }
-      return answered - Double(time.value) / Double(Timestamp.second) < 300
+      // A time without a zone may be that of a zone up to 14 h ahead. A later one is no time of a change.
+      return (-86_400..<300).contains(answered - Double(time.value) / Double(Timestamp.second))
     }
   }
 
