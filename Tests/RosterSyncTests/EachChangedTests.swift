@@ -23,6 +23,31 @@ struct EachChangedTests {
 
   private static func resources(_ each: Each) -> [Resource] { [Forest.document(removal: .twice), Forest.item(each)] }
 
+  @Test("E4.1: the empty of two children may differ only in Unicode normalization")
+  func normalizedEmpty() async throws {
+    let bench = try SyncBench([:])
+    func at(_ name: String) -> JSONPointer { JSONPointer(segments: [name]) }
+    bench.shelf.update {
+      $0.answers = { request in
+        let record = request.url.hasSuffix("/tags") ? #"{"id":1,"name":"\#u{e9}"}"# : #"{"id":1}"#
+        return Response(status: 200, body: Array("[\(record)]".utf8))
+      }
+    }
+    let id = Resource.Column("id", at: at("id"), .integer)
+    func child(_ name: String, empty text: String) -> Resource {
+      Resource(
+        name: name, path: "/\(name)/{tag.id}", removal: .twice, pages: .init(.one), columns: [id],
+        each: Each(of: "tag", changed: ["name"], empty: [.init("name", .equal(.text(text)))]))
+    }
+    let tag = Resource(
+      name: "tag", path: "/tags", removal: .twice, pages: .init(.one), columns: [id, .init("name", at: at("name"))])
+    #expect(try await bench.sync([tag, child("a", empty: "\u{e9}"), child("b", empty: "e\u{301}")]).exit == 0)
+    #expect(bench.shelf.asked().map(\.target) == ["/tags", "/b/1"])
+    #expect(
+      try bench.ask("SELECT substr(l.asked, 1, 7) = '\"empty\"' FROM cache_lists l WHERE parent_id = 1 ORDER BY id")
+        == ["1", "0"])
+  }
+
   @Test("C6.2, C6.6: a resource above grandchildren may get another name")
   func renamedAncestor() async throws {
     let (bench, forest) = try Self.bench()

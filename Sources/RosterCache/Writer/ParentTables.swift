@@ -11,7 +11,7 @@ enum ParentTables {
     /// It will be requested.
     case wanted
     case pulled
-    /// It is empty, and was not pulled (E4.1).
+    /// It is empty (E4.1). It was not pulled if `answered` is NULL.
     case empty
     case failed
     case vanished
@@ -268,6 +268,9 @@ extension Resource.Condition.Test {
 extension Resource.Scalar {
   fileprivate var literal: String {
     switch self {
+    // Statements are found by their texts, which Swift takes for equal if only their normalization differs.
+    case .text(let text) where !text.utf8.allSatisfy({ $0 < 0x80 }):
+      "CAST(x'\(text.utf8.map { ($0 < 0x10 ? "0" : "") + String($0, radix: 16) }.joined())' AS TEXT)"
     case .text(let text): RosterCache.literal(text)
     case .integer(let number): "\(number)"
     case .real(let number): "\(number)"
