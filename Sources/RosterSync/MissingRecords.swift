@@ -18,6 +18,8 @@ struct MissingRecords: Sendable {
   let session: PullSession
   let fetcher: PageFetcher
   let concurrency: Int
+  /// After a longer Retry-After no further key is asked for (P11.10).
+  let maxRetryAfter: Duration
   let clock: WallClock
   let context: PageFetcher.SyncContext
   /// True if the keys are those of an incremental pull (I9.1), and not those that a whole pull misses.
@@ -125,16 +127,37 @@ struct MissingRecords: Sendable {
       var waiting = lookups[...]
       for lookup in waiting.prefix(concurrency) { group.addTask { try await fetch(lookup) } }
       waiting = waiting.dropFirst(concurrency)
-      while let answer = try await group.next() {
-        if let lookup = waiting.popFirst() { group.addTask { try await fetch(lookup) } }
-        switch answer {
-        case .failure(let failure): try asked.failed(failure)
-        case .success(let (lookup, answer)):
-          do { try await asked.answered(lookup, kept: keep(answer, lookup: lookup)) } catch let failure as Failure
-            where failure.kind == .badAnswer
-          { try asked.failed(failure) }
+      do {
+        while let answer = try await group.next() {
+          if let lookup = waiting.popFirst() { group.addTask { try await fetch(lookup) } }
+          try await handle(answer, asked: &asked)
         }
+      } catch let failure as Failure where failure.endsSync {
+        group.cancelAll()
+        await keepAnswers(in: &group)
+        throw failure
       }
+    }
+  }
+
+  /// Keeps the answers that arrived before the sync ended, so that the next sync does not ask for them again (P4).
+  private func keepAnswers(
+    in group: inout ThrowingTaskGroup<Result<(KeyRequests.KeyLookup, FetchedRecords), Failure>, any Error>
+  ) async {
+    while let result = await group.nextResult() {
+      if case .success(.success(let (lookup, answer))) = result { _ = try? await keep(answer, lookup: lookup) }
+    }
+  }
+
+  private func handle(
+    _ answer: Result<(KeyRequests.KeyLookup, FetchedRecords), Failure>, asked: inout Asked
+  ) async throws {
+    switch answer {
+    case .failure(let failure): try asked.failed(failure)
+    case .success(let (lookup, answer)):
+      do { try await asked.answered(lookup, kept: keep(answer, lookup: lookup)) } catch let failure as Failure
+        where failure.kind == .badAnswer
+      { try asked.failed(failure) }
     }
   }
 
@@ -145,7 +168,7 @@ struct MissingRecords: Sendable {
   ) async throws -> Result<(KeyRequests.KeyLookup, FetchedRecords), Failure> {
     do { return .success((lookup, try await fetcher.fetch(lookup, plan: plan, for: context))) } catch let failure
       as Failure
-      where failure.concerns(lookup)
+      where failure.concerns(lookup) && !failure.isPause(beyond: maxRetryAfter)
     { return .failure(failure) }
   }
 
@@ -178,6 +201,16 @@ extension Failure {
     return switch reason {
     case .status, .connection, .timeout, .truncated: true
     default: false
+    }
+  }
+
+  /// True if the failure of a question ends the sync. Otherwise the sync publishes what it has pulled, and removes no
+  /// record of that resource (P8.8).
+  var endsSync: Bool {
+    switch kind {
+    case .badAnswer: false
+    case .unreachable: trouble == .budget || trouble == .noNetwork
+    default: true
     }
   }
 }

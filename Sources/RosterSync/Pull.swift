@@ -294,7 +294,9 @@ extension Pull {
 
   /// A failure ends the sync, or only the list of a child (E7).
   private func failed(_ error: any Error, job: PullPlan.PageJob, work: inout PullState) {
-    guard let list = work.lists[job.list], list.isChild, let failure = error as? Failure, failure.endsOneList else {
+    guard let list = work.lists[job.list], list.isChild, let failure = error as? Failure, failure.endsOneList,
+      !failure.isPause(beyond: progress.host.settings.maxRetryAfter)
+    else {
       work.plan.failed()
       return work.failed(error, whileWriting: false)
     }
@@ -432,10 +434,14 @@ extension Failure {
   fileprivate var endsOneList: Bool {
     switch (kind, reason) {
     case (.badAnswer, _): true
-    case (.unreachable, .status(let code)?): code >= 500
+    // A failed token request concerns all lists. It names no page.
+    case (.unreachable, .status(let code)?): code >= 500 && concerned.contains { $0.kind == .page }
     default: false
     }
   }
+
+  /// True if upstream wants no request for longer than a sync waits, which concerns all its requests (P11.10, E7.8).
+  func isPause(beyond maxRetryAfter: Duration) -> Bool { (retryAfter ?? .zero) > maxRetryAfter }
 }
 
 extension FetchedPage {

@@ -105,6 +105,7 @@ package actor Sync {
         where failure.kind == .refused && mayRetry()
       {
         logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(session.record.id)"])
+        machine.restarts()
       }
     }
   }
@@ -134,7 +135,7 @@ package actor Sync {
 
   // MARK: The steps
 
-  private func expectOpenGate() throws {
+  func expectOpenGate() throws {
     try gate.refuse(
       longerThan: host.settings.maxRetryAfter, baseURL, clock,
       lifting: "stop rosterd and run: sqlite3 \(cache.path) 'UPDATE cache_identity SET held_until = NULL'")
@@ -416,7 +417,7 @@ package actor Sync {
         // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
         try expectOpenGate()
         try machine.asked(plan.resource.name, answers: .success(try await answers(plan, in: session, by: fetcher)))
-      } catch var failure as Failure where ![.cannotWrite, .defect].contains(failure.kind) {
+      } catch var failure as Failure where !failure.endsSync {
         let reason =
           incremental.contains(plan.resource.name) ? "upstream says that it changed" : "upstream lists it no more"
         failure.concerned += await missingItems(of: plan.resource.name, reason: reason, in: session)
@@ -470,7 +471,8 @@ package actor Sync {
     guard let requests = KeyRequests(filled, baseURL: baseURL, template: plan.resource) else { return nil }
     return MissingRecords(
       plan: filled.conditions == plan.resource.conditions ? plan : try RecordPlan(filled), requests: requests,
-      place: place, session: session, fetcher: fetcher, concurrency: host.settings.concurrency, clock: clock,
+      place: place, session: session, fetcher: fetcher, concurrency: host.settings.concurrency,
+      maxRetryAfter: host.settings.maxRetryAfter, clock: clock,
       context: .init(sync: session.record.id, tally: tally), isIncremental: isIncremental,
       onlyDoubted: isIncremental && plan.resource.since?.asks != true,
       notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: session.record.startedAt) },
@@ -549,13 +551,18 @@ extension Sync {
     record.finishedAt = clock.now().rfc3339
     record.end(with: error)
     if !rejected.isEmpty { record.trouble?.rejected = rejected }
-    if let session { await end(session, with: &record) } else { await cache.noteFailedStart(record) }
+    if let session {
+      await end(session, with: &record, pause: (error as? Failure)?.retryAfter)
+    } else {
+      await cache.noteFailedStart(record)
+    }
     machine.ended()
     await host.ended(record)
     return record
   }
 
-  private func end(_ session: PullSession, with record: inout SyncRecord) async {
+  /// - Parameter pause: The Retry-After of the failure. It may be that of a token server, for which the gate is open.
+  private func end(_ session: PullSession, with record: inout SyncRecord, pause: Duration?) async {
     let (clock, history) = (clock, host.settings.history)
     if machine.isGuarded {
       for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
@@ -563,7 +570,8 @@ extension Sync {
         record.trouble?.concerned += missing
       }
     }
-    if let until = [gate.until(clock), host.pausedUntil].compactMap({ $0 }).max() {
+    let pauseEnd = pause.flatMap { $0 > host.settings.maxRetryAfter ? clock.now() + $0.seconds : nil }
+    if let until = [gate.until(clock), host.pausedUntil, pauseEnd].compactMap({ $0 }).max() {
       await attempt("note a pause of requests") { try await session.notePause(from: clock.now(), until: until) }
     }
     if machine.isConsistent {

@@ -11,6 +11,8 @@ extension Sync {
   /// missing ones were asked for.
   func pullChildren(of pull: borrowing ComparedPull, by fetcher: PageFetcher) async throws {
     for children in levels {
+      // The answers of `by_key` may have brought a Retry-After that is longer than a sync waits.
+      try expectOpenGate()
       for parent in Set(children.compactMap { $0.resource.each?.parent }).sorted() {
         try await pull.stageParents(parent, decision: machine.decisions[parent] ?? RemovalDecision())
       }

@@ -130,6 +130,14 @@ package struct SyncMachine: Sendable {
     state = .pulling
   }
 
+  /// Call this if the steps of a sync begin again, because the session is tried once more (T6). Only the lies of
+  /// validators remain, because these validators are not trusted any more.
+  mutating func restarts() {
+    state = .pulling
+    (asking, askedChanges, doubted, decisions, rejected) = ([], [:], [:], [:], 0)
+    problems.removeAll { $0.trouble.kind != .validators }
+  }
+
   /// Call this if validators lied: the lists of these resources are pulled again, without validators (P15.4). Throws
   /// (70) unless a pull has just ended.
   mutating func lied(_ lies: [String: ValidatorLie]) throws(Failure) {

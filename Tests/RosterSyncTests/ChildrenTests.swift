@@ -574,6 +574,42 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM docs") == ["0"])
   }
 
+  @Test(
+    "E7.8, P11.10: a list with a Retry-After that is too long ends the sync, and no other list waits for it",
+    .timeLimit(.minutes(1)), arguments: [503, 403])
+  func longPause(_ status: Int) async throws {
+    let (bench, forest) = try Self.bench(Self.documents(30))
+    forest.update { state in
+      state.statuses = ["/docs/4/items": status]
+      state.headers = [.init("Retry-After", "3600")]
+    }
+    let record = try await bench.sync([Forest.document(), Forest.item()])
+    #expect(record.exit == (status == 503 ? 69 : 65), "\(record.error ?? "")")
+    #expect(record.outcome == .failed && record.error?.contains("/items") == true)
+    #expect(try bench.ask("SELECT count(*) FROM docs") == ["0"])
+  }
+
+  @Test(
+    "P8.8, E7.8: a by_key answer with a Retry-After that is too long ends the questions, and a sync with children",
+    .timeLimit(.minutes(1)))
+  func longPauseOfKeys() async throws {
+    for (resources, exit) in [([Forest.document()], Int32(0)), ([Forest.document(), Forest.item()], 69)] {
+      let (bench, forest) = try Self.bench(Self.documents(30))
+      _ = try await bench.sync(resources)
+      forest.update { state in
+        for id in 11...30 {
+          state.documents[id] = nil
+          state.statuses["/docs/\(id)"] = 503
+        }
+        state.headers = [.init("Retry-After", "3600")]
+      }
+      _ = Self.asked(bench)
+      let record = try await bench.sync(resources, allowRemoval: true)
+      #expect(record.exit == exit && record.removed == 0, "\(record.error ?? "")")
+      #expect(Self.asked(bench).filter { !$0.contains("?") }.count <= 4)
+    }
+  }
+
   @Test("E8.1: an interrupted first pull transfers each finished list once", arguments: [4, 7, 11, 19])
   func interrupted(_ patience: Int) async throws {
     let (bench, forest) = try Self.bench(Self.documents(8))

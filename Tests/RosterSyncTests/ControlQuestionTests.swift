@@ -185,6 +185,35 @@ struct ControlQuestionTests {
     #expect((8...12).contains(askedByKey(bench).count))
   }
 
+  @Test("T3.5, P8.8: a by_key that answers 401 ends the sync with 77, and nothing is published")
+  func refusedKeys() async throws {
+    var bench = try await bench()
+    bench.refusesTokens = true
+    bench.shelf.update { $0.failing = ["/ask/": 401] }
+    let record = try await bench.sync([Self.asking])
+    #expect(record.exit == 77 && record.outcome == .failed, "\(record.error ?? "")")
+    #expect(try bench.list("ask").count == 10)
+  }
+
+  @Test("P1.12, P8.8: a budget that ends among the questions interrupts the sync, and each key is asked for once")
+  func budgetEnds() async throws {
+    var resource = Self.asking
+    resource.byKey = "/ask/{key}"
+    var bench = try SyncBench(["/ask": records(1...24)])
+    _ = try await bench.sync([resource])
+    bench.shelf.update { $0.lists["/ask"] = records(1...4) }
+    _ = bench.shelf.asked()
+    bench.budget = RequestBudget(limit: 6, window: .seconds(60))
+    var syncs: [SyncRecord] = []
+    for number in 1...12 where syncs.last?.exit != 0 {
+      syncs.append(try await bench.sync([resource], allowRemoval: true, after: Double(number) * 61))
+    }
+    #expect(syncs.last?.exit == 0 && syncs.last?.removed == 20, "\(syncs.map(\.exit))")
+    #expect(syncs.dropLast().allSatisfy { $0.exit == 69 && $0.trouble?.kind == .budget })
+    let keys = askedByKey(bench)
+    #expect(Set(keys).count == keys.count)
+  }
+
   @Test("P16.2: keys with a comma or of dots are not chosen for a question for two keys")
   func chosenKeys() throws {
     var resource = Self.asking

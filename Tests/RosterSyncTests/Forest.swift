@@ -20,6 +20,8 @@ final class Forest: Sendable {
     var documents: [Int: Document] = [:]
     /// Statuses by target, which win over the lists.
     var statuses: [String: Int] = [:]
+    /// Headers of the answers with these statuses.
+    var headers: [Request.Header] = []
     /// Answers by target, which win over the lists.
     var bodies: [String: String] = [:]
     /// Number of requests after which each is answered with 429; nil for no limit.
@@ -57,7 +59,7 @@ final class Forest: Sendable {
     return state.withLock { state in
       state.requests += 1
       if let patience = state.patience, state.requests > patience { return Response(status: 429) }
-      if let status = state.statuses[target] { return Response(status: status) }
+      if let status = state.statuses[target] { return Response(status: status, headers: state.headers) }
       guard let body = state.bodies[target] ?? Self.body(target, &state) else { return Response(status: 404) }
       return Response(
         status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")], body: Array(body.utf8))

@@ -19,6 +19,8 @@ struct SyncBench {
   var mostRequests = Int.max
   /// `limit.budget`, which is counted across syncs.
   var budget: RequestBudget?
+  /// A 401 is a refused credential, as in rosterd.
+  var refusesTokens = false
   /// Called with every sign of life of the cache.
   var tick: @Sendable () -> Void = {}
   var onPhase: @Sendable (DaemonStatus.Current.Phase) -> Void = { _ in }
@@ -51,7 +53,8 @@ struct SyncBench {
   ) async throws -> SyncRecord {
     let date = clock.now() + seconds
     let clock = WallClock(
-      now: { date }, sleep: { _ in }, uptime: { .seconds(date.timeIntervalSince1970) })
+      now: { date }, sleep: { if $0 > Self.longNap { try await Task.sleep(for: $0) } },
+      uptime: { .seconds(date.timeIntervalSince1970) })
     let ledger = try budget.map { rule in
       let ledger = BudgetLedger(
         path: workspace.path("budget"), upstream: Shelf.baseURL, clock: clock, logger: Self.quiet)
@@ -69,15 +72,17 @@ struct SyncBench {
     let tally = Tally(resources: resources.map(\.name))
     events.tally = tally
     let gate = RetryAfterGate(clock: clock)
+    let links = refusesTokens ? [Interceptor.authorize(tokens, baseURL: Shelf.baseURL, logout: [])] : []
+    let send = Interceptor.chain(links, to: shelf.send)
     let sync = Sync(
       SyncRequest(allowRemoval: allowRemoval, isDryRun: isDryRun, isFresh: isFresh), of: plans, from: Shelf.baseURL,
       into: cache,
       tokens: tokens, gate: gate,
-      send: { [shelf] request in
+      send: { request in
         tally.update { $0.requested(RequestContext.current.resource) }
         let number = try await ledger?.spend()
         defer { ledger?.ended(number ?? nil, isSent: true) }
-        return try await shelf.send(request)
+        return try await send(request)
       },
       retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), gate: gate, clock: clock),
       tally: tally,
@@ -196,6 +201,9 @@ struct SyncBench {
     func tell(_ event: Event) { events.add(event) }
     func ended(_ record: SyncRecord) {}
   }
+
+  /// A longer wait ends only when it is cancelled, like that for a long Retry-After.
+  private static let longNap = Duration.seconds(600)
 
   private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 }

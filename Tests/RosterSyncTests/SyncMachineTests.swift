@@ -60,6 +60,16 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
 }
 
 @Suite struct SyncMachineTests {
+  @Test("T6.6, P8.8: if the session ends among the questions and is tried once more, the steps begin again")
+  func restarts() throws {
+    var machine = machine(.asking)
+    try machine.asked("character", answers: .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
+    machine.restarts()
+    #expect(machine.state == .pulling && machine.shortcoming == nil && !machine.asks(for: "character"))
+    try machine.pulled()
+    #expect(machine.compared(found()) == .publish)
+  }
+
   @Test("P7.3: a pull that adds up to `count` is published with the proof `count`")
   func publishes() {
     var machine = machine(.comparing)
