@@ -26,7 +26,9 @@ final class Upstream: Sendable {
 
   /// The retry rules of the configuration at the time of a failure.
   var retry: Retry {
-    Retry(table: RetryTable(RetryDelays(self.live.line.configuration.retry)), gate: gate, clock: clock)
+    Retry(
+      table: RetryTable(RetryDelays(self.live.line.configuration.retry)), gate: gate, clock: clock,
+      baseURL: live.configuration.upstream.baseURL)
   }
 
   /// The interceptors from outside to inside: headers, redirects, resending, token and pacing, budget, log and

@@ -6,12 +6,19 @@ package struct Retry: Sendable {
   private let table: @Sendable () -> RetryTable
   private let gate: RetryAfterGate
   private let clock: WallClock
+  private let origin: Origin?
 
-  /// - Parameter table: Evaluated again at each failure, because a reload may have changed it.
-  package init(table: @autoclosure @escaping @Sendable () -> RetryTable, gate: RetryAfterGate, clock: WallClock) {
+  /// - Parameters:
+  ///   - table: Evaluated again at each failure, because a reload may have changed it.
+  ///   - baseURL: The address of the pages; nil if tokens come from the same server.
+  package init(
+    table: @autoclosure @escaping @Sendable () -> RetryTable, gate: RetryAfterGate, clock: WallClock,
+    baseURL: String? = nil
+  ) {
     self.table = table
     self.gate = gate
     self.clock = clock
+    origin = baseURL.flatMap(Origin.init(url:))
   }
 
   /// Throws the last attempt's `RequestFault`, or CancellationError. A `Failure` belongs to another request, such as
@@ -28,7 +35,9 @@ package struct Retry: Sendable {
       do {
         return try await attempt()
       } catch let failure as Failure {
-        await closeGate(nil, retryAfter: failure.retryAfter, attempt: attempts)
+        // The pause of another server that grants tokens delays no page: a valid token is used meanwhile (T5.4).
+        let isOfOther = origin != nil && Origin(url: failure.subject) != origin
+        if !isOfOther { await closeGate(nil, retryAfter: failure.retryAfter, attempt: attempts) }
         throw failure
       } catch let fault as RequestFault {
         if fault.reason == .malformed || fault.reason == .tooLarge { malformed += 1 }

@@ -31,6 +31,20 @@ import Testing
     #expect(hold.remaining(clock) != nil, "no page is asked for before the time that upstream has named")
   }
 
+  @Test(
+    "T5.4: the pause of a token server delays pages only if it is the server of the pages",
+    arguments: [("http://tokens.test/token", false), ("http://pages.test:80/token", true)])
+  func tokenServer(address: String, isHeld: Bool) async throws {
+    let (hold, clock) = (RetryAfterGate(), Naps().clock)
+    let retry = Retry(
+      table: RetryTable(RetryDelays(jitter: .zero)), gate: hold, clock: clock, baseURL: "http://pages.test/api")
+    let failure = Failure(
+      .unreachable, step: "get a new access token", subject: address, cause: "upstream answered 429",
+      reason: .rateLimit, retryAfter: .seconds(3600))
+    await #expect(throws: failure) { try await retry.run(retried: { _, _, _ in }, { throw failure }) }
+    #expect((hold.remaining(clock) != nil) == isHeld)
+  }
+
   @Test("P11.18: after the last retry the message is the last attempt's, with the number of attempts")
   func exhausted() async throws {
     let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), gate: RetryAfterGate(), clock: Naps().clock)
