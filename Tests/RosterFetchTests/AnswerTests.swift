@@ -124,6 +124,20 @@ private enum Unreadable: CaseIterable {
     #expect(asked.holdsFor == 5000)
   }
 
+  @Test("P11.2, P11.16, G3.2: the body of a partial answer counts like that of a page", arguments: [200, 206])
+  func partial(status: Int) async throws {
+    let transport = HTTPTransport(.init())
+    for (body, reason) in [(Unreadable.cut, Failure.Reason.truncated), (.announcedTooLarge, .tooLarge)] {
+      try await RawServer.run(try await body.answer("\(status) Yes")) { server in
+        let fault = await #expect(throws: RequestFault.self) {
+          try await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/"))
+        }
+        #expect(fault?.reason == reason)
+      }
+    }
+    await transport.shutdown()
+  }
+
   @Test("T6.1: a refused token request is refused, whatever its body is", arguments: Unreadable.allCases)
   fileprivate func refusal(_ body: Unreadable) async throws {
     let transport = HTTPTransport(.init())

@@ -107,10 +107,10 @@ extension HTTPResponseHead {
     headers.contains(name: "Content-Length") || headers.contains(name: "Transfer-Encoding")
   }
 
-  /// True if the answer is useless without its body: a page, or a granted token.
+  /// True if the answer is useless without its body: a page, which may be a part of a list (G3.2), or a granted token.
   fileprivate func needsBody(_ method: Request.Method) -> Bool {
     switch method {
-    case .get: status == .ok
+    case .get: status == .ok || status == .partialContent
     case .post: (200...299).contains(status.code)
     }
   }
