@@ -80,6 +80,16 @@ private final class Counted {
     #expect(budget.used(at: .seconds(10)) == 2 && !budget.send(at: .seconds(10)) && budget.send(at: .seconds(11)))
   }
 
+  @Test("P1.10: a reload with a longer window counts the requests of that window, as a restart does")
+  func longerWindow() {
+    let budget = Counted(RequestBudget(limit: 50, window: .seconds(1)))
+    for second in 0..<300 { #expect(budget.send(at: .seconds(second * 2))) }
+    budget.budget.change(RequestBudget(limit: 100, window: .seconds(3600)))
+    #expect(budget.used(at: .seconds(600)) == Budget.maxEntries && !budget.send(at: .seconds(600)))
+    budget.budget.change(RequestBudget(limit: 100, window: .seconds(60)))
+    #expect(budget.used(at: .seconds(600)) == 29)
+  }
+
   /// Upstream's view: each request reached it at some time between its start and its end.
   private struct Walk {
     var arrivals: [Duration] = []

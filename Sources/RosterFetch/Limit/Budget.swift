@@ -22,13 +22,14 @@ package struct Budget: Sendable, Equatable {
     package var open: Int
   }
 
-  /// Largest number of entries. If requests take longer than the window, the two oldest entries are joined at this
-  /// limit.
+  /// Largest number of entries. At this limit the oldest one is dropped, or joined with the next one if the window
+  /// still contains both. Entries that have left the window remain until then, because a reload may lengthen it.
   package static let maxEntries = 240
 
   /// The value of `limit.budget`.
   package private(set) var rule: RequestBudget
-  /// The entries, the oldest first; no more than `maxEntries`.
+  /// The entries, the oldest first; no more than `maxEntries`. Only entries at the front are removed, so that the ids
+  /// have no gaps.
   package private(set) var entries: [Entry]
   private var nextID: Int
   private var changed: Set<Int> = []
@@ -55,7 +56,6 @@ package struct Budget: Sendable, Equatable {
     } else {
       append(Entry(id: nextID, began: now, last: now, requests: 1, open: 1))
     }
-    dropExpired(at: now)
     return entries.last?.id
   }
 
@@ -97,7 +97,7 @@ package struct Budget: Sendable, Equatable {
 
   // MARK: Upkeep
 
-  /// Applies the rule of a reload. Requests that left the old window stay forgotten, even if the new one is longer.
+  /// Applies the rule of a reload. Requests that left the old window count again if the new one is longer.
   package mutating func change(_ rule: RequestBudget) { self.rule = rule }
 
   /// Entries that differ from their stored form; nil for a removed entry. Each change is returned once.
@@ -129,10 +129,5 @@ package struct Budget: Sendable, Equatable {
     entries[0].requests = oldest.requests + (isOver ? 0 : second.requests)
     entries[0].open = oldest.open + second.open
     changed.insert(second.id)
-  }
-
-  /// Only entries at the front are removed, so that the ids have no gaps.
-  private mutating func dropExpired(at now: Duration) {
-    while let first = entries.first, isOver(first, at: now) { entries.removeFirst() }
   }
 }
