@@ -85,6 +85,21 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
+  @Test("P11.3: a kept connection that is reset after the first bytes of an answer is an ordinary failure")
+  func keptConnectionIsReset() async throws {
+    let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ending: .keep)
+    for (bytes, isKept) in [("", true), ("HTTP/1.1 200 O", false)] {
+      try await RawServer.run(page, .init(bytes, ending: .reset)) { server in
+        let transport = HTTPTransport(.init())
+        let request = Request(.get, "http://127.0.0.1:\(server.port)/")
+        _ = try await transport.send(request)
+        let fault = await #expect(throws: RequestFault.self) { try await transport.send(request) }
+        #expect(fault?.isOfKeptConnection == isKept && fault?.reason == (isKept ? .connection : .truncated))
+        await transport.shutdown()
+      }
+    }
+  }
+
   @Test("P11.3: if all kept connections are dead, a request goes to a new connection, not to the next kept one")
   func allKeptConnectionsEnd() async throws {
     let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ending: .keep)

@@ -90,7 +90,9 @@ final class HTTPConnection: ChannelInboundHandler {
 
   /// A TLS end without close_notify is like any other end (`channelInactive` follows). The exception is a body that
   /// lasts until the connection ends: only close_notify proves that it is complete (RFC 8446 §6.1).
+  /// After a reset `channelInactive` follows too, and before it the parser reports an answer that had begun.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if error is IOError, endedWhileKept(exchange, error: error) { return }
     guard let tls = error as? NIOSSLError, tls == .uncleanShutdown else { return end(with: error) }
     if let head = exchange?.answer.head, !head.tellsItsEnd { end(with: ClosedWithoutAnswer()) }
   }
