@@ -52,6 +52,20 @@ struct SocketFile {
     if let identity, identity == self.identity { unlink(path) }
   }
 
+  /// Sets the mode, unless the name belongs to no file or to another one now. Returns false, with errno, if the mode
+  /// cannot be set.
+  static func setMode(_ mode: UInt16, path: String, identity: Inode?) -> Bool {
+    // The descriptor stays with its file if the name changes meanwhile, and is not that of a link's target.
+    let file = open(path, pathOnly | O_NOFOLLOW | O_CLOEXEC)
+    guard file >= 0 else { return errno == ENOENT }
+    defer { close(file) }
+    guard let identity, Inode(descriptor: file) == identity else { return true }
+    return chmod("/proc/self/fd/\(file)", mode_t(mode)) == 0
+  }
+
+  /// `O_PATH` of open(2), which Glibc's module leaves out.
+  private static let pathOnly: Int32 = 0o10_000_000
+
   /// The file that has the name now.
   var identity: Inode? { Inode(path, following: false) }
 

@@ -112,12 +112,12 @@ package final class StatusServer: Sendable {
     if host == nil { try? await group.shutdownGracefully() }
   }
 
-  /// Sets the mode of the socket that this server has made; a passed socket belongs to its unit. Returns false, with
-  /// errno, if the mode cannot be set.
+  /// Sets the mode of the socket that this server has made; a passed socket belongs to its unit. A file of another
+  /// program that has the name now is not changed. Returns false, with errno, if the mode cannot be set.
   package func setMode(_ mode: UInt16) -> Bool {
     guard case .path(let path, _) = place else { return true }
     newMode.withLock { $0 = mode }
-    return chmod(path, mode_t(mode)) == 0
+    return SocketFile.setMode(mode, path: path, identity: running.withLock { $0?.identity })
   }
 
   private var pathName: String {

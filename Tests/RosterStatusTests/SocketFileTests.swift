@@ -143,6 +143,23 @@ import Testing
     }
   }
 
+  @Test("S3.3, S3.4: a reload changes the mode of no other file that has the socket's name now")
+  func otherMode() async throws {
+    try await withServer { path, server in
+      let other = path + ".other"
+      try Data("mine".utf8).write(to: URL(filePath: other))
+      #expect(chmod(other, 0o600) == 0)
+      unlink(path)
+      #expect(symlink(other, path) == 0 && server.setMode(0o666))
+      #expect(mode(other) == UInt32(S_IFREG) | 0o600)
+      unlink(path)
+      #expect(rename(other, path) == 0 && server.setMode(0o666))
+      #expect(mode(path) == UInt32(S_IFREG) | 0o600)
+      unlink(path)
+      #expect(server.setMode(0o666))
+    }
+  }
+
   @Test("S3.2: a temporary socket of a process that was killed is removed; another process's remains")
   func leftovers() async throws {
     try await withFolder { folder in
