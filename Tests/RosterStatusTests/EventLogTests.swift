@@ -116,6 +116,20 @@ import Testing
     }
   }
 
+  @Test("S2.6: one long event counts with its real size, and drops no reader that keeps up")
+  func longEvent() {
+    let log = EventLog(clock: clock.wallClock)
+    let reader = log.subscribe(after: nil, wake: {})
+    log.append(Event(.configRefused, error: String(repeating: "x", count: 100_000)))
+    log.append(Event(.configRefused, error: String(repeating: "y", count: 100_000)))
+    #expect(names(log.take(reader, bytes: .max)).count == 2)
+    log.append(Event(.configRefused, error: String(repeating: "z", count: 100_000)))
+    guard case .dropped = log.take(reader, bytes: .max) else {
+      Issue.record("300 kB wait for this reader")
+      return
+    }
+  }
+
   @Test("A sleeping reader of events is woken once, until it has taken everything")
   func wakesOnce() {
     let log = EventLog(clock: clock.wallClock)
