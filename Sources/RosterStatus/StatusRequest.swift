@@ -62,9 +62,9 @@ package struct StatusRequest: Sendable, Equatable {
   }
 
   private static func origin(of target: Substring) -> (authority: Substring, path: Substring)? {
-    let scheme = "http://"
-    guard target.prefix(scheme.count).lowercased() == scheme else { return nil }
-    let rest = target.dropFirst(scheme.count)
+    // A path begins with a slash, and any scheme with a letter (RFC 3986 §3.1).
+    guard target.first != "/", let scheme = target.firstRange(of: "://") else { return nil }
+    let rest = target[scheme.upperBound...]
     let path = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
     return (rest.prefix { $0 != "/" && $0 != "?" }, path)
   }

@@ -54,7 +54,9 @@ import Testing
       ("GET", "/v1/events"), ("POST", "/v1/sync"), ("GET", "/nothing"),
     ] {
       #expect(await status(path, method: method, host: host) == 403, "\(path)")
-      #expect(await status("http://\(host)\(path)", method: method) == 403, "\(path)")
+      for scheme in ["http", "https", "HTTPS", "ftp"] {
+        #expect(await status("\(scheme)://\(host)\(path)", method: method) == 403, "\(scheme) \(path)")
+      }
     }
     let refusal = await answer("/v1/changes?since=0", host: host)
     let problem = try JSONDecoder().decode(Problem.self, from: Data(refusal.body))
