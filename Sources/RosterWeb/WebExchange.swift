@@ -106,7 +106,9 @@ struct WebExchange {
         (self.question, self.cookie, phase, deadline) = (question.head, cookie, .relay, nil)
         isStream = question.isStream
       } catch {
-        answer(.init(502, sentence: "\(error)"), method: request.method)
+        // The request has used up the token, so that the next one needs the cookie.
+        let fields = cookie.map { [String($0.prefix { !$0.isNewline })] } ?? []
+        answer(.init(502, sentence: "\(error)", fields: fields), method: request.method)
       }
     }
   }
