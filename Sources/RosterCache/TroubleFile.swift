@@ -45,16 +45,20 @@ extension Cache {
   /// The trouble of the last sync that was not cancelled or killed; nil if it had no trouble or there was no such sync.
   package func lastTrouble() throws -> Diagnosis? {
     try perform("read the cache") { database in
-      let last = try database.first(
-        "\(SyncRow.select) WHERE outcome IN (\(Database.tellingOutcomes)) ORDER BY id DESC LIMIT 1", read: SyncRow.read)
-      return try database.trouble(of: last, TroubleFile(beside: path))
+      try database.trouble(of: try database.lastConclusive(), TroubleFile(beside: path))
     }
   }
 }
 
 extension Database {
-  /// Outcomes that show whether all is well. A cancelled or killed sync does not show it.
-  fileprivate static let tellingOutcomes = "'published', 'unchanged', 'tried', 'failed'"
+  /// `Outcome.isConclusive` in SQL.
+  private static let conclusiveOutcomes = "'published', 'unchanged', 'tried', 'failed'"
+
+  /// The last sync that was neither cancelled nor killed; nil without such a sync.
+  func lastConclusive() throws -> SyncRecord? {
+    try first(
+      "\(SyncRow.select) WHERE outcome IN (\(Self.conclusiveOutcomes)) ORDER BY id DESC LIMIT 1", read: SyncRow.read)
+  }
 
   /// The trouble of a sync, from its file or else from its row; nil if it had no trouble.
   func trouble(of record: SyncRecord?, _ file: TroubleFile) throws -> Diagnosis? {
@@ -64,8 +68,8 @@ extension Database {
     trouble.since =
       try first(
         """
-        SELECT finished_at FROM syncs WHERE outcome IN (\(Self.tellingOutcomes)) AND id > coalesce((
-          SELECT max(id) FROM syncs WHERE outcome IN (\(Self.tellingOutcomes)) AND id < ?1
+        SELECT finished_at FROM syncs WHERE outcome IN (\(Self.conclusiveOutcomes)) AND id > coalesce((
+          SELECT max(id) FROM syncs WHERE outcome IN (\(Self.conclusiveOutcomes)) AND id < ?1
             AND NOT (exit = ?2 AND (exit <> 0 OR rejected > 0 OR error IS NOT NULL))), 0)
         ORDER BY id LIMIT 1
         """, Value(record.id), Value(record.exit.map(Int64.init))

@@ -117,6 +117,7 @@ package struct Daemon: Sendable {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
+      group.addTask { await self.lookAtDamagedCopy() }
       group.addTask { await self.reload(on: hangups) }
       group.addTask {
         await self.runtime.checkCache()
@@ -155,6 +156,13 @@ extension Daemon {
       }
     }
   }
+
+  private func lookAtDamagedCopy() async {
+    while (try? await runtime.clock.sleep(Self.fileCheck)) != nil { runtime.board.lookAtDamagedCopy() }
+  }
+
+  /// As often as the name of the socket is checked (S3.4).
+  private static let fileCheck = Duration.seconds(10)
 
   /// The watchdog and `/healthz` depend on the answer of the loop, and on the progress of a running sync (S4).
   private func beat() async {

@@ -77,7 +77,8 @@ struct Runtime: Sendable {
       let troubles = Troubles(beside: path, last: try await cache.lastTrouble())
       let limits = try Limits(configuration, cachePath: path, clock: clock, logger: logger)
       var facts = try await cache.facts()
-      if facts.last?.isDegraded == true || troubles.last?.kind.isNote == true { facts.last?.trouble = troubles.last }
+      facts.conclusive?.trouble = troubles.last
+      if facts.last?.id == facts.conclusive?.id { facts.last = facts.conclusive }
       let board = board(configuration, path: path, clock: clock, facts: facts) {
         .init(
           interval: live.configuration.sync.interval, heldUntil: gate.until(clock), budget: limits.ledger.usage,

@@ -18,8 +18,7 @@ final class Troubles: Sendable {
 
   /// Returns the record with the start of its failure, and stores the failure for the next process.
   func noted(_ record: SyncRecord) -> SyncRecord {
-    // Such a sync says nothing about the state of upstream or of this machine.
-    if [.cancelled, .interrupted].contains(record.outcome) { return record }
+    guard record.outcome.isConclusive else { return record }
     var record = record
     var trouble = record.trouble ?? Diagnosis(row: record)
     let isNews = latest.withLock { latest in

@@ -44,6 +44,8 @@ package struct Situation: Sendable {
     self.state = state
     self.cache = cache
     self.path = path
+    // A sync that was cancelled or killed ends no trouble (S18.3).
+    if let conclusive = cache.conclusive, conclusive.isDegraded { self.cache.last = conclusive }
   }
 
   /// The same without keys of records (S11.3).

@@ -1,5 +1,6 @@
 package import FoundationEssentials
 package import RosterExplanation
+import RosterFiles
 package import RosterModel
 import Synchronization
 
@@ -14,6 +15,8 @@ package final class StatusBoard: Sendable {
     /// Start of `current`, by `uptime`.
     var began = Duration.zero
     var last: SyncRecord?
+    /// The last sync that was neither cancelled nor killed. Its trouble lasts until the next one (S18.3).
+    var conclusive: SyncRecord?
     var next: SteadyDate?
     /// True if `next` is the time at which `limit.budget` has room for the sync.
     var isPostponed = false
@@ -105,7 +108,10 @@ package final class StatusBoard: Sendable {
     self.limits = limits
     self.clock = clock
     events = EventLog(clock: clock, known: last?.finishedAt.flatMap(Date.init(rfc3339:)))
-    state = Mutex(State(cache: cache, last: last, token: TokenStatus(flow: flow), config: config, sizes: sizes()))
+    state = Mutex(
+      State(
+        cache: cache, last: last, conclusive: last?.outcome.isConclusive == true ? last : cache.conclusive,
+        token: TokenStatus(flow: flow), config: config, sizes: sizes()))
     (changes, changed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
@@ -159,6 +165,14 @@ package final class StatusBoard: Sendable {
     state.withLock { $0.sizes = sizes }
   }
 
+  /// Ends the note about a damaged cache if its file was removed (S17.3). Looks at no file without such a note.
+  package func lookAtDamagedCopy() {
+    guard let path = state.withLock({ $0.cache.movedAside }), fileStatus(path) == nil else { return }
+    change { state in
+      if state.cache.movedAside == path { state.cache.movedAside = nil }
+    }
+  }
+
   /// Call this when the current sync has ended and readers can see its result (P2). `cache` has the facts that readers
   /// see now; nil if they are not known.
   package func syncEnded(_ report: SyncRecord, cache: CacheFacts?) {
@@ -170,6 +184,7 @@ package final class StatusBoard: Sendable {
       state.current = nil
       state.standsSince = nil
       state.last = report
+      if report.outcome.isConclusive { state.conclusive = report }
     }
     for (resource, records) in report.missed { metrics.missed(records, of: resource) }
     // Unknown facts may belong to another snapshot.
@@ -249,12 +264,14 @@ extension StatusBoard {
     let sync = state.sync(next: state.next?.date(by: clock))
     let cache = DaemonStatus.Cache(
       path: cachePath, state.cache, sizeBytes: state.sizes.database, walBytes: state.sizes.wal, now: now)
-    let name = DaemonStatus.state(stopping: state.stopping, token: state.token, sync: sync, resources: cache.resources)
+    let judged = state.judged(sync)
+    let name = DaemonStatus.state(
+      stopping: state.stopping, token: state.token, sync: judged, resources: cache.resources)
     return DaemonStatus(
       version: version, pid: pid, startedAt: startedAt.rfc3339,
       uptimeSeconds: ((clock.uptime() - started).seconds * 1000).rounded() / 1000, state: name,
       message: DaemonStatus.message(
-        state: name, cache: cache, emptied: state.cache.emptied, isWALPinned: state.cache.isWALPinned, sync: sync,
+        state: name, cache: cache, emptied: state.cache.emptied, isWALPinned: state.cache.isWALPinned, sync: judged,
         isPostponed: state.isPostponed,
         token: state.token, standsSince: state.standsSince,
         notes: [state.cache.damage, state.restart].compactMap(\.self)),
@@ -269,6 +286,7 @@ extension StatusBoard {
     let state = state.withLock { $0 }
     var cache = state.cache
     cache.last = status.sync.last
+    cache.conclusive = state.conclusive
     var situation = Situation(status.state, cache: cache, path: cachePath)
     situation.current = status.sync.current
     situation.nextAt = status.sync.nextAt
@@ -339,7 +357,8 @@ extension StatusBoard {
     ])
     text.state(
       DaemonStatus.state(
-        stopping: state.stopping, token: state.token, sync: state.sync(next: next), resources: state.cache.resources))
+        stopping: state.stopping, token: state.token, sync: state.judged(state.sync(next: next)),
+        resources: state.cache.resources))
     text.gauges([
       ("rosterd_sync_pages_done", "Pages that the running sync has; 0 between syncs.", Double(counts.pagesDone)),
       ("rosterd_sync_pages", "Pages of the running sync; 0 between syncs.", Double(counts.pagesTotal ?? 0)),
@@ -366,6 +385,13 @@ extension StatusBoard {
 }
 
 extension StatusBoard.State {
+  /// The syncs from which the state and the message follow.
+  fileprivate func judged(_ sync: DaemonStatus.Sync) -> DaemonStatus.Sync {
+    var sync = sync
+    sync.last = conclusive ?? last
+    return sync
+  }
+
   fileprivate func sync(next: Date?) -> DaemonStatus.Sync {
     DaemonStatus.Sync(
       current: current.map { current in

@@ -50,8 +50,8 @@ struct Explain: AsyncParsableCommand {
   ) throws -> Situation {
     let facts = try reader.facts()
     var situation = situation(
-      .init(after: facts.last, resources: facts.resources), facts: facts, path: path, silence: silence, unit: unit,
-      failed: failed)
+      .init(after: facts.conclusive ?? facts.last, resources: facts.resources), facts: facts, path: path,
+      silence: silence, unit: unit, failed: failed)
     situation.rejected = try reader.rejected()
     situation.unfinished = try reader.running()
     return situation

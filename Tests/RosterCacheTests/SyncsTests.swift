@@ -37,6 +37,22 @@ struct SyncsTests {
     await cache.close()
   }
 
+  @Test("S18.3: the cache knows the last sync that was neither cancelled nor killed, and its trouble")
+  func conclusive() async throws {
+    let cache = try await folder.define()
+    for outcome in [SyncRecord.Outcome.failed, .cancelled, .interrupted] {
+      var record = try await cache.begin(at: noon).record
+      (record.outcome, record.finishedAt) = (outcome, noon.rfc3339)
+      if outcome == .failed { (record.exit, record.error) = (69, "cannot pull page 1") }
+      try await cache.end(record, at: noon, history: ninetyDays)
+    }
+    let facts = try await cache.facts()
+    #expect(facts.last?.id == 3 && facts.conclusive?.id == 1)
+    await cache.close()
+    let alone = try CacheReader(path: folder.cache).facts()
+    #expect(alone.last?.id == 3 && alone.conclusive?.trouble?.what == "cannot pull page 1")
+  }
+
   @Test("C5.3: history ends older rows, but never the snapshot's sync nor the newest change")
   func prune() async throws {
     let cache = try await folder.define()

@@ -53,6 +53,28 @@ import Testing
     #expect(makeBoard(last: ended(.cancelled)).status().state == .idle)
   }
 
+  @Test("S6.2, S18.3: a cancelled or killed sync does not end what degraded the state, nor does a restart")
+  func cancelled() {
+    let late = "a whole pull of item is late: limit.budget has no room for it"
+    for outcome in [SyncRecord.Outcome.cancelled, .interrupted] {
+      let board = makeBoard()
+      board.syncEnded(ended(.published, error: late), cache: snapshot)
+      var next = ended(outcome)
+      next.id = 18
+      board.syncEnded(next, cache: snapshot)
+      var facts = snapshot
+      facts.conclusive = ended(.published, error: late)
+      for board in [board, makeBoard(cache: facts, last: next)] {
+        #expect(board.status().state == .degraded && board.status().sync.last?.id == 18)
+        #expect(board.message.hasPrefix("degraded: sync 17 published: \(late)"))
+        #expect(board.metricsText().contains("rosterd_state{state=\"degraded\"} 1\n"))
+        #expect(Explanation(board.situation()).what.contains(late))
+        board.syncEnded(ended(.unchanged), cache: snapshot)
+        #expect(board.status().state == .idle)
+      }
+    }
+  }
+
   @Test("S18.1, S18.2: stopping precedes unauthorized, unauthorized precedes syncing, syncing precedes degraded")
   func precedence() {
     let board = makeBoard(last: ended(.failed, exit: 77))
@@ -376,6 +398,19 @@ extension JSONEncoder {
     #expect(board.message.contains("; the cache was damaged and was moved to /cache/roster.db.damaged; "))
     board.report(Event(.configReloaded))
     #expect(!board.message.contains("restart"))
+  }
+
+  @Test("S17.3: the note about a damaged cache ends when its file is removed, without a sync")
+  func damagedCopy() throws {
+    let workspace = Workspace()
+    var facts = snapshot
+    facts.movedAside = try workspace.write("damaged", to: "roster.db.damaged-2025")
+    let board = makeBoard(cache: facts)
+    board.lookAtDamagedCopy()
+    #expect(board.message.contains("the cache was damaged"))
+    try FileManager.default.removeItem(atPath: workspace.path("roster.db.damaged-2025"))
+    board.lookAtDamagedCopy()
+    #expect(!board.message.contains("the cache was damaged"))
   }
 
   @Test("T15.3: a bad client certificate is shown until it can be read, and hides no refused configuration file")

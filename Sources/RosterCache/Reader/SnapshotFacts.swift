@@ -21,6 +21,7 @@ extension CacheFacts {
     guard let facts else { throw SQLiteError.damaged("cache_identity is empty") }
     self = facts
     self.failedLists = failedLists
+    conclusive = last?.outcome.isConclusive == true ? last : try database.lastConclusive()
   }
 
   /// Requests of the last good sync. A whole pull of a list with `since` counts as one request, because the next sync
@@ -160,8 +161,9 @@ extension CacheReader {
     try read {
       var facts = try CacheFacts(database)
       if let killed = try unfinished(), killed.outcome == .interrupted { facts.last = killed }
-      let trouble = try database.trouble(of: facts.last, TroubleFile(beside: path))
-      facts.last?.trouble = trouble
+      let trouble = try database.trouble(of: facts.conclusive, TroubleFile(beside: path))
+      facts.conclusive?.trouble = trouble
+      if facts.last?.id == facts.conclusive?.id { facts.last = facts.conclusive }
       return facts
     }
   }

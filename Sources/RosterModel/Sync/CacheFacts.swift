@@ -43,6 +43,8 @@ package struct CacheFacts: Sendable, Equatable {
   package var requests: Int?
   /// The last sync that has ended; nil before the first one.
   package var last: SyncRecord?
+  /// The last sync that was neither cancelled nor killed, which decides the state (S18); nil before the first one.
+  package var conclusive: SyncRecord?
   /// True if a reader's transaction prevents SQLite from writing the log back into the database.
   package var isWALPinned: Bool
   /// The path to which a damaged cache was moved, the latest one; nil if there is no such file.

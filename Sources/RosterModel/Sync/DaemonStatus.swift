@@ -123,9 +123,9 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var validators = Self.trusted
     /// Time of the sync that found a false 304, RFC 3339; null while validators are trusted.
     @OrNull package var distrustedSince: String? = nil
-    /// When a whole pull was last published or verified; null without `since`.
+    /// When a whole pull was last published or verified; null if every pull is whole.
     @OrNull package var wholeAt: String? = nil
-    /// Records that it found and incremental pulls had missed (I10); null without `since`, and before the second one.
+    /// Records that it found and other pulls had missed (I10); null before the second one, and if every pull is whole.
     @OrNull package var missed: Int? = nil
     /// Numbers of its lists, one for each parent record; null without `each`.
     @OrNull package var lists: CachedLists? = nil
@@ -407,6 +407,7 @@ package struct TokenStatus: Codable, Sendable, Equatable {
 extension DaemonStatus.State {
   /// The state between two syncs. Failed lists degrade it until a later sync has pulled them, also if that sync was
   /// cancelled (S6.2).
+  /// - Parameter last: The last conclusive sync; without one, the last sync.
   package init(after last: SyncRecord?, resources: [DaemonStatus.CachedResource]) {
     if last?.exit == Failure.Kind.refused.exitCode {
       self = .unauthorized

@@ -3,6 +3,14 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   /// The result of a sync, or `running`.
   package enum Outcome: String, Codable, Sendable, CaseIterable {
     case running, published, unchanged, tried, failed, cancelled, interrupted
+
+    /// True if the sync shows whether all is well. A cancelled or killed sync does not show it.
+    package var isConclusive: Bool {
+      switch self {
+      case .published, .unchanged, .tried, .failed: true
+      case .running, .cancelled, .interrupted: false
+      }
+    }
   }
 
   /// Id in `syncs`.
