@@ -26,7 +26,8 @@ import Testing
     let token = gate.token
     let first = try answer("/v1/status?token=\(token)", gate: &gate)
     #expect(first.hasPrefix("HTTP/1.1 502 ") && gate.token != token)
-    let cookie = try #require(first.firstMatch(of: /Set-Cookie: (rosterd-9000=[0-9a-f]{32}); Path=[^;]+; HttpOnly; SameSite=Strict/)).1
+    let field = first.firstMatch(of: /Set-Cookie: (rosterd-9000=[0-9a-f]{32}); Path=[^;]+; HttpOnly; SameSite=Strict/)
+    let cookie = try #require(field).1
     let request = try WebRequest(
       head: Array("GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1:9000\r\nCookie: \(cookie)".utf8))
     guard case .forward(_, nil) = gate.decide(request) else {
