@@ -127,12 +127,13 @@ extension Situation {
     case .idle where silence == nil && refused != nil: ending?.replacing("All is well: sync", with: "Sync") ?? ""
     case .idle where silence == nil: ending ?? "All is well."
     case .idle: ending ?? ""
-    case .degraded, .unauthorized: ""
+    case .degraded, .unauthorized: inconclusive.flatMap(ending) ?? ""
     }
   }
 
-  private var ending: String? {
-    guard let last = cache.last else { return nil }
+  private var ending: String? { cache.last.flatMap(ending) }
+
+  private func ending(of last: SyncRecord) -> String? {
     switch last.outcome {
     case .published: return "All is well: sync \(last.id) published what has changed upstream."
     case .unchanged: return "All is well: sync \(last.id) found no change upstream."

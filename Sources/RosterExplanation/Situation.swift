@@ -38,6 +38,8 @@ package struct Situation: Sendable {
   package var unit = "rosterd"
   /// Without a daemon: the sync whose row has no end, if its process may still run.
   package var unfinished: SyncRecord?
+  /// The last sync, if it was cancelled or killed after the one with the trouble.
+  private(set) var inconclusive: SyncRecord?
 
   /// The situation of a cache alone.
   package init(_ state: DaemonStatus.State, cache: CacheFacts, path: String) {
@@ -45,7 +47,9 @@ package struct Situation: Sendable {
     self.cache = cache
     self.path = path
     // A sync that was cancelled or killed ends no trouble (S18.3).
-    if let conclusive = cache.conclusive, conclusive.isDegraded { self.cache.last = conclusive }
+    guard let conclusive = cache.conclusive, conclusive.isDegraded, conclusive.id != cache.last?.id else { return }
+    inconclusive = cache.last
+    self.cache.last = conclusive
   }
 
   /// The same without keys of records (S11.3).
