@@ -226,6 +226,29 @@ struct RenderingTests {
     #expect(try workspace.load(text).rendered() == text)
   }
 
+  @Test("T9.2: credentials in the query and the body of an incremental pull are masked")
+  func sinceSecrets() throws {
+    let definition = """
+      [auth]
+      flow = "static"
+      send = "?k={access_token}"
+      [resource.thing]
+      path = "/things"
+      columns.id = { at = "/id", type = "integer" }
+      [resource.thing.since]
+      at = "/at"
+      param = "since"
+      method = "POST"
+      query = { k = "geheim", api_key = "geheim", state = "all" }
+      body = { token = "geheim", page = 1 }
+      """
+    let text = try workspace.load(definition).rendered()
+    #expect(!text.contains("geheim"))
+    #expect(text.contains(#"query = { k = "***", api_key = "***", state = "all" }"#))
+    #expect(text.contains(#"body = { token = "***", page = 1 }"#))
+    #expect(try workspace.load(text).rendered() == text)
+  }
+
   @Test(
     "T9.2: check masks auth.send's parameter in by_key but not the key's placeholder, and accepts that again",
     arguments: [

@@ -7,11 +7,14 @@ extension Resource {
   ///   - secret: the parameter that carries the token, if any. It is masked, like parameters with names of credentials.
   func rendered(maxRemoval: Int, secret: String?) -> String {
     var draft = ResourceDraft(self)
-    draft.query = query.map { parameter in
-      let isSecret = parameter.name == secret || parameter.name.namesSecret
-      return isSecret ? Resource.Parameter(parameter.name, .text("***")) : parameter
-    }
+    draft.query = query.secretsMasked(besides: secret)
     draft.body = body.secretsMasked
+    draft.since = draft.since.map { since in
+      var since = since
+      since.query = since.query?.secretsMasked(besides: secret)
+      since.body = since.body?.secretsMasked
+      return since
+    }
     // Placeholders are kept: they are not secrets, and the path would be refused without them.
     draft.inline = inline?.map { record in
       // Masked keys would be equal, and keys are no secrets.
@@ -58,6 +61,17 @@ extension Resource {
 
   private static func lines<Draft>(_ keys: [DefinitionKey<Draft>], draft: Draft) -> [String] {
     keys.compactMap { key in key.write(draft).map { "\(key.name) = \($0)" } }
+  }
+}
+
+extension [Resource.Parameter] {
+  /// The parameters with `***` for values of credentials.
+  /// - Parameter secret: the parameter that carries the token, if any.
+  fileprivate func secretsMasked(besides secret: String?) -> Self {
+    map { parameter in
+      let isSecret = parameter.name == secret || parameter.name.namesSecret
+      return isSecret ? Resource.Parameter(parameter.name, .text("***")) : parameter
+    }
   }
 }
 
