@@ -1,3 +1,4 @@
+import RosterModel
 import RosterTestSupport
 import Testing
 
@@ -124,6 +125,19 @@ struct SinceFaultTests {
     let line = byKey.isEmpty ? 3 : 4
     #expect(
       faults.count == 1 && faults[0].hasPrefix("rosterd.toml:\(line): resource.thing.since.\(fault)"), "\(faults)")
+  }
+
+  @Test("I9.1: with ask, the default of at with the style after is since.key", arguments: [false, true])
+  func askedAfter(isNamed: Bool) throws {
+    let pages = "pages = { style = \"after\", param = \"a\"\(isNamed ? ", at = \"/id\"" : "") }\n"
+    let since = "since = { at = \"/at\", param = \"s\", ask = true, key = \"/ref\" }\n"
+    let text = FaultyDefinition.start + "by_key = \"/t/{key}\"\n" + pages + since + FaultyDefinition.columns
+    let configuration = try workspace.load(text)
+    let thing = configuration.resources[0]
+    #expect(thing.pages.style == .after(param: .query("a"), at: JSONPointer(segments: ["id"])))
+    let place = JSONPointer(segments: [isNamed ? "id" : "ref"])
+    #expect(thing.since?.listing.pages.style == .after(param: .query("a"), at: place))
+    #expect(try workspace.load(configuration.rendered()).resources == [thing])
   }
 
   @Test("F3.5: whole_every = \"never\" is accepted with removal = \"never\"")

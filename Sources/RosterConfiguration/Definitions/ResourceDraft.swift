@@ -68,7 +68,7 @@ struct ResourceDraft: Sendable {
       auditEvery: auditEvery, pages: pages,
       columns: columns, lists: lists, inline: inline)
     if let since {
-      guard let since = since.since(of: resource.listing) else { return nil }
+      guard let since = since.since(of: resource.listing, pages: self.pages) else { return nil }
       resource.since = since
     }
     if let each {

@@ -49,7 +49,8 @@ struct SinceDraft: Sendable {
   }
 
   /// nil if something is missing.
-  func since(of listing: Listing) -> Since? {
+  /// - Parameter usual: The pages of the whole list, which also apply here if this table has none.
+  func since(of listing: Listing, pages usual: PagesDraft) -> Since? {
     guard (at == nil) != (token == nil), param != nil || at == nil else { return nil }
     var own = listing
     own.path = path ?? own.path
@@ -63,10 +64,9 @@ struct SinceDraft: Sendable {
       guard let key, let first = key.first else { return nil }
       (own.key, own.otherKeys) = (first, Array(key.dropFirst()))
     }
-    if let pages {
-      guard let pages = pages.pages(key: own.key) else { return nil }
-      own.pages = pages
-    }
+    // The default of `at` is the key, which may be at another place in the incremental list.
+    guard let pages = (pages ?? usual).pages(key: own.key) else { return nil }
+    own.pages = pages
     return Since(
       at: at, token: token, param: param, value: value, form: form, zone: zone, overlap: overlap, from: from,
       wholeEvery: wholeEvery, asks: asks, listing: own)
