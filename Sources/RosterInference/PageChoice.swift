@@ -149,7 +149,7 @@ struct PageChoice {
   private var inParallel: Resource.Style? {
     guard evidence.count != nil else { return nil }
     let next = PageParameters(evidence.leads)
-    if let offset = next.offset, offset.value == (evidence.asked.offset?.value ?? 0) + evidence.records {
+    if let offset = next.offset, offset.value == (evidence.asked.offset?.value ?? 0) &+ evidence.records {
       return .offset(param: .query(offset.name))
     }
     if let page = next.page, page.value == (evidence.asked.page?.value ?? firstNumber) &+ 1 {

@@ -27,7 +27,9 @@ struct PageParameters {
     let isFirstOffset = counted(["first"]) != nil && counted(["max"]) != nil
     page = counted(Vocabulary.pageParams)
     offset = counted(isFirstOffset ? ["first"] : Vocabulary.offsetParams)
-    size = counted(isFirstOffset ? ["max"] : Vocabulary.sizeParams).flatMap { $0.value > 0 ? $0 : nil }
+    size = counted(isFirstOffset ? ["max"] : Vocabulary.sizeParams).flatMap {
+      (1...Resource.Size.max).contains($0.value) ? $0 : nil
+    }
     numbers = Set(parameters.compactMap { Int($0.value) })
     cursor = parameters.first { Vocabulary.cursorParams.contains($0.name.word) }
   }

@@ -320,6 +320,24 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     #expect(try sample.finding().resource.records == pointer("/data"))
   }
 
+  @Test("An offset whose sum with the records exceeds Int stops nothing")
+  func hugeOffset() throws {
+    let sample = Sample(
+      name: "", url: "https://a.example/x?offset=\(Int.max)",
+      body: #"{"count":100,"next":"https://a.example/x?offset=5","results":[{"id":2}]}"#)
+    #expect(try sample.finding().resource.pages.style == .next(at: body("/next")))
+  }
+
+  @Test("A page size that a definition cannot have stays in the query", arguments: [2_000_000_000, 2_000_000_001])
+  func hugeSize(size: Int) throws {
+    let sample = Sample(
+      name: "", url: "https://a.example/x?page=1&per_page=\(size)", body: #"{"data":[{"id":1}],"total":5}"#)
+    let found = try sample.finding().resource
+    let isPossible = size <= Resource.Size.max
+    #expect(found.pages.size == (isPossible ? Resource.Size(size, param: .query("per_page")) : nil))
+    #expect(found.query == (isPossible ? [] : [.init("per_page", .integer(Int64(size)))]))
+  }
+
   @Test("A parameter in the brackets of a condition is no page")
   func condition() throws {
     let sample = Sample(name: "", url: "https://a.example/x?filter%5Bstart%5D=5", body: #"[{"id":1}]"#)

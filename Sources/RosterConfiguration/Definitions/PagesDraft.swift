@@ -83,17 +83,14 @@ struct PagesDraft: Sendable {
   static let keys: [DefinitionKey<PagesDraft>] = [
     DefinitionKey("style", \.style, .choice), DefinitionKey("param", \.param, .requestPlace),
     DefinitionKey("value", \.value, .text("a text with {page}, {offset} or {cursor}")),
-    DefinitionKey("first", \.first, .integer(0...most), absent: nil),
+    DefinitionKey("first", \.first, .integer(0...Resource.Size.max), absent: nil),
     DefinitionKey("start", \.start, .text("any text")),
-    DefinitionKey("size", \.size, .integer(1...most), absent: nil),
+    DefinitionKey("size", \.size, .integer(1...Resource.Size.max), absent: nil),
     DefinitionKey("size_param", \.sizeParam, .requestPlace), DefinitionKey("at", \.at, .answerPlace),
     DefinitionKey("more", \.more, .answerPlace), DefinitionKey("done", \.done, .answerPlace),
     DefinitionKey("last", \.last, .answerPlace), DefinitionKey("count", \.count, .answerPlace),
     DefinitionKey("short", \.short, .boolean), DefinitionKey("beyond", \.beyond, .integers(400...599)),
   ]
-
-  /// Far above any list, and small enough that sums with it do not overflow.
-  private static let most = 2_000_000_000
 }
 
 extension PagesDraft.StyleName {

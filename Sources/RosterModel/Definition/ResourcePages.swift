@@ -78,8 +78,10 @@ extension Resource {
 
   /// Page size, and the parameter for it; a nil parameter means that it is not sent.
   package struct Size: Sendable, Equatable {
-    /// Number of records per page, at least 1.
+    /// Number of records per page, from 1 to `max`.
     package var records: Int
+    /// Far above any list, and small enough that sums with it do not overflow.
+    package static let max = 2_000_000_000
     /// nil if upstream uses this size without being asked.
     package var param: RequestPlace?
 
