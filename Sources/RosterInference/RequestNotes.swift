@@ -11,7 +11,8 @@ struct Query {
   init(_ parameters: [Request.Parameter], besides taken: Set<String>) {
     let others = parameters.filter { !taken.contains($0.name) }
     for parameter in others {
-      if Secrets.isSecret(parameter) {
+      // The value of a parent is no secret, whatever the parameter's name is (L6.1).
+      if ParentColumn(whole: parameter.value) == nil, Secrets.isSecret(parameter) {
         secrets.append(parameter.name)
       } else if stays.contains(where: { $0.name == parameter.name }) {
         notes.append(

@@ -34,6 +34,18 @@ import Testing
     #expect(found.each == Each(of: String(parent.prefix { $0 != "." })))
   }
 
+  @Test(
+    "L6.1: the value of a parent is no secret, whatever its parameter is called; another part of it may be one",
+    arguments: [
+      ("author", "{a.id}"), ("ticket", "{a.id}"), ("session", "{a.id}"), ("projectKey", "{a.id}"), ("token", nil),
+    ] as [(String, String?)])
+  func noSecret(name: String, value: String?) throws {
+    let given = value == nil ? "s3cret:5" : "5"
+    let found = try finding("https://api.example/comments?\(name)=\(given)", of: ["a.id=5"])
+    #expect(found.resource.query == (value.map { [.init(name, .text($0))] } ?? []))
+    #expect(found.toml.contains("access_token") == (value == nil) && !found.toml.contains("s3cret"))
+  }
+
   @Test("L6.4: several --of name the parts of a composite key, or ancestors; the last one names the parent")
   func several() throws {
     let key = try finding("https://api.example/buckets/blog,a1/notes", of: ["entry.bucket=blog", "entry.id=a1"])
