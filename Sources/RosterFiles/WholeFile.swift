@@ -39,16 +39,17 @@ package struct WholeFile: Sendable {
   package let mode: UInt32
   /// Owner of the new file; nil for the process's own user and group, or the folder's if the process is root (P14.1).
   package let owner: FileOwner?
+  /// A path in the same folder as the file, since rename(2) is atomic only within a file system.
+  package let temporaryPath: String
 
   /// Stores the settings. It does not write yet.
-  package init(_ path: String, mode: UInt32, owner: FileOwner? = nil) {
+  /// - Parameter isUsers: True for a file of a user, who may have another file `PATH.new` beside it.
+  package init(_ path: String, mode: UInt32, owner: FileOwner? = nil, isUsers: Bool = false) {
     self.path = path
     self.mode = mode
     self.owner = owner
+    temporaryPath = path + (isUsers ? ".\(getpid()).new" : ".new")
   }
-
-  /// A path in the same folder as the file, since rename(2) is atomic only within a file system.
-  package var temporaryPath: String { path + ".new" }
 
   /// Replaces the file. If `durably`, it returns only when the new file would survive a power cut.
   package func replace(with bytes: [UInt8], durably: Bool = true) throws(FileError) {

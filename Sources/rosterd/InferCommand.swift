@@ -71,21 +71,24 @@ struct InferCommand: AsyncParsableCommand {
     try await exiting {
       do {
         guard let file else {
-          let findings = try await findings(below: nil)
+          let findings = try findings(in: await answers(below: nil), below: nil)
           let child = parents.isEmpty ? nil : findings.first.map(Inference.child)
           return try answer(child ?? Inference.toml(of: findings))
         }
-        let extended = try ExtendedFile(file)
-        let findings = try await findings(below: extended)
-        try extended.add(findings)
-        let tables = findings.map { "[resource.\($0.resource.name)]" }.joined(separator: ", ")
-        complain("added \(tables) to \(file)")
+        let answers = try await answers(below: ExtendedFile(file))
+        // Another infer may have extended the file during the requests.
+        try ExtendedFile.locked(file) { extended in
+          let findings = try findings(in: answers, below: extended)
+          try extended.add(findings)
+          let tables = findings.map { "[resource.\($0.resource.name)]" }.joined(separator: ", ")
+          complain("added \(tables) to \(file)")
+        }
       } catch let failure as Failure { throw failure.adding(file) }
     }
   }
 
-  private func findings(below file: ExtendedFile?) async throws -> [InferredDefinition] {
-    if addresses == [Self.standardInput] { return [try Inference.finding(try given())] }
+  private func answers(below file: ExtendedFile?) async throws -> [ListAnswer] {
+    if addresses == [Self.standardInput] { return [try given()] }
     let addresses = try addresses.map(address)
     // Checked before anything is sent, because a header may be the secret of one origin.
     let given = try base(of: addresses, below: file)
@@ -95,6 +98,10 @@ struct InferCommand: AsyncParsableCommand {
     try Inference.expectDifferentNames(placed)
     var answers: [ListAnswer] = []
     for address in addresses { answers.append(try await asked(address)) }
+    return answers
+  }
+
+  private func findings(in answers: [ListAnswer], below file: ExtendedFile?) throws -> [InferredDefinition] {
     let base = try base(of: answers.compactMap(\.asked?.address), below: file)
     return try Inference.findings(answers, below: base)
   }

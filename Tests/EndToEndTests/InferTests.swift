@@ -226,6 +226,39 @@ import Testing
     }
   }
 
+  @Test("L8.3: several infer --add at a time add all their definitions to a file, and leave FILE.new alone")
+  func addAtOnce() async throws {
+    try await withThings { site in
+      let (base, file) = (site.upstream.baseURL, "\(site.folder)/added.toml")
+      try Data("# mine\n\n".utf8).write(to: URL(filePath: file))
+      try Data("other".utf8).write(to: URL(filePath: "\(file).new"))
+      let names = ["thing", "packed", "host"]
+      let outcomes = try await withThrowingTaskGroup(of: Program.Outcome.self) { group in
+        for list in ["things", "packed", "hosts"] {
+          group.addTask { try await site.rosterd("infer", "\(base)/\(list)", "--add", file) }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(outcomes.allSatisfy { $0.exit == 0 }, "\(outcomes.map(\.error))")
+      let text = try String(contentsOfFile: file, encoding: .utf8)
+      #expect(text.hasPrefix("# mine\n\n") && text.split(separator: "\n").count { $0 == "[upstream]" } == 1)
+      for name in names { #expect(text.contains("\n[resource.\(name)]\n")) }
+      #expect(try String(contentsOfFile: "\(file).new", encoding: .utf8) == "other")
+    }
+  }
+
+  @Test("L8.3: infer --add refuses a link to a file that does not exist")
+  func addToDanglingLink() async throws {
+    try await withThings { site in
+      let link = "\(site.folder)/link.toml"
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "\(site.folder)/none.toml")
+      let outcome = try await site.rosterd("infer", "\(site.upstream.baseURL)/things", "--add", link)
+      #expect(outcome.exit == 78 && outcome.error.contains("it is a link to a file that does not exist"))
+      var status = stat()
+      #expect(lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK && site.upstream.counts.connections == 0)
+    }
+  }
+
   @Test("L8.3: infer --add leaves a file unchanged that has the resource already or is of another API")
   func addRefused() async throws {
     try await withThings { site in

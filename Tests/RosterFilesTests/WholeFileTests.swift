@@ -21,6 +21,16 @@ import Testing
     #expect(Inode("\(path).new") == nil)
   }
 
+  @Test("The replacement of a user's file leaves another file of the user alone")
+  func usersFile() throws {
+    let path = try workspace.write("old", to: "file")
+    let other = try workspace.write("other", to: "file.new")
+    try WholeFile(path, mode: 0o640, isUsers: true).replace(with: Array("new".utf8))
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "new")
+    #expect(try String(contentsOfFile: other, encoding: .utf8) == "other")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: workspace.folder).sorted() == ["file", "file.new"])
+  }
+
   @Test("If a file cannot be replaced, the old one stays, the error names the step, and no other file remains")
   func refused() throws {
     let path = try workspace.write("old", to: "folder")
