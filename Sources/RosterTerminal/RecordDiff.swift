@@ -38,16 +38,17 @@ struct RecordDiff: Equatable {
   /// The lists that differ.
   var lists: [List] = []
 
-  /// Compares two JSON objects that contain the columns, `extra` and the lists of a record.
+  /// Compares two JSON objects that contain the columns, `extra` and the lists of a record. Names and values are
+  /// compared byte by byte, as the cache compares them.
   init(before: String, after: String) {
     let (old, new) = (Parts(before), Parts(after))
-    for name in old.fields.names + new.fields.names.filter({ old.fields.values[$0] == nil }) {
-      let (before, after) = (old.fields.values[name], new.fields.values[name])
-      if before != after { fields.append(Field(name: name, before: before, after: after)) }
+    for name in old.fields.names + new.fields.names.filter({ old.fields[$0] == nil }) {
+      let (before, after) = (old.fields[name], new.fields[name])
+      if !Self.isSame(before, after) { fields.append(Field(name: name, before: before, after: after)) }
     }
-    for name in old.lists.names + new.lists.names.filter({ old.lists.values[$0] == nil }) {
-      let (earlier, later) = (old.lists.values[name] ?? [], new.lists.values[name] ?? [])
-      guard earlier != later else { continue }
+    for name in old.lists.names + new.lists.names.filter({ old.lists[$0] == nil }) {
+      let (earlier, later) = (old.lists[name] ?? [], new.lists[name] ?? [])
+      guard !earlier.elementsEqual(later, by: Self.isSame) else { continue }
       let (added, removed) = (Self.without(later, earlier), Self.without(earlier, later))
       lists.append(List(name: name, added: added, removed: removed, isReordered: added.isEmpty && removed.isEmpty))
     }
@@ -55,21 +56,29 @@ struct RecordDiff: Equatable {
 
   /// The elements that another list lacks, each with its multiplicity.
   private static func without(_ list: [String], _ other: [String]) -> [String] {
-    var left = Dictionary(other.map { ($0, 1) }, uniquingKeysWith: +)
+    var left = Dictionary(other.map { (Array($0.utf8), 1) }, uniquingKeysWith: +)
     return list.filter { element in
+      let element = Array(element.utf8)
       guard let count = left[element], count > 0 else { return true }
       left[element] = count - 1
       return false
     }
   }
 
+  private static func isSame(_ one: String?, _ other: String?) -> Bool {
+    guard let one, let other else { return one == nil && other == nil }
+    return one.utf8.elementsEqual(other.utf8)
+  }
+
   /// Names with their values, in the order of insertion.
   private struct Named<Value> {
-    var names: [String] = []
-    var values: [String: Value] = [:]
+    private(set) var names: [String] = []
+    private var values: [[UInt8]: Value] = [:]
+
+    subscript(name: String) -> Value? { values[Array(name.utf8)] }
 
     mutating func append(_ name: String, _ value: Value) {
-      if values.updateValue(value, forKey: name) == nil { names.append(name) }
+      if values.updateValue(value, forKey: Array(name.utf8)) == nil { names.append(name) }
     }
   }
 

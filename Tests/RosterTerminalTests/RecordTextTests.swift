@@ -149,6 +149,19 @@ import Testing
     #expect(lists(["a"], after: ["a"]).isEmpty)
   }
 
+  @Test("Texts and names that only Unicode normalization makes equal are different")
+  func normalization() {
+    func record(_ letter: String) -> String {
+      #"{"name":"\#(letter)","extra":{"\#(letter)":1},"tags":["\#(letter)"]}"#
+    }
+    let diff = RecordDiff(before: record("\u{E9}"), after: record("e\u{301}"))
+    let names = ["name", "extra.\u{E9}", "extra.e\u{301}"]
+    #expect(diff.fields.map { Array($0.name.utf8) } == names.map { Array($0.utf8) })
+    #expect(diff.lists.map(\.added.count) == [1] && diff.lists.map(\.removed.count) == [1])
+    let same = RecordDiff(before: record("\u{E9}"), after: record("\u{E9}"))
+    #expect(same.fields.isEmpty && same.lists.isEmpty)
+  }
+
   @Test("JSON is split without reading its numbers")
   func members() {
     let object = #"{ "a\"b" : 1.10 , "c":[1,{"d":"},"}],"e" : "x,y" ,"f":123456789012345678901234567890}"#

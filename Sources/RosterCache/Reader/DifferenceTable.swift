@@ -171,14 +171,15 @@ private enum ExtraDifference {
   static func paths(_ before: String, after: String) -> [String] {
     let (old, new) = (leaves(of: before), leaves(of: after))
     let (oldValues, newValues) = (values(of: old), values(of: new))
-    let names = old.map(\.path) + new.map(\.path).filter { oldValues[$0] == nil }
-    let found = names.filter { oldValues[$0] != newValues[$0] }
+    let names = old.map(\.path) + new.map(\.path).filter { oldValues[Array($0.utf8)] == nil }
+    let found = names.filter { oldValues[Array($0.utf8)] != newValues[Array($0.utf8)] }
     return found.isEmpty ? ["extra"] : found
   }
 
   /// The first value of each path, since a name with a dot can have the path of a member further inside.
-  private static func values(of leaves: [(path: String, value: JSONValue)]) -> [String: JSONValue] {
-    Dictionary(leaves.map { ($0.path, $0.value) }) { first, _ in first }
+  /// Paths are compared byte by byte.
+  private static func values(of leaves: [(path: String, value: JSONValue)]) -> [[UInt8]: JSONValue] {
+    Dictionary(leaves.map { (Array($0.path.utf8), $0.value) }) { first, _ in first }
   }
 
   private static func leaves(of record: String) -> [(path: String, value: JSONValue)] {
