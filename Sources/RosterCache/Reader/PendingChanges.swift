@@ -89,17 +89,16 @@ extension PendingResource {
 
 extension PendingRecord {
   /// `key`, and the record in the form of `changes`. A changed record has both forms, and the names of the fields that
-  /// differ. A column or list named `key` replaces the member `key`; the key's own column then shows the key.
+  /// differ. The member `key`, and `of` and `with` of a child, are never a column or list of that name.
   fileprivate func json(of resource: PendingResource) -> String {
     guard kind == .changed else {
-      let record = after ?? before ?? "{}"
-      let own = [
-        ("key", key), ("of", of), ("with", isWithParent ? resource.parent.map { "\"\($0)\"" } : nil),
-      ].filter { $0.1 != nil && !resource.members.contains($0.0) }
+      let record = record(without: resource.parent == nil ? ["key"] : ["key", "of", "with"], of: resource)
+      let with = isWithParent ? resource.parent.map { "\"\($0)\"" } : nil
+      let own = [("key", key), ("of", of), ("with", with)].filter { $0.1 != nil }
       return "{" + own.map { "\"\($0)\":\($1 ?? "null")," }.joined() + record.dropFirst()
     }
     return JSONWriter.object { json in
-      let own = ["key", "of", "fields", "before", "after"]
+      let own = ["key", "of", "with", "fields", "before", "after"]
       json.member("key", json: key)
       if of != nil { json.member("of", json: of) }
       // A composite key, and the key of a detail, have no column of their own.
@@ -110,6 +109,14 @@ extension PendingRecord {
       json.member("before", json: before)
       json.member("after", json: after)
     }.text
+  }
+
+  /// The record as JSON, without columns and lists of these names. It always has the member `extra`.
+  private func record(without names: [String], of resource: PendingResource) -> String {
+    let record = after ?? before ?? "{}"
+    let taken = names.filter(resource.members.contains)
+    guard !taken.isEmpty, case .object(let members)? = try? JSONValue(json: record.utf8) else { return record }
+    return JSONWriter(.object(members.filter { !taken.contains($0.name) })).text
   }
 }
 
