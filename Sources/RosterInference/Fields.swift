@@ -47,11 +47,12 @@ struct Fields {
   private mutating func addInnerID(of records: [JSONValue]) {
     let places = records.first.map { Self.innerIDs($0, at: JSONPointer()) } ?? []
     let ids = places.sorted { $0.segments.count < $1.segments.count }
-    let place = ids.first { at in
-      let keys = records.compactMap { $0[at]?.key }
-      return keys.count == records.count && Set(keys).count == keys.count
+    let values = FieldValues(at: ids, in: records).all
+    let unique = ids.indices.first { field in
+      let keys = values[field].keys
+      return keys.count == records.count && keys.areUnique
     }
-    guard let place, let name = place.segments.last?.identifier else { return }
+    guard let place = unique.map({ ids[$0] }), let name = place.segments.last?.identifier else { return }
     let isText = records.allSatisfy { $0[place]?.text != nil }
     columns.append(Resource.Column(names.take(name), at: place, isText ? .text : .integer))
   }

@@ -7,27 +7,32 @@ struct KeyChoice {
 
   /// nil if no column can be a key.
   init?(_ columns: [Resource.Column], of records: [JSONValue], resource: String) {
-    let ranks = columns.map { Candidate.rank($0, of: records, resource: resource) }
-    // Each tried column costs a look at every record. So only columns that fit into a definition, or have the name of a
-    // key, are tried.
-    let tried = columns.indices.filter { $0 < Fields.maxColumns || ranks[$0] < Candidate.unnamed }
+    let values = FieldValues(at: columns.map(\.at), in: records).all
+    let ranks = columns.indices.map { Candidate.rank(columns[$0], values: values[$0], of: records, resource: resource) }
+    // A column that does not fit into a definition and has no name of a key is the key only if no other column is.
+    let isLikely = columns.indices.map { $0 < Fields.maxColumns || ranks[$0] < Candidate.unnamed }
     var best: Candidate?
-    for column in tried.sorted(by: { (ranks[$0], $0) < (ranks[$1], $1) }) {
-      guard let candidate = Candidate(column, definition: columns[column], of: records) else { continue }
-      if best?.isWorse(than: candidate) ?? true { best = candidate }
-      if candidate.isKey(of: records) { break }
+    let order = columns.indices.sorted { one, other in
+      (isLikely[one] ? 0 : 1, ranks[one], one) < (isLikely[other] ? 0 : 1, ranks[other], other)
+    }
+    for column in order {
+      guard let candidate = Candidate(column, type: columns[column].type, values: values[column]) else { continue }
+      let isKey = candidate.isKey(of: records)
+      if isKey || isLikely[column] && best?.isWorse(than: candidate) ?? true { best = candidate }
+      if isKey { break }
     }
     guard let best else { return nil }
     column = best.column
     let passed = ranks.indices.filter { ranks[$0] <= Candidate.id && $0 != best.column }
-    notes = [best.note(of: records.count)] + passed.compactMap { Self.note(passing: columns[$0].at, of: records) }
+    notes =
+      [best.note(of: records.count)]
+      + passed.compactMap { Self.note(passing: columns[$0].at, values: values[$0], of: records.count) }
   }
 
   /// A note about an id that is not the key because of its values; nil if it has no number below 1.
-  private static func note(passing at: JSONPointer, of records: [JSONValue]) -> Note? {
-    let low = records.count(where: { $0[at]?.isBelowKeys == true })
-    return low == 0
-      ? nil : .remark(.key, text: "\(at) is not the key: in \(low) of \(records.count) it \(Candidate.low)")
+  private static func note(passing at: JSONPointer, values: [JSONValue], of records: Int) -> Note? {
+    let low = values.count(where: \.isBelowKeys)
+    return low == 0 ? nil : .remark(.key, text: "\(at) is not the key: in \(low) of \(records) it \(Candidate.low)")
   }
 }
 
@@ -41,15 +46,14 @@ private struct Candidate {
   private let below: Int
 
   /// nil if no record has a valid key in that column, or a number there has a fraction.
-  init?(_ column: Int, definition: Resource.Column, of records: [JSONValue]) {
-    guard [.integer, .real, .text].contains(definition.type) else { return nil }
-    let values = records.compactMap { $0[definition.at] }
-    guard definition.type != .real || values.allSatisfy({ $0.number == nil || $0.integer != nil }) else { return nil }
-    let keys = values.compactMap(\.key)
-    guard !keys.isEmpty else { return nil }
+  init?(_ column: Int, type: Resource.ColumnType, values: [JSONValue]) {
+    guard [.integer, .real, .text].contains(type) else { return nil }
+    guard type != .real || values.allSatisfy({ $0.number == nil || $0.integer != nil }) else { return nil }
+    let keys = values.keys
+    guard keys.count > 0 else { return nil }
     self.column = column
     storable = keys.count
-    isUnique = Set(keys).count == keys.count
+    isUnique = keys.areUnique
     below = values.count(where: \.isBelowKeys)
   }
 
@@ -67,7 +71,7 @@ private struct Candidate {
   static let low = "is 0 or negative, which is not a key"
 
   /// How well the column's name fits a key; 0 is the best.
-  static func rank(_ column: Resource.Column, of records: [JSONValue], resource: String) -> Int {
+  static func rank(_ column: Resource.Column, values: [JSONValue], of records: [JSONValue], resource: String) -> Int {
     if Vocabulary.selfLinks.contains(column.at) { return 5 }
     guard let word = column.ownField?.word else {
       // Reddit's records are in an object: its id is a better key than its title.
@@ -78,7 +82,7 @@ private struct Candidate {
     if word == resource.word + "id" || Vocabulary.ids.contains(word) { return id }
     if word == "key" { return 2 }
     if ["code", "slug", "sku", "number", "iid", "isbn", "doi", "symbol", "handle"].contains(word) { return 3 }
-    if word == "name", InferredType(of: records.compactMap { $0[column.at] }).isSlug {
+    if word == "name", InferredType(of: values).isSlug {
       // A reference to another record is a name and an address: PokeAPI's names are unique.
       return records.allSatisfy { $0.members.count <= 2 } ? 4 : 6
     }

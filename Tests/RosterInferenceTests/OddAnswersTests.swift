@@ -106,6 +106,22 @@ import Testing
     #expect(try read(found) == [found.resource])
   }
 
+  @Test("A unique field is the key, however many fields precede it; texts are compared byte by byte")
+  func lateKey() throws {
+    let fields = (0..<150).map { "\"f\($0)\":\"v\"" }.joined(separator: ",")
+    let found = try finding("[{\(fields),\"zz\":\"\u{E9}\"},{\(fields),\"zz\":\"e\u{301}\"}]")
+    #expect(found.resource.key.description == "/zz" && found.resource.columns.count == 100)
+    #expect(found.unseen(.key) == ["whether this field is unique beyond these 2 records"])
+    #expect(try read(found) == [found.resource])
+  }
+
+  @Test("A key is sought in time among 16,000 fields that are no key", .timeLimit(.minutes(1)))
+  func manyIDs() throws {
+    let fields = (0..<16_000).map { "\"f\($0)_id\":1" }.joined(separator: ",")
+    let found = try finding("[\(Array(repeating: "{\(fields)}", count: 5).joined(separator: ","))]")
+    #expect(found.resource.key.description == "/f0_id" && found.resource.columns.count == 100)
+  }
+
   @Test("A field with NUL in its name stays in `extra` with a comment, as TOML cannot contain it")
   func nul() throws {
     let found = try finding(#"{"r\u0000":[{"id":1}],"data":[{"id":1,"a\u0000b":1,"o":{"\u0000":1,"c":2}}]}"#)
