@@ -16,5 +16,10 @@ private func reader(_ path: String) throws -> CacheReader? {
   let isOpen = ["-wal", "-shm"].allSatisfy { access(path + $0, F_OK) == 0 }
   if isOpen { return try CacheReader(path: path) }
   // Without `-shm`, a user who may not create it cannot read a `-wal` that has content.
-  return fileSize("\(path)-wal") == 0 ? try CacheReader(closed: path) : nil
+  guard fileSize("\(path)-wal") == 0 else {
+    throw Failure(
+      .cannotWrite, step: "read", subject: path, cause: "\(path)-wal has changes, and there is no \(path)-shm",
+      hint: "start rosterd, which adds them to the cache")
+  }
+  return try CacheReader(closed: path)
 }

@@ -11,32 +11,39 @@ package struct CostText: Sendable {
   ///   - pages: Number of pages of the last successful sync; nil if unknown.
   ///   - why: A clause that says why the number is unknown.
   ///   - resources: The requests of each resource, as far as they are known.
-  ///   - children: The resources with `each`.
+  ///   - others: The resources that no sync has pulled yet.
+  ///   - hasRemoved: True if the last sync pulled resources that are no longer configured.
   package init(
     pages: Int?, unknown why: String, interval: Duration, budget: RequestBudget?, resources: [ResourceCost] = [],
-    children: [Resource] = []
+    others: [Resource] = [], hasRemoved: Bool = false
   ) {
     guard let pages else {
-      let words = children.flatMap(Self.words).map { "# \($0)\n" }.joined()
+      let words = others.flatMap(Self.wordsOfChild).map { "# \($0)\n" }.joined()
       text = "# requests a day: not known, \(why)\n\(words)"
       warning = nil
       return
     }
     // Without since and each, every sync costs as much as the last one.
-    let isForecast = resources.contains { !$0.isWholeInEachSync }
+    let isForecast = hasRemoved || resources.contains { !$0.isWholeInEachSync }
     let requests = isForecast ? resources.reduce(0) { $0 + $1.eachSync(interval) } : Double(pages)
     let day = isForecast ? resources.reduce(0) { $0 + $1.perDay(interval) } : interval.perDay(pages)
     let seen =
       isForecast
       ? requests.roundedUp.counted(as: "request") + " in each sync" : pages.counted(as: "page") + " in the last sync"
-    let cost = "# \(seen): about \(HumanFormat.grouped(day)) requests a day with sync.interval = \"\(interval.text)\"\n"
+    let without = others.isEmpty ? "" : ", without " + others.map(\.name).joined(separator: ", ")
+    let requestsOfDay = "about \(HumanFormat.grouped(day)) requests a day"
+    let cost = "# \(seen)\(without): \(requestsOfDay) with sync.interval = \"\(interval.text)\"\n"
     let fit = budget.map { BudgetFit(budget: $0, requests: requests) }
     let warning = fit?.warning(interval) ?? fit?.warning(ofWholePulls: resources)
-    let verdict = fit.map { fit in warning.map { "# warning: \($0)\n" } ?? "# \(fit.name) holds them\n" }
+    let verdict = fit.map { fit in
+      warning.map { "# warning: \($0)\n" } ?? (others.isEmpty ? "# \(fit.name) holds them\n" : "")
+    }
     self.warning = warning
     let each = resources.map { "# \($0.text(interval))\n" }.joined()
-    let hour = resources.isEmpty ? "" : Self.fullestHour(resources, interval: interval, fit: fit)
-    text = cost + each + hour + (verdict ?? "")
+    let words = others.flatMap(Self.words).map { "# \($0)\n" }.joined()
+    let isHourKnown = !resources.isEmpty && others.isEmpty
+    let hour = isHourKnown ? Self.fullestHour(resources, interval: interval, fit: fit) : ""
+    text = cost + each + words + hour + (verdict ?? "")
   }
 
   /// The hour in which every resource is pulled whole once.
@@ -45,8 +52,12 @@ package struct CostText: Sendable {
     return "# the fullest hour: about \(HumanFormat.grouped(requests)) requests\(fit.map { "; \($0.name)" } ?? "")\n"
   }
 
-  /// The cost of a child before its first sync.
+  /// The cost of a resource before its first sync.
   private static func words(_ resource: Resource) -> [String] {
+    resource.each == nil ? ["\(resource.name): not known before its first sync"] : wordsOfChild(resource)
+  }
+
+  private static func wordsOfChild(_ resource: Resource) -> [String] {
     guard let each = resource.each else { return [] }
     let request = "\(resource.name): a request for each \(each.parent) in"
     let page = resource.isDetail ? "" : ", more for lists of several pages"

@@ -28,12 +28,16 @@ struct CheckCommand: ParsableCommand {
     }
     // Inline records are a page of the sync, but no request.
     let inline = configuration.resources.filter { $0.inline != nil }
-    let costs = configuration.resources.filter { $0.inline == nil }.compactMap { resource in
-      last?.costs[resource.name].map { ResourceCost(resource, cost: $0) }
-    }
+    let asked = configuration.resources.filter { $0.inline == nil }
+    let costs = asked.compactMap { resource in last?.costs[resource.name].map { ResourceCost(resource, cost: $0) } }
+    // A cache of an earlier version knows the requests of no resource.
+    let isDetailed = last?.costs.isEmpty != true
+    let others = isDetailed ? asked.filter { last?.costs[$0.name] == nil } : []
+    let names = Set(configuration.resources.map(\.name))
+    let hasRemoved = last.map { !names.isSuperset(of: $0.costs.keys) } ?? false
     let pages = last.map { last in inline.reduce(last.pages) { $0 - (last.costs[$1.name]?.whole ?? 0) } }
     return CostText(
       pages: pages, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget,
-      resources: costs, children: configuration.resources.filter { $0.each != nil })
+      resources: costs, others: others, hasRemoved: hasRemoved)
   }
 }

@@ -113,6 +113,30 @@ import Testing
         """)
   }
 
+  @Test("L6.2, L6.5: a resource before its first sync has a comment, and no budget is said to hold its requests")
+  func others() {
+    let issue = ResourceCost(Resource(name: "issue", path: "/issues", columns: []), cost: PullCost(whole: 1))
+    let label = Resource(name: "label", path: "/labels", columns: [])
+    let comment = Resource(name: "comment", path: "/{issue.id}", columns: [], each: Each(of: "issue"))
+    func cost(_ budget: String, hasRemoved: Bool = false, others: [Resource]) -> CostText {
+      CostText(
+        pages: 3, unknown: "", interval: .seconds(3600), budget: RequestBudget(text: budget), resources: [issue],
+        others: others, hasRemoved: hasRemoved)
+    }
+    #expect(
+      cost("100/1d", others: [label, comment]).text == """
+        # 3 pages in the last sync, without label, comment: about 72 requests a day with sync.interval = "1h"
+        # issue: 1 request for each sync, 1 for each whole pull, about 24 a day
+        # label: not known before its first sync
+        # comment: a request for each issue in every sync, more for lists of several pages
+
+        """)
+    #expect(cost("2/1d", others: [label]).warning?.contains("does not hold one sync of 3 requests") == true)
+    let removed = cost("30/1d", hasRemoved: true, others: [])
+    #expect(removed.text.hasPrefix("# 1 request in each sync: about 24 requests a day") && removed.warning == nil)
+    #expect(removed.text.hasSuffix("# limit.budget = \"30/1d\" holds them\n"))
+  }
+
   @Test("L6.2: a sync without requests has a cost of 0")
   func noRequests() {
     #expect(cost(0, interval: .seconds(900), budget: "1/1d").text.hasPrefix("# 0 pages in the last sync: about 0 "))
@@ -155,7 +179,7 @@ import Testing
   func words(each: Each, pages: Resource.Pages, words: [String]) {
     let child = Resource(name: "comment", path: "/{issue.id}", pages: pages, columns: [], each: each)
     let cost = CostText(
-      pages: nil, unknown: "there was no sync yet", interval: .seconds(900), budget: nil, children: [child])
+      pages: nil, unknown: "there was no sync yet", interval: .seconds(900), budget: nil, others: [child])
     let lines = cost.text.split(separator: "\n").map(String.init)
     #expect(lines == ["# requests a day: not known, there was no sync yet"] + words.map { "# comment: \($0)" })
   }
