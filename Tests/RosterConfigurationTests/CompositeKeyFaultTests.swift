@@ -13,6 +13,19 @@ struct CompositeKeyFaultTests {
 
   private static let places = "a JSON Pointer such as \"/user/name\", of at most 100 names, or a list of 2 or 3 of them"
 
+  @Test("F1.3: the column of a key is one of the type integer or text, whatever other column is at its place")
+  func otherColumns() throws {
+    let raw =
+      "[resource.thing.columns]\nid_raw = { at = \"/id\", type = \"json\" }\n"
+      + "id = { at = \"/id\", type = \"integer\" }\n"
+    func faults(_ column: String) throws -> [String] {
+      let key = "key = [\"/id\", \"/name\"]\nby_key = \"/things/{key.\(column)}/{key.name}\"\n"
+      return try workspace.faults(FaultyDefinition.start + key + raw + "name = \"/name\"\n")
+    }
+    #expect(try faults("id").isEmpty)
+    #expect(try faults("id_raw").map { $0.contains("by_key: lacks {key.id};") } == [true])
+  }
+
   @Test(
     "78, F1.2, F1.3: keys of several places, from line 3 on",
     arguments: faultTable(

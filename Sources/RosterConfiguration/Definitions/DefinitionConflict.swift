@@ -46,7 +46,7 @@ extension ResourceDraft {
       DefinitionConflict(
         path: ["removal"], restsOn: [["by_key"]], problem: "\"ask\" needs by_key", allowed: "twice, never, or a by_key")
     }
-    let names = key.compactMap { place in columns.first { $0.at == place }?.name }
+    let names = key.compactMap { place in columns.first { $0.at == place && $0.type.isOfKeys }?.name }
     if let problem = problemOfByKey(names) {
       DefinitionConflict(
         path: ["by_key"], restsOn: [["by_key"], ["key"], ["columns"]], problem: problem,
@@ -89,7 +89,7 @@ extension ResourceDraft {
   private func keyWithoutColumn(_ key: JSONPointer) -> DefinitionConflict? {
     guard !columns.isEmpty else { return nil }
     let there = columns.filter { $0.at == key }
-    if let column = there.first(where: { $0.type == .integer || $0.type == .text }) {
+    if let column = there.first(where: \.type.isOfKeys) {
       guard self.key.count > 1, column.isNullable else { return nil }
       return DefinitionConflict(
         path: ["key"], restsOn: [["key"], ["columns"]], problem: "the column \(column.name) has null = true",

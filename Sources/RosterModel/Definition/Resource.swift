@@ -227,8 +227,13 @@ extension Resource {
   }
 
   private func keyColumn(at place: JSONPointer) -> Int? {
-    columns.firstIndex { $0.at == place && ($0.type == .integer || $0.type == .text) }
+    columns.firstIndex { $0.at == place && $0.type.isOfKeys }
   }
+}
+
+extension Resource.ColumnType {
+  /// True if a column of this type can be a key.
+  package var isOfKeys: Bool { self == .integer || self == .text }
 }
 
 extension Resource {
