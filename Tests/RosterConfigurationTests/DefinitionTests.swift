@@ -220,6 +220,23 @@ struct DefinitionTests {
       ])
   }
 
+  @Test(
+    "R6.3: {today without a valid placeholder is a warning in since too",
+    arguments: [
+      ("from", "from = \"{today-0d}\""), ("value", "value = \"{since}{today-7}\""),
+      ("query", "query = { a = \"{today-40000d:date}\" }"), ("body", "method = \"POST\", body = { a = \"{today-7\" }"),
+    ])
+  func oddDayOfSince(key: String, text: String) throws {
+    let definition = """
+      [resource.thing]
+      path = "/things"
+      since = { at = "/at", param = "s", \(text) }
+      columns.id = { at = "/id", type = "integer" }
+      """
+    let warnings = try workspace.warnings(definition)
+    #expect(warnings.count == 1 && warnings[0].hasPrefix("resource.thing.since.\(key): {today"), "\(warnings)")
+  }
+
   @Test("R6.3: {today without a valid placeholder is a warning")
   func oddDay() throws {
     func warnings(_ query: String) throws -> [String] {

@@ -46,10 +46,9 @@ struct DefinitionsReader {
     for column in draft.columns where draft.key == [column.at] && column.isNullable && !draft.isDetail {
       warnings.append("\(dotted(path + ["columns", column.name, "null"])) has no effect: a key is never NULL")
     }
-    let odd = [draft.query.contains { $0.hasOddDay } ? "query" : nil, draft.body.hasOddDay ? "body" : nil]
-    for name in odd.compactMap({ $0 }) {
+    for place in draft.oddDays {
       warnings.append(
-        "\(dotted(path + [name])): {today… without a valid end is literal text; {today}, {today-7d} and "
+        "\(dotted(path + place)): {today… without a valid end is literal text; {today}, {today-7d} and "
           + "{today-7d:date} are replaced")
     }
     if draft.pages.sizeParam != nil, draft.pages.size == nil {
@@ -147,5 +146,20 @@ struct DefinitionsReader {
     for conflict in conflicts where !conflict.restsOn.contains(where: { faults.holds(path + $0) }) {
       faults.add(path + conflict.path, conflict.problem, allowed: conflict.allowed)
     }
+  }
+}
+
+extension ResourceDraft {
+  /// The keys with a text that begins a placeholder for a day and has none (R6.3).
+  fileprivate var oddDays: [[String]] {
+    let texts = [("from", since?.from), ("value", since?.value)].map { name, text in
+      (["since", name], text.map { DayText($0).hasOddPlaceholder } ?? false)
+    }
+    let requests = [
+      (["query"], query.contains { $0.hasOddDay }), (["body"], body.hasOddDay),
+      (["since", "query"], since?.query?.contains { $0.hasOddDay } ?? false),
+      (["since", "body"], since?.body?.hasOddDay ?? false),
+    ]
+    return (requests + texts).filter(\.1).map(\.0)
   }
 }
