@@ -28,14 +28,13 @@ struct TOMLHazards {
 
   /// Reads the next line, and returns the problem that it contains; nil without a problem.
   mutating func find(in row: String) -> String? {
-    if Self.holdsNUL(row) { return "NUL in the text" }
+    if row.utf8.contains(0) { return Self.nul }
     if open == nil, brackets <= 0, Self.isNameless(row) { return "a table's name begins with what needs quotes" }
     return pass(row)
   }
 
-  private static func holdsNUL(_ row: String) -> Bool {
-    row.utf8.contains(0) || row.contains("\\u0000") || row.contains("\\U00000000")
-  }
+  private static let nul = "NUL in the text"
+  private static let escapedNULs = ["\\u0000", "\\U00000000"]
 
   /// True for a table's header whose text after the brackets cannot begin a key.
   private static func isNameless(_ row: String) -> Bool {
@@ -55,6 +54,7 @@ struct TOMLHazards {
     dots = 0
     while let byte = rest.first {
       if let quote = open {
+        if quote.hasEscapes, Self.escapedNULs.contains(where: { rest.starts(with: $0.utf8) }) { return Self.nul }
         pass(quote, rest: &rest)
       } else if byte == UInt8(ascii: "#") {
         break

@@ -160,9 +160,18 @@ struct TOMLDocumentTests {
 
   @Test(
     "NUL is refused, written or escaped, because the parser would stop there",
-    arguments: ["a = 1\n\0", "a = 1\nb = \"\\u0000\"", "a = 1\n\"b\\U00000000\" = 1"])
+    arguments: [
+      "a = 1\n\0", "a = 1\nb = \"\\u0000\"", "a = 1\n\"b\\U00000000\" = 1", "a = \"\"\"\n\\\\\\u0000\"\"\"",
+    ])
   func nul(text: String) {
     #expect(throws: TOMLDocument.SyntaxError(line: 2, cause: "NUL in the text")) { _ = try TOMLDocument(text) }
+  }
+
+  @Test(
+    "The letters of an escaped NUL are none in a comment, in a literal text and after an escaped backslash",
+    arguments: [#"a = 1 # \u0000"#, #"a = 'C:\u0000'"#, #"a = "C:\\u0000""#, "a = \"\"\"\n\\\\U00000000\"\"\""])
+  func noNUL(text: String) throws {
+    #expect(try TOMLDocument(text).lines() == [["a"]: 1])
   }
 
   @Test(
