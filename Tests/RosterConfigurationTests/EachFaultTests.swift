@@ -160,6 +160,16 @@ import Testing
       text: resource("a", of: nil) + resource("b", of: "a", more))
   }
 
+  @Test("F4.4: a list of a child cannot have that name in changes", arguments: ["b_a_id", "a_id"])
+  func ownerList(table: String) throws {
+    let list = "lists.\(table) = { at = \"/x\", columns.v = \"\" }\n"
+    #expect(try workspace.faults(resource("a", of: nil) + resource("c", of: "a", list)).isEmpty == (table != "a_id"))
+    let faults = try workspace.faults(resource("a", of: nil) + resource("b", of: "a", list))
+    #expect(
+      faults.count == 1
+        && faults[0].contains("b.lists.\(table): a column or list is called a_id in changes already"), "\(faults)")
+  }
+
   @Test(
     "F1.1: a key about requests beside inline is refused",
     arguments: [

@@ -64,7 +64,8 @@ extension ResourceDraft {
 
   /// Conflicts about lists whose name in `changes` equals a column's.
   private func listNameConflicts(of resource: String) -> [DefinitionConflict] {
-    var taken = Set(columns.map(\.name)).union(["extra", "first_sync", "changed_sync"])
+    let parentID = each?.parent.map { "\($0)_id" }
+    var taken = Set(columns.map(\.name) + [parentID].compactMap(\.self)).union(["extra", "first_sync", "changed_sync"])
     return lists.compactMap { list in
       let name = Resource.name(ofList: list.table, in: resource, columns: columns.map(\.name))
       guard !taken.insert(name).inserted else { return nil }
