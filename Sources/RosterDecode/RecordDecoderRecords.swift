@@ -34,7 +34,7 @@ extension RecordDecoder {
   }
 
   /// An answer without a row may have no names either.
-  private mutating func hasRows() -> Bool {
+  mutating func hasRows() -> Bool {
     let behind = scanner
     defer { scanner = behind }
     guard scanner.take(UInt8(ascii: "[")) else { return true }

@@ -40,15 +40,16 @@ extension RecordDecoder {
   package mutating func scan(answer body: [UInt8], isWhole: Bool = false) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
       defer { forget() }
-      try startScan(bytes)
+      try startBody(bytes)
+      let start = scanner.at
       if isWhole || plan.resource.byKeyRecords.isWhole {
         let isNull = !isWhole && plan.resource.answersWithList && scanner.peek() == UInt8(ascii: "n")
-        if isNull { _ = try scanner.value() } else { try scanAnswer() }
+        if isNull { _ = try scanner.value() } else { try scanAnswer(from: start) }
         try scanner.end()
         return found
       }
       scanner.at = try answerStart()
-      if scanner.peek() != UInt8(ascii: "n") { try scanAnswer() }
+      if scanner.peek() != UInt8(ascii: "n") { try scanAnswer(from: start) }
       return found
     }
   }
@@ -91,8 +92,15 @@ extension RecordDecoder {
     return found
   }
 
-  /// The record, or the list of records, at hand.
-  private mutating func scanAnswer() throws(Malformed) {
+  /// The record, or the list of records, at hand. An answer without a row needs no names of its values (R3.1).
+  /// - Parameter start: The beginning of the answer.
+  private mutating func scanAnswer(from start: Int) throws(Malformed) {
+    if plan.shape.rowNames != nil, hasRows() {
+      let records = scanner.at
+      scanner.at = start
+      try readRowNames()
+      scanner.at = records
+    }
     switch scanner.peek() {
     case UInt8(ascii: "["): try isMap ? scanEmptyList() : scanRecords()
     case UInt8(ascii: "{") where isMap: try scanRecords()

@@ -174,6 +174,18 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(decoded.records.map(\.columns) == [["2", nil], ["3", "x"]])
   }
 
+  @Test("R3.1: an answer for one key without a row needs no names; one with a row does")
+  func answerWithoutRow() throws {
+    var named = shaped(.rows, columns: [integer("id", place: "/id")], key: "/id", names: "/names")
+    (named.byKey, named.byKeyRecords) = ("/r/{key}", at("/r"))
+    var decoder = RecordDecoder(try RecordPlan(named))
+    for body in [#"{"r":[]}"#, #"{"r":[ ]}"#, #"{"r":null}"#] {
+      #expect(try decoder.scan(answer: Array(body.utf8)).records == 0, "\(body)")
+    }
+    #expect(throws: Malformed.self) { try decoder.scan(answer: Array(#"{"r":[[1]]}"#.utf8)) }
+    #expect(try decoder.scan(answer: Array(#"{"r":[[1]],"names":["id"]}"#.utf8)).keys.count == 1)
+  }
+
   @Test("R1: conditions and the value of the last record are those of the record's object")
   func places() throws {
     let after = { (place: String) in Resource.Pages(.after(param: .query("a"), at: at(place))) }
