@@ -81,13 +81,15 @@ package enum Inference {
     return findings
   }
 
-  /// Throws `Failure` (64) if the paths of two addresses give their lists the same name, so that neither is requested
-  /// (L8.2). A list whose path has no name gets one from its answer.
+  /// Throws `Failure` (64) if the paths of two addresses give their lists the same name or table, so that neither is
+  /// requested (L8.2). A list whose path has no name gets one from its answer.
   package static func expectDifferentNames(_ addresses: [ListAddress]) throws(Failure) {
     var names: Set<String> = []
     for address in addresses {
       guard let name = ResourceName.noun(ofPath: address.namingPath).map(ResourceName.name) else { continue }
-      if !names.insert(name).inserted { throw sameName("[resource.\(name)]", in: address.shown) }
+      let own = ["[resource.\(name)]", "table \(ResourceName.table(of: name))"]
+      if let twice = own.first(where: names.contains) { throw sameName(twice, in: address.shown) }
+      names.formUnion(own)
     }
   }
 

@@ -19,8 +19,13 @@ struct ResourceName {
     let isUnknown = isAddressGiven || word.isEmpty
     let plain = Self.name(of: word)
     resource = String(Self.unlike(parent, plain, isDetail: isDetail, isUnknown: isUnknown).prefix(Self.longest))
-    let plural = Noun.plural(resource)
-    table = ReservedNames.tables.contains(plural) ? "\(plural)_list" : plural
+    table = Self.table(of: resource)
+  }
+
+  /// The table of a resource.
+  static func table(of resource: String) -> String {
+    let plural = Noun.plural(String(resource.prefix(longest)))
+    return ReservedNames.tables.contains(plural) ? "\(plural)_list" : plural
   }
 
   /// The name of one record of that kind.

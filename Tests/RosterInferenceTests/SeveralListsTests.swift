@@ -47,6 +47,14 @@ import Testing
     }
   }
 
+  @Test(
+    "L8.2: addresses whose paths give one table are refused", arguments: [["/cache", "/caches"], ["/new", "/news"]])
+  func sameTables(paths: [String]) throws {
+    let addresses = try paths.map { try ListAddress("https://api.example\($0)") }
+    let failure = #expect(throws: Failure.self) { try Inference.expectDifferentNames(addresses) }
+    #expect(failure?.kind == .usage && failure?.cause.contains("has the same table ") == true)
+  }
+
   @Test("L8.3: a list that is not below base_url does not belong to that configuration")
   func below() throws {
     let list = try ListAddress("https://api.example/api/v1/users")
