@@ -80,12 +80,16 @@ struct ListOptions: ParsableArguments {
     let listing = try reader.list(
       resource, of: parents, search: search, isAbsent: absent, page: isTable ? page ?? 1 : page)
     if json { return try Output.standard.write(json: listing.json + "\n") }
-    guard !listing.records.isEmpty else {
-      let isSearch = search?.contains { $0 != " " } == true
-      return Output.error.say(nothing(listing, in: reader.path, isSearch: isSearch) + "\n")
-    }
     let table = RecordTable(listing.telling, besides: listing.columns, records: listing.records)
-    guard let width = terminal.limit else { return try Output.standard.write(table.tabSeparated) }
+    let isEmpty = listing.records.isEmpty
+    if isEmpty {
+      let isSearch = search?.contains { $0 != " " } == true
+      Output.error.say(nothing(listing, in: reader.path, isSearch: isSearch) + "\n")
+    }
+    guard let width = terminal.limit else {
+      return isEmpty && !listing.hasSnapshot ? () : try Output.standard.write(table.tabSeparated)
+    }
+    if isEmpty { return }
     try Output.standard.write(table.text(width: width, colour: terminal.colour))
     if listing.pages > 1 {
       let found = listing.total.counted(as: "record")

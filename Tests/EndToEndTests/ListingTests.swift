@@ -104,6 +104,15 @@ import Testing
     }
   }
 
+  @Test("L9.2: in a pipe, a page without records is the line of names")
+  func noRecords() async throws {
+    try await withIssues { _, rosterctl in
+      let outcome = try await rosterctl(["list", "issue", "--page", "9"])
+      #expect(outcome.exit == 0 && outcome.error.contains("there is only one page"))
+      #expect(outcome.output == "ref\tvotes\topen\tmeta\n")
+    }
+  }
+
   @Test("A missing record or resource is 1; --search without a search in the definition is always 64")
   func refusals() async throws {
     try await withIssues { _, rosterctl in
