@@ -196,7 +196,7 @@ final class Pull: Sendable {
     let wanted = PageFetcher.PageQuery(
       page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
-      digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0) }, isFromKept: job.isFromKept,
+      digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0, list.since) }, isFromKept: job.isFromKept,
       isResumption: list.isResumed && list.paging.followsAnswers)
     if let inline = list.plans[0].resource.inline {
       return (try fetcher.read(inline, of: wanted, plan: list.plans[0]), nil)

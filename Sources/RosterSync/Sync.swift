@@ -303,7 +303,9 @@ package actor Sync {
       host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
       try await session.distrust(resource)
     }
-    return lists.indices.filter { lists[$0].resources.contains { distrusted[$0] != nil } }
+    let found = lists.indices.filter { lists[$0].resources.contains { distrusted[$0] != nil } }
+    for index in found where lists[index].start != nil { try await start(index, from: nil, in: session) }
+    return found
   }
 
   /// These resources, and the others of `plans` that have the same addresses as one of them.

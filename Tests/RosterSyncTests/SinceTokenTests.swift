@@ -111,10 +111,11 @@ struct SinceTokenTests {
     serve("b", from: "a")
     _ = try await bench.sync([resource], after: 1)
     _ = bench.shelf.asked()
-    for (newest, start) in [("b", "b"), ("c", "b"), ("d", "c")] {
+    for (newest, start, isSame) in [("b", "b", false), ("b", "b", true), ("c", "b", false), ("d", "c", false)] {
       serve(newest)
       #expect(try await bench.sync([resource], after: 2).error == nil)
-      #expect(bench.shelf.asked().first?.target == "/items?token=\(start)")
+      let asked = bench.shelf.asked()
+      #expect(asked.first?.target == "/items?token=\(start)" && (!isSame || asked.count == 1))
     }
   }
 
