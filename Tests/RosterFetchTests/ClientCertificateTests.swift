@@ -65,7 +65,8 @@ struct ClientCertificateTests {
     try await Authority.with(Self.makeWeak) { authority in
       for (chain, cause) in [
         ("short", "\"short\" has an RSA key of only 1024 bits"), ("broken", "\"broken\" is signed with SHA-1"),
-        ("self", "\"self\" is signed with SHA-1"), ("chain", "\"middle\" is signed with SHA-1"),
+        ("self", "\"self\" is signed with SHA-1"), ("pss", "\"pss\" is signed with SHA-1"),
+        ("chain", "\"middle\" is signed with SHA-1"),
       ] {
         let flaw = #expect(throws: ClientCertificate.Flaw.self) {
           try certificate(authority, chain: "\(chain).pem", key: "\(chain).key")
@@ -73,6 +74,7 @@ struct ClientCertificateTests {
         #expect(flaw == .weak("the certificate \(cause)"))
       }
       #expect(throws: Never.self) { try certificate(authority, chain: "rooted.pem", key: "sound.key") }
+      #expect(throws: Never.self) { try certificate(authority, chain: "pss256.pem", key: "pss256.key") }
     }
   }
 
@@ -87,6 +89,11 @@ struct ClientCertificateTests {
     }
     signed short '-newkey rsa:1024 -nodes' -sha256; signed broken "$ec" -sha1; signed middle "$ec" -sha1
     signed sound '-newkey rsa:2048 -nodes' -sha256
+    pss() {
+      openssl req -x509 -newkey rsa:2048 -nodes -keyout $1.key -out $1.pem -days 2 -subj /CN=$1 $2 \
+        -sigopt rsa_padding_mode:pss
+    }
+    pss pss -sha1; pss pss256 -sha256
     cat sound.pem root.pem > rooted.pem
     cat sound.pem middle.pem > chain.pem; cp sound.key chain.key
     """#

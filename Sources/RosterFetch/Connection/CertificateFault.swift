@@ -54,7 +54,8 @@ enum CertificateFault: Error, Equatable {
       } else if start > now {
         .notYetValid(name, start)
       } else if !verified.isEmpty {
-        .badSignature(name)
+        // BoringSSL does not verify RSA-PSS with SHA-1.
+        fields.weakness(isSignatureTrusted: false) ?? .badSignature(name)
       } else if fields.isSelfSigned {
         refused.isOfAuthority && refused._subjectAlternativeNames().isEmpty
           ? .unknownAuthority(issuer: name) : .selfSigned(name)

@@ -34,6 +34,8 @@ struct CertificateFields {
   let name: String
   /// Object identifier of the algorithm that the issuer signed with, still encoded.
   private let signature: ArraySlice<UInt8>
+  /// Object identifier of the hash function that a signature by RSA-PSS names, still encoded; nil for other signatures.
+  private let pssHash: ArraySlice<UInt8>?
   /// Size of the public key; nil if it is not an RSA key.
   let rsaBits: Int?
 
@@ -42,7 +44,7 @@ struct CertificateFields {
     guard let outer = whole.first else { throw DERElement.Malformed() }
     var fields = try outer.elements(atLeast: 3)[0].elements(atLeast: 6)[...]
     // A certificate of version 1 does not name its version.
-    if fields.first?.tag == Self.versionTag { fields = fields.dropFirst() }
+    if fields.first?.tag == Self.firstTag { fields = fields.dropFirst() }
     guard fields.count >= 6 else { throw DERElement.Malformed() }
     let (algorithm, key) = (fields[fields.startIndex + 1], fields[fields.startIndex + 5])
     issuer = Name(encoded: fields[fields.startIndex + 2].content)
@@ -50,6 +52,7 @@ struct CertificateFields {
     let text = subject.text
     name = text.isEmpty ? CertifiedNames(certificate).texts.first ?? "" : text
     signature = try algorithm.elements(atLeast: 1)[0].content
+    pssHash = try signature.elementsEqual(Self.pss) ? Self.pssHash(algorithm) : nil
     rsaBits = try Self.rsaBits(key)
   }
 
@@ -59,8 +62,9 @@ struct CertificateFields {
 
   /// Name of the broken hash function that the signature relies on; nil if the hash function is sound.
   var brokenHash: String? {
-    if Self.sha1Signatures.contains(where: signature.elementsEqual) { return "SHA-1" }
-    return Self.md5Signatures.contains(where: signature.elementsEqual) ? "MD5" : nil
+    let algorithm = pssHash ?? signature
+    if Self.sha1Signatures.contains(where: algorithm.elementsEqual) { return "SHA-1" }
+    return Self.md5Signatures.contains(where: algorithm.elementsEqual) ? "MD5" : nil
   }
 
   /// The fault of a certificate whose key or signature is too weak; nil if both are strong enough.
@@ -84,19 +88,33 @@ struct CertificateFields {
     return modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
   }
 
+  /// The hash function of RSASSA-PSS-params (RFC 4055 §3.1): `[0]`, or SHA-1 without it.
+  private static func pssHash(_ algorithm: DERElement) throws -> ArraySlice<UInt8> {
+    let parts = try algorithm.elements(atLeast: 1)
+    let parameters = parts.count > 1 ? try parts[1].elements(atLeast: 0) : []
+    guard let hash = parameters.first(where: { $0.tag == firstTag }) else { return sha1[...] }
+    return try hash.elements(atLeast: 1)[0].elements(atLeast: 1)[0].content
+  }
+
   /// `[0] EXPLICIT`.
-  private static let versionTag: UInt8 = 0xA0
+  private static let firstTag: UInt8 = 0xA0
 
   private static let minRSABits = 2048
   /// rsaEncryption, id-RSASSA-PSS (RFC 8017 appendix C).
-  private static let rsaKeys: [[UInt8]] = [pkcs1 + [1], pkcs1 + [10]]
-  /// sha1WithRSAEncryption, its old name of OIW, ecdsa-with-SHA1, dsa-with-sha1 (RFC 3279 §2.2).
+  private static let rsaKeys: [[UInt8]] = [pkcs1 + [1], pss]
+  /// id-RSASSA-PSS.
+  private static let pss = pkcs1 + [10]
+  /// id-sha1.
+  private static let sha1: [UInt8] = [0x2B, 0x0E, 0x03, 0x02, 0x1A]
+  /// sha1WithRSAEncryption, its old name of OIW, ecdsa-with-SHA1, dsa-with-sha1 (RFC 3279 §2.2); id-sha1 for RSA-PSS.
   private static let sha1Signatures: [[UInt8]] = [
     pkcs1 + [5], [0x2B, 0x0E, 0x03, 0x02, 0x1D], [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x01],
-    [0x2A, 0x86, 0x48, 0xCE, 0x38, 0x04, 0x03],
+    [0x2A, 0x86, 0x48, 0xCE, 0x38, 0x04, 0x03], sha1,
   ]
-  /// md5WithRSAEncryption.
-  private static let md5Signatures: [[UInt8]] = [pkcs1 + [4]]
+  /// md5WithRSAEncryption; id-md5 for RSA-PSS.
+  private static let md5Signatures: [[UInt8]] = [
+    pkcs1 + [4], [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x02, 0x05],
+  ]
   /// 1.2.840.113549.1.1
   private static let pkcs1: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01]
 }
