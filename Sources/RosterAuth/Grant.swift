@@ -99,7 +99,7 @@ extension Request {
 
   mutating func setForm(_ fields: [(name: String, value: String)]) {
     headers.append(Header("Content-Type", "application/x-www-form-urlencoded"))
-    body = Array(fields.map { "\($0.name)=\($0.value.formEncoded)" }.joined(separator: "&").utf8)
+    body = Array(fields.map { "\($0.name.formEncoded)=\($0.value.formEncoded)" }.joined(separator: "&").utf8)
   }
 
   /// Both halves are form-encoded first (RFC 6749 §2.3.1), so that a colon in the id parts nothing.

@@ -43,6 +43,18 @@ struct ExchangeGrantTests {
     #expect(body(refresh) == #"{"refresh":"r"}"# && header("Content-Type", request: refresh) == "application/json")
   }
 
+  @Test("T13.2: the name of a field of a form is encoded")
+  func formNames() throws {
+    let form = try settings {
+      $0.login?.format = .form
+      $0.login?.body = .object([
+        .init("x+y", .text("{username}")), .init("p&q", .text("1")), .init("k=l", .text("2")),
+        .init("u[n]", .text("3")),
+      ])
+    }
+    #expect(body(try request(form)) == "x%2By=%7Bpassword%7D&p%26q=1&k%3Dl=2&u%5Bn%5D=3")
+  }
+
   @Test("T13.2: placeholders are replaced once, as JSON or as a form, and a value is no template")
   func templates() throws {
     #expect(body(try request(settings())) == #"{"username":"{password}","password":"p\"w d"}"#)
