@@ -74,8 +74,8 @@ package struct DeviceCode: Sendable, Equatable {
     self.userCode = userCode
     self.address = address
     completeAddress = complete.flatMap { $0.isWebAddress ? $0 : nil }
-    expiresIn = .seconds(min(max(answer["expires_in"]?.seconds ?? 900, 1), 3600))
-    interval = .seconds(min(max(answer["interval"]?.seconds ?? 5, 1), 300))
+    expiresIn = .seconds(max(Lifetime.left(answer["expires_in"]?.seconds) ?? 900, 1))
+    interval = .seconds(max(Lifetime.left(answer["interval"]?.seconds) ?? 5, 1))
   }
 }
 
@@ -140,8 +140,8 @@ package struct Login: Sendable {
     return code
   }
 
-  /// Polls until the user has confirmed the code (RFC 8628 §3.5). A code that expires within two intervals is polled
-  /// after half of its life.
+  /// Polls until the user has confirmed the code (RFC 8628 §3.5). A code that expires within one interval is polled
+  /// once, at its end.
   /// - Throws: a `Failure`: 1 after the code has expired, else as `refreshToken(code:_:)`.
   package func refreshToken(_ device: DeviceCode) async throws -> Secret {
     let fields = [
@@ -149,7 +149,7 @@ package struct Login: Sendable {
     ]
     let end = clock.uptime() + device.expiresIn
     var interval = device.interval
-    var next = clock.uptime() + min(interval, device.expiresIn / 2)
+    var next = min(clock.uptime() + interval, end)
     while next <= end {
       try await clock.sleep(next - clock.uptime())
       defer { next = clock.uptime() + interval }
@@ -168,6 +168,7 @@ package struct Login: Sendable {
       default: return try refreshToken(response, hiding: [device.code])
       }
     }
+    try await clock.sleep(end - clock.uptime())
     throw expired
   }
 

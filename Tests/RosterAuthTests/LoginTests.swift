@@ -117,14 +117,16 @@ struct LoginTests {
   }
 
   @Test(
-    "T12.1: it polls until expires_in, which may be a text, and at least once",
+    "T12.1: it polls at upstream's interval until expires_in, which may be a text, and at least once",
     arguments: [
-      (#""interval":"1","expires_in":"3""#, [1, 1, 1]), (#""expires_in":5"#, [2.5]), (#""expires_in":2"#, [1]),
+      (#""interval":"1","expires_in":"3""#, [1, 1, 1]), (#""expires_in":5"#, [5]), (#""expires_in":2"#, [2]),
+      (#""interval":600,"expires_in":1500"#, [600, 600]), (#""interval":5400,"expires_in":7200"#, [5400]),
     ])
-  func shortLife(fields: String, pauses: [Double]) async throws {
+  func life(fields: String, pauses: [Double]) async throws {
     endpoint.answer(200, body: Self.device.replacing(#""interval":5,"expires_in":60"#, with: fields))
     let login = login()
     let device = try await login.deviceCode(at: "https://auth.test/device")
+    let lifetime = device.expiresIn.seconds
     for _ in pauses { endpoint.answer(400, body: #"{"error":"authorization_pending"}"#) }
     let token = Task { try await login.refreshToken(device) }
     for (index, pause) in pauses.enumerated() {
@@ -132,6 +134,12 @@ struct LoginTests {
       #expect(clock.pending == [.seconds(pause)])
       clock.advance(by: .seconds(pause))
       await endpoint.arrived(index + 2)
+    }
+    let left = lifetime - pauses.reduce(0, +)
+    if left > 0 {
+      await clock.sleepers(1)
+      #expect(clock.pending == [.seconds(left)], "the code is not reported as expired before its end")
+      clock.advance(by: .seconds(left))
     }
     let failure = await failure { try await token.value }
     #expect(failure?.kind == .cancelled)
