@@ -1,5 +1,4 @@
 import Dispatch
-import FoundationEssentials
 import Glibc
 import RosterFiles
 import RosterModel
@@ -94,12 +93,18 @@ private struct LoopbackVisits {
   /// nil for any other request than the browser's answer.
   private static func answer(in head: String) -> LoopbackReceiver.Answer? {
     let words = head.prefix { $0 != "\r\n" }.split(separator: " ")
-    // A form writes a space as a plus sign, and a plus sign as %2B.
-    guard words.count == 3, words[0] == "GET",
-      let parts = URLComponents(string: String(words[1].replacing("+", with: "%20"))), parts.path == "/",
-      let items = parts.queryItems, items.contains(where: { $0.name == "state" || $0.name == "error" })
-    else { return nil }
-    return Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
+    guard words.count == 3, words[0] == "GET", words[1].hasPrefix("/?") else { return nil }
+    let items = words[1].dropFirst(2).split(separator: "&").map { item in
+      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      return (decoded(parts[0]), parts.count > 1 ? decoded(parts[1]) : "")
+    }
+    let answer = Dictionary(items) { first, _ in first }
+    return answer["state"] != nil || answer["error"] != nil ? answer : nil
+  }
+
+  /// A browser sends some characters as they are, beside encoded ones. A form writes a space as a plus sign.
+  private static func decoded(_ text: Substring) -> String {
+    String(decoding: text.utf8.percentDecoded(isForm: true), as: UTF8.self)
   }
 
   private func reply(_ answer: LoopbackReceiver.Answer?, to descriptor: CInt) {

@@ -16,15 +16,28 @@ struct LoopbackReceiverTests {
 
   @Test("L5.1, T11.1: %2B in the browser's answer is a plus sign, and a plus sign is a space")
   func plusSign() async throws {
+    #expect(
+      try await answer(to: "code=ab%2Bcd%2Fef%3D%3D&state=s&note=a+b") == [
+        "code": "ab+cd/ef==", "state": "s", "note": "a b",
+      ])
+  }
+
+  @Test("L5.1: a code with raw characters beside encoded ones is decoded once, and one that is not UTF-8 is no denial")
+  func rawCharacters() async throws {
+    #expect(try await answer(to: "code=ab|c^d{e}%2Ff=g&state=s") == ["code": "ab|c^d{e}/f=g", "state": "s"])
+    #expect(try await answer(to: "code=%E9&state=s") == ["code": "\u{FFFD}", "state": "s"])
+  }
+
+  /// What the receiver makes of this query.
+  private func answer(to query: String) async throws -> LoopbackReceiver.Answer? {
     let receiver = try LoopbackReceiver()
     let port = try #require(receiver.address.split(separator: ":").last.flatMap { UInt16($0.dropLast()) })
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     #expect(connects(descriptor, to: port))
-    let request = Array("GET /?code=ab%2Bcd%2Fef%3D%3D&state=s&note=a+b HTTP/1.1\r\n\r\n".utf8)
+    let request = Array("GET /?\(query) HTTP/1.1\r\n\r\n".utf8)
     #expect(write(descriptor, request, request.count) == request.count)
-    let answer = await receiver.answer(within: .seconds(30))
-    #expect(answer == ["code": "ab+cd/ef==", "state": "s", "note": "a b"])
+    return await receiver.answer(within: .seconds(30))
   }
 
   private func connects(to port: UInt16) -> Bool {
