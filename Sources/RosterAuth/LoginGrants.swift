@@ -240,7 +240,7 @@ package struct Login: Sendable {
   /// The failure for an answer of the browser without a code.
   /// - Parameter said: `error` and `error_description` of the answer.
   package func denied(_ said: [String]) -> Failure {
-    let text = said.map { $0.masking(credentials.secrets.map { $0.reveal() }).printable.prefix(200) }
+    let text = said.masking(credentials.secrets.map { $0.reveal() }).map { $0.printable.prefix(200) }
     return failure(
       .refused,
       cause: "upstream or its user denied the login\(text.isEmpty ? "" : " (\(text.joined(separator: ", ")))")",

@@ -5,6 +5,8 @@ import RosterModel
 struct SecretMask {
   /// A shorter secret is looked for as a whole.
   private static let pieceLength = 12
+  /// Bytes of a `UInt64`.
+  private static let headLength = 8
   /// A secret of fewer bytes is masked as a word of its own only: any text has such letters.
   private static let minLength = 4
   /// More of a text is not shown.
@@ -12,27 +14,27 @@ struct SecretMask {
   /// A run of this many token characters counts as an unknown token.
   private static let tokenLength = 40
 
-  private var pieces: Set<ArraySlice<UInt8>> = []
-  private var whole: [[UInt8]] = []
+  /// The secrets in each notation.
+  private let secrets: Set<[UInt8]>
 
+  /// - Parameter secrets: an empty text hides nothing, and has no digits.
   init(_ secrets: [String]) {
-    // An empty text hides nothing, and has no digits.
-    let notations = Set(secrets.filter { !$0.isEmpty }.flatMap(\.notations))
-    for secret in notations where !secret.isEmpty {
-      let bytes = Array(secret.utf8)
-      if bytes.count < Self.pieceLength {
-        whole.append(bytes)
-      } else {
-        for start in 0...(bytes.count - Self.pieceLength) { pieces.insert(bytes[start..<start + Self.pieceLength]) }
-      }
-    }
+    self.secrets = Set(secrets.filter { !$0.isEmpty }.flatMap { Array($0.utf8).notations }.filter { !$0.isEmpty })
   }
 
-  func masked(_ text: String) -> String {
-    let bytes = Self.shortened(Array(text.utf8.prefix(3 * Self.maxBytes)).percentDecoded)
+  /// Masks all texts at once. A secret may be 200 times as long as a text, so it is read once for all of them.
+  func masked(_ texts: [String]) -> [String] {
+    let texts = texts.map { Self.shortened(Array($0.utf8.prefix(3 * Self.maxBytes)).percentDecoded) }
+    let pieces = pieces(in: texts)
+    return texts.map { masked($0, pieces: pieces) }
+  }
+
+  private func masked(_ bytes: [UInt8], pieces: Set<ArraySlice<UInt8>>) -> String {
     var isHidden = Array(repeating: false, count: bytes.count)
-    hidePieces(bytes, isHidden: &isHidden)
-    for secret in whole { hide(secret, bytes: bytes, isHidden: &isHidden) }
+    for start in Self.starts(in: bytes) where pieces.contains(bytes[start..<start + Self.pieceLength]) {
+      for index in start..<start + Self.pieceLength { isHidden[index] = true }
+    }
+    for secret in secrets where secret.count < Self.pieceLength { hide(secret, bytes: bytes, isHidden: &isHidden) }
     hideTokens(bytes, isHidden: &isHidden)
     var shown: [UInt8] = []
     for (index, byte) in bytes.enumerated() {
@@ -45,19 +47,35 @@ struct SecretMask {
     return String(decoding: shown, as: UTF8.self)
   }
 
+  /// The pieces of the secrets that may occur in the texts. Most pieces of a secret are dropped by their first bytes
+  /// alone, which cost no hash of a piece.
+  private func pieces(in texts: [[UInt8]]) -> Set<ArraySlice<UInt8>> {
+    var heads: Set<UInt64> = []
+    for text in texts { for start in Self.starts(in: text) { heads.insert(Self.head(of: text, at: start)) } }
+    var pieces: Set<ArraySlice<UInt8>> = []
+    for secret in secrets {
+      var head = Self.head(of: secret, at: 0) >> 8
+      for start in Self.starts(in: secret) {
+        head = head << 8 | UInt64(secret[start + Self.headLength - 1])
+        if heads.contains(head) { pieces.insert(secret[start..<start + Self.pieceLength]) }
+      }
+    }
+    return pieces
+  }
+
+  /// The indices at which a piece begins.
+  private static func starts(in bytes: [UInt8]) -> Range<Int> { 0..<max(0, bytes.count - pieceLength + 1) }
+
+  /// The first bytes of a piece as one number.
+  private static func head(of bytes: [UInt8], at start: Int) -> UInt64 {
+    bytes[start...].prefix(headLength).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
   /// Without a last word that is cut.
   private static func shortened(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.count > maxBytes else { return bytes }
     let kept = bytes.prefix(maxBytes)
     return Array(kept[..<(kept.lastIndex(of: UInt8(ascii: " ")) ?? 0)])
-  }
-
-  private func hidePieces(_ bytes: [UInt8], isHidden: inout [Bool]) {
-    guard !pieces.isEmpty, bytes.count >= Self.pieceLength else { return }
-    for start in 0...(bytes.count - Self.pieceLength) {
-      let range = start..<start + Self.pieceLength
-      if pieces.contains(bytes[range]) { for index in range { isHidden[index] = true } }
-    }
   }
 
   private func hide(_ secret: [UInt8], bytes: [UInt8], isHidden: inout [Bool]) {
@@ -84,42 +102,54 @@ struct SecretMask {
   }
 }
 
-extension String {
-  /// The text without any of these secrets, plain or encoded.
-  func masking(_ secrets: [String]) -> String { SecretMask(secrets).masked(self) }
+extension [String] {
+  /// The texts without any of these secrets, plain or encoded.
+  func masking(_ secrets: [String]) -> [String] { SecretMask(secrets).masked(self) }
+}
 
+extension [UInt8] {
   /// Ways in which another program may write a secret.
-  fileprivate var notations: [String] {
-    let json = utf8.reduce(into: "") { text, byte in
-      if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { text += "\\" }
-      text.unicodeScalars.append(UnicodeScalar(byte))
-    }
+  fileprivate var notations: [[UInt8]] {
     // The text is decoded before it is searched.
-    let plain = [self, replacing(" ", with: "+"), json, inHTML]
+    let plain = [self, map { $0 == UInt8(ascii: " ") ? UInt8(ascii: "+") : $0 }, inJSON, inHTML]
     // A client's secret is form-encoded before it is sent by HTTP Basic.
-    return plain + plain.map { String(decoding: Array($0.utf8).percentDecoded, as: UTF8.self) }
-      + [self, formEncoded].flatMap { text in
-        (0..<3).flatMap { text.base64(offset: $0) } + text.urlSafe(text.wholeBase64)
-      }
+    let encoded = Array(String(decoding: self, as: UTF8.self).formEncoded.utf8)
+    return plain + plain.map(\.percentDecoded)
+      + [self, encoded].flatMap { bytes in (0..<3).flatMap { bytes.base64(offset: $0) } + bytes.wholeBase64.inURL }
   }
 
-  private var inHTML: String {
-    let entities = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#39;")]
-    return entities.reduce(self) { $0.replacing($1.0, with: $1.1) }
+  private var inJSON: [UInt8] {
+    flatMap { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), $0] : [$0] }
+  }
+
+  private var inHTML: [UInt8] {
+    reduce(into: []) { text, byte in
+      switch byte {
+      case UInt8(ascii: "&"): text += "&amp;".utf8
+      case UInt8(ascii: "<"): text += "&lt;".utf8
+      case UInt8(ascii: ">"): text += "&gt;".utf8
+      case UInt8(ascii: "\""): text += "&quot;".utf8
+      case UInt8(ascii: "'"): text += "&#39;".utf8
+      default: text.append(byte)
+      }
+    }
   }
 
   /// The last digit depends on the end of the text that was encoded.
-  private var wholeBase64: String { Data(utf8).base64EncodedString().replacing("=", with: "") }
+  private var wholeBase64: [UInt8] { [UInt8](Data(self).base64EncodedData()).filter { $0 != UInt8(ascii: "=") } }
 
-  private func urlSafe(_ digits: String) -> [String] {
-    [digits, digits.replacing("+", with: "-").replacing("/", with: "_")]
+  /// The digits in both alphabets.
+  private var inURL: [[UInt8]] {
+    [
+      self,
+      map { $0 == UInt8(ascii: "+") ? UInt8(ascii: "-") : $0 == UInt8(ascii: "/") ? UInt8(ascii: "_") : $0 },
+    ]
   }
 
   /// The digits that the bytes of the text alone decide, wherever it is in the text that was encoded.
-  private func base64(offset: Int) -> [String] {
-    let bytes = [UInt8](repeating: 0, count: offset) + utf8
-    let digits = Array(Data(bytes).base64EncodedString())
-    return urlSafe(String(digits[(offset * 8 + 5) / 6..<bytes.count * 8 / 6]))
+  private func base64(offset: Int) -> [[UInt8]] {
+    let bytes = [UInt8](repeating: 0, count: offset) + self
+    return [UInt8](Data(bytes).base64EncodedData()[(offset * 8 + 5) / 6..<bytes.count * 8 / 6]).inURL
   }
 }
 

@@ -26,10 +26,12 @@ struct ServerStatement: Sendable, Equatable {
   /// A clause without credentials: the texts, else the names of the fields.
   func shown(hiding known: [Secret]) -> String {
     let masks = known.map { $0.reveal() } + secrets
-    let shown = texts.map { $0.masking(masks).printable.shortened(to: Self.maxLetters) }
-    guard shown.isEmpty else { return shown.joined(separator: ", ") }
-    let names = fields.prefix(Self.maxFields).map { $0.masking(masks).printable.shortened(to: Self.maxLetters) }
-    return "an answer with \(names.joined(separator: ", "))\(fields.count > names.count ? ", …" : "")"
+    let isTold = !texts.isEmpty
+    let shown = (isTold ? texts : Array(fields.prefix(Self.maxFields))).masking(masks).map {
+      $0.printable.shortened(to: Self.maxLetters)
+    }
+    if isTold { return shown.joined(separator: ", ") }
+    return "an answer with \(shown.joined(separator: ", "))\(fields.count > shown.count ? ", …" : "")"
   }
 }
 

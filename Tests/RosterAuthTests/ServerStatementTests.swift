@@ -40,6 +40,17 @@ struct ServerStatementTests {
     #expect(shown(#"{"detail":"a\u001b[2Jb\nc"}"#) == "a\u{FFFD}[2Jb\u{FFFD}c")
   }
 
+  @Test("T14.1: a long credential is masked, and the mask costs little more than reading it")
+  func longCredential() {
+    let token = String((0..<400_000).map { _ in "abcdefghijkmnopqrstuvwxyz".randomElement() ?? "a" })
+    let (middle, end) = (token.dropFirst(200_000).prefix(20), token.suffix(12))
+    let began = ContinuousClock.now
+    #expect(shown(#"{"error":"x \#(middle) y","detail":"at \#(end)."}"#, hiding: [token]) == "x *** y, at ***.")
+    let fields = (1...10).map { #""f\#($0)":1"# }.joined(separator: ",")
+    #expect(shown("{\(fields)}", hiding: [token])?.hasSuffix("f9, f10") == true)
+    #expect(ContinuousClock.now - began < .seconds(30))
+  }
+
   @Test(
     "T14.1, T9: credentials and tokens are masked, also encoded, cut or unknown",
     arguments: [
