@@ -18,6 +18,11 @@ package struct Token: Sendable, Equatable {
     issued.remaining(now).map { $0 <= 0 } ?? false
   }
 
+  /// Seconds; nil if unknown, and for a token that was used although its life was over when it came.
+  func remaining(_ now: ClockReading) -> Double? {
+    isBornExpired ? nil : issued.remaining(now)
+  }
+
   /// Its life was over when it came.
   var isBornExpired: Bool { issued.life.map { $0 <= 0 } ?? false }
 

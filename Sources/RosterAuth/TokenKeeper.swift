@@ -119,6 +119,11 @@ package actor TokenKeeper {
     let waiter = waiting.open()
     return try await outcome(of: act { $0.wanted(waiter, now: now) }, for: waiter)
   }
+  /// The time for which the token may still be sent (T2); nil if that is unknown.
+  nonisolated package func remainingLife(of token: Token) -> Duration? {
+    token.expiresAt == nil ? nil : token.remaining(clock.moment).map { .seconds(max(0, $0)) }
+  }
+
 
   /// A request with that token was answered in a way that shows that it works (T3).
   package func accepted(_ generation: Int) {

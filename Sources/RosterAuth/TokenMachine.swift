@@ -58,7 +58,9 @@ struct TokenMachine: Sendable, Equatable {
     // The first 401 refused the session, so that `token` is nil. Later ones join the waiters of that refresh (T1).
     guard let token else { return join(waiter) }
     guard settings.flow.refreshes else { return failSync(with: .notRenewable(settings)) }
-    if sync.unproven == token.generation { return refusedAgain(generation) }
+    // A token that has expired meanwhile is not a fresh one any more.
+    let isFresh = sync.unproven == token.generation && (serves(token) || !token.isExpired(now))
+    if isFresh { return refusedAgain(generation) }
     session.standing = .refused
     return join(waiter)
   }

@@ -21,8 +21,17 @@ extension Interceptor {
       var token = try await keeper.token(inTurnOf: pacer)
       var isFresh = false
       var wasLate = false
+      var wasOutlived = false
       while true {
-        var response = try await next(request.carrying(token))
+        var response: Response
+        do { response = try await next(request.carrying(token, of: keeper)) } catch let fault as RequestFault
+          where fault.isOfOutlivedToken && !wasOutlived
+        {
+          // The connection is open now, and kept for the next attempt.
+          wasOutlived = true
+          token = try await keeper.token(inTurnOf: pacer)
+          continue
+        }
         if logout.contains(response.status), !response.isSpent {
           throw await keeper.endSession(status: response.status, generation: token?.generation)
             .after(response, to: request, clock: pacer?.clock)
@@ -122,9 +131,10 @@ extension Response {
 }
 
 extension Request {
-  fileprivate func carrying(_ token: Token?) -> Request {
+  fileprivate func carrying(_ token: Token?, of keeper: TokenKeeper) -> Request {
     guard let token else { return self }
     var request = self
+    request.tokenLife = keeper.remainingLife(of: token)
     let (place, value) = (token.place, token.place.value(token.access.reveal()))
     switch place.carrier {
     case .header:

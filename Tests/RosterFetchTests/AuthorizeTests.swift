@@ -109,6 +109,32 @@ import Testing
     }
   }
 
+  @Test("T2.2: a token that expired while its request waited for a connection is replaced first, once")
+  func outlivedWithoutConnection() async throws {
+    let clock = ManualClock()
+    try await withKeeper(clock: clock.wallClock, expiresIn: 100) { keeper, grants in
+      let lives = Mutex<[Duration?]>([])
+      let outlived = Mutex(1)
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { request in
+        lives.withLock { $0.append(request.tokenLife) }
+        guard outlived.withLock({ $0 }) > 0 else { return Response(status: 200) }
+        outlived.withLock { $0 -= 1 }
+        clock.advance(by: .seconds(101))
+        var fault = RequestFault(.unreachable, cause: "test", reason: .timeout)
+        fault.isOfOutlivedToken = true
+        throw fault
+      }
+      let response = try await send(Request(.get, "http://localhost/character"))
+      #expect(response.status == 200 && response.token?.text == "a2" && grants() == 2)
+      #expect(lives.withLock { $0 } == [.seconds(100), .seconds(100)])
+      outlived.withLock { $0 = 2 }
+      let fault = await #expect(throws: RequestFault.self) {
+        try await send(Request(.get, "http://localhost/character"))
+      }
+      #expect(fault?.reason == .timeout && lives.withLock { $0.count } == 4)
+    }
+  }
+
   @Test("T2.2: a token that expired while its request waited for limit.rate is not sent")
   func outlived() async throws {
     let clock = ManualClock()

@@ -24,6 +24,44 @@ import Testing
     }
   }
 
+  @Test("T2.2: a request whose token expired before it had a connection is not sent, and its connection is kept")
+  func outlived() async throws {
+    try await withTransport(Scenario()) { upstream, transport in
+      var request = Request(.get, "\(upstream.baseURL)/character?page=1")
+      request.tokenLife = .zero
+      let fault = await #expect(throws: RequestFault.self) { try await transport.send(request) }
+      #expect(fault?.isOfOutlivedToken == true && fault?.isUnsent == true && fault?.reason == .timeout)
+      let status = try await transport.send(request).status
+      #expect(status == 200)
+      request.tokenLife = .seconds(1e12)
+      _ = try await transport.send(request)
+      #expect(upstream.counts.connections == 1)
+    }
+  }
+
+  @Test("T2.2: a request whose token expires while it waits for another request is not sent")
+  func outlivedInLine() async throws {
+    try await withTransport(Scenario(), settings: .init(connections: 1)) { upstream, transport in
+      upstream.hold(.anyPage)
+      let request = Request(.get, "\(upstream.baseURL)/character?page=1")
+      async let first = transport.send(request)
+      async let second = transport.send(request)
+      try await upstream.waitFor { $0.held == 2 }
+      let third = Task {
+        var late = request
+        late.tokenLife = .zero
+        return try await transport.send(late)
+      }
+      // The transport's loop handles the third request first.
+      try await Task.sleep(for: .milliseconds(20))
+      upstream.release()
+      let statuses = try await [first.status, second.status]
+      #expect(statuses == [200, 200])
+      let fault = await #expect(throws: RequestFault.self) { try await third.value }
+      #expect(fault?.isOfOutlivedToken == true)
+    }
+  }
+
   @Test("A request that is cancelled while it waits for a connection leaves its place to the next")
   func givenUpWhileWaiting() async throws {
     try await withTransport(Scenario(), settings: .init(timeout: .seconds(2), connections: 1)) { upstream, transport in

@@ -60,6 +60,7 @@ final class ConnectionPool {
       do {
         let connection = try HTTPConnection(over: try result.get(), of: self)
         open.append(connection)
+        exchange.expectLiveToken()
         if exchange.isOver { released(connection) } else { connection.begin(exchange) }
       } catch {
         exchange.fail(error)
@@ -88,6 +89,7 @@ final class ConnectionPool {
   private func nextWaiting() -> Exchange? {
     while !waiting.isEmpty {
       let next = waiting.removeFirst()
+      next.expectLiveToken()
       if !next.isOver { return next }
     }
     return nil

@@ -28,13 +28,14 @@ final class Connections {
   }
 
   func begin(
-    _ message: Message, ticket: Ticket, by deadline: NIODeadline, onNewConnection: Bool,
+    _ message: Message, ticket: Ticket, by deadline: NIODeadline, tokenEnd: NIODeadline?, onNewConnection: Bool,
     continuation: UnsafeContinuation<Response, any Error>
   ) {
     if ticket.isGivenUp { return continuation.resume(throwing: CancellationError()) }
     let id = ObjectIdentifier(ticket)
-    let exchange = Exchange(message, by: deadline, needsNewConnection: onNewConnection, continuation: continuation) {
-      [weak self] in
+    let exchange = Exchange(
+      message, by: deadline, tokenEnd: tokenEnd, needsNewConnection: onNewConnection, continuation: continuation
+    ) { [weak self] in
       self?.running[id] = nil
     }
     running[id] = exchange

@@ -15,6 +15,8 @@ final class Exchange {
 
   let message: Message
   let deadline: NIODeadline
+  /// End of the access token; nil if it is unknown.
+  private let tokenEnd: NIODeadline?
   let needsNewConnection: Bool
   var phase = Phase.waiting
   var answer: Answer
@@ -23,11 +25,12 @@ final class Exchange {
 
   /// - Parameter ended: called once, before the caller continues.
   init(
-    _ message: Message, by deadline: NIODeadline, needsNewConnection: Bool,
+    _ message: Message, by deadline: NIODeadline, tokenEnd: NIODeadline?, needsNewConnection: Bool,
     continuation: UnsafeContinuation<Response, any Error>, ended: @escaping () -> Void
   ) {
     self.message = message
     self.deadline = deadline
+    self.tokenEnd = tokenEnd
     self.needsNewConnection = needsNewConnection
     self.continuation = continuation
     self.ended = ended
@@ -36,6 +39,11 @@ final class Exchange {
 
   /// True if the exchange was cancelled or has its answer.
   var isOver: Bool { continuation == nil }
+
+  /// Call this after a wait for a connection. The exchange ends if its token has expired meanwhile (T2).
+  func expectLiveToken() {
+    if let tokenEnd, tokenEnd <= NIODeadline.now() { fail(TokenOutlived()) }
+  }
 
   func finish() {
     end(Result { try answer.whole() })

@@ -10,6 +10,9 @@ struct ExchangeFailure: Error {
 /// The answer was not complete at the deadline.
 struct DeadlineExceeded: Error {}
 
+/// The access token of a request expired before the request had a connection.
+struct TokenOutlived: Error {}
+
 /// The connection ended before an answer began.
 struct ClosedWithoutAnswer: Error {}
 

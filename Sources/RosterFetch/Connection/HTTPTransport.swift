@@ -101,7 +101,11 @@ package final class HTTPTransport: Sendable {
     }
     do {
       let message = try Message(request, target: target, by: route)
-      let response = try await exchange(message, by: deadline, onNewConnection: request.needsNewConnection)
+      let response = try await exchange(
+        message, by: deadline,
+        // No request waits for a day.
+        tokenEnd: request.tokenLife.map { NIODeadline.now() + TimeAmount(min($0, .seconds(86_400))) },
+        onNewConnection: request.needsNewConnection)
       if case .relayed(let proxy) = route.way, response.isProxyRefusal {
         throw ProxyFault(proxy: proxy, kind: .refused(response.status, route.origin))
       }
@@ -115,7 +119,7 @@ package final class HTTPTransport: Sendable {
   }
 
   private func exchange(
-    _ message: Message, by deadline: NIODeadline, onNewConnection: Bool
+    _ message: Message, by deadline: NIODeadline, tokenEnd: NIODeadline?, onNewConnection: Bool
   ) async throws -> Response {
     // A loop that has ended would never answer.
     if isShutDown.load(ordering: .acquiring) { throw CancellationError() }
@@ -124,7 +128,8 @@ package final class HTTPTransport: Sendable {
       try await withUnsafeThrowingContinuation { continuation in
         onLoop { connections in
           connections.begin(
-            message, ticket: ticket, by: deadline, onNewConnection: onNewConnection, continuation: continuation)
+            message, ticket: ticket, by: deadline, tokenEnd: tokenEnd, onNewConnection: onNewConnection,
+            continuation: continuation)
         }
       }
     } onCancel: {
@@ -149,5 +154,6 @@ private func fault(_ failure: ExchangeFailure, by proxy: ProxyServer?) -> any Er
   fault.received = failure.received
   fault.isUnsent = failure.isUnsent
   fault.isOfKeptConnection = failure.cause is KeptConnectionEnded
+  fault.isOfOutlivedToken = failure.cause is TokenOutlived
   return fault
 }

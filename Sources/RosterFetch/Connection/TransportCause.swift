@@ -41,6 +41,7 @@ enum TransportCause: Equatable {
     case is ClosedWithoutAnswer: self = .passing(.connection, "the server closed the connection without an answer")
     case is KeptConnectionEnded: self = .passing(.connection, "the server closed the connection")
     case is DeadlineExceeded: self = .passing(.timeout, "no whole answer in time")
+    case is TokenOutlived: self = .passing(.timeout, "the access token expired before the request had a connection")
     case is HandshakeTimeout: self = .passing(.timeout, "no TLS in time")
     case is CutOff: self = .passing(.truncated, "the answer was cut off")
     case let error as CertificateFault: self = .untrusted(error.cause, hint: error.hint)

@@ -52,6 +52,9 @@ package struct Request: Sendable, Hashable {
   package var secret: Parameter?
   /// True if the request must not use a connection that has served another request.
   package var needsNewConnection = false
+  /// Remaining life of the access token; nil if it is unknown. A request whose token expires while it waits for a
+  /// connection is not sent (T2).
+  package var tokenLife: Duration?
 
   /// Headers and body are empty by default.
   package init(_ method: Method, _ url: String, headers: [Header] = [], body: [UInt8] = []) {

@@ -15,6 +15,8 @@ package struct RequestFault: Error, Sendable, Equatable {
   /// True if a connection that had served a request before ended before the answer began. Upstream has probably closed
   /// it while it was idle.
   package var isOfKeptConnection = false
+  /// True if the request was not sent because its access token expired before it had a connection.
+  package var isOfOutlivedToken = false
   /// True if the request failed at the proxy, which the cause names.
   package var isOfProxy = false
   /// The trouble to explain, if neither `reason` nor `kind` determines it; else nil.
