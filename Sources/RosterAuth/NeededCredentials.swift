@@ -20,6 +20,19 @@ extension TokenSettings {
   package func mayKeep(_ name: String) -> Bool {
     flow.refreshes && CredentialFile(rawValue: name)?.isToken == true
   }
+
+  /// True if the token store at `path` certainly has no successor of this credential: its session has none, or belongs
+  /// to another server, flow or client (T8.5). A store that cannot be read may have one.
+  /// - Parameter client: the credentials with the client's id; nil if they cannot be read.
+  package func lacksStored(_ name: String, at path: String, client: Credentials?) -> Bool {
+    do {
+      guard let session = try TokenStore(path: path).session() else { return true }
+      var binding = Session.Binding(self, credentials: client ?? Credentials())
+      if client == nil { binding.clientID = session.binding.clientID }
+      let isRenewed = name == CredentialFile.accessToken.rawValue && flow == .exchange
+      return session.binding != binding || (isRenewed ? session.renewedAccess : session.refreshToken) == nil
+    } catch { return false }
+  }
 }
 
 extension TokenSettings {

@@ -33,6 +33,11 @@ struct TokenStore: Sendable {
   /// inaccessible store, which remains unchanged.
   func load() throws(Failure) -> Session? {
     try makeFolder()
+    return try session()
+  }
+
+  /// The same, without making the folder.
+  func session() throws(Failure) -> Session? {
     guard let bytes = try read() else { return nil }
     let decoder = JSONDecoder()
     guard let version = try? decoder.decode(StoredSession.Version.self, from: bytes) else {

@@ -21,7 +21,7 @@ extension Credentials {
   static func mayBeEmpty(_ name: String) -> Bool { name == "password" }
 
   /// systemd allows one megabyte for all credentials of a unit (systemd.exec(5)); tokens are far smaller.
-  private static let maxBytes = 64 * 1024
+  static let maxBytes = 64 * 1024
 
   private static func hint(for error: SystemError) -> String {
     switch error.code {
@@ -43,15 +43,26 @@ extension Credentials {
     } catch {
       throw unusable(error.text, hint: hint(for: error))
     }
-    guard var text = String(validating: bytes, as: UTF8.self) else {
+    guard let text = text(bytes) else {
       throw unusable("it is not text", hint: "write only the credential into it")
     }
-    // Swift counts CR LF as one character.
-    if text.last?.isNewline == true { text.removeLast() }
-    guard mayBeEmpty(name) || !text.isEmpty else {
+    guard mayBeEmpty(name) || !isEmpty(bytes) else {
       throw unusable("it is empty", hint: "write the credential into it, or remove it")
     }
     return Secret(text)
+  }
+
+  /// The credential in the bytes of its file; nil if they are not text.
+  static func text(_ bytes: [UInt8]) -> String? {
+    guard var text = String(validating: bytes, as: UTF8.self) else { return nil }
+    // Swift counts CR LF as one character.
+    if text.last?.isNewline == true { text.removeLast() }
+    return text
+  }
+
+  /// True if the bytes are line ends alone, which are no credential.
+  static func isEmpty(_ bytes: [UInt8]) -> Bool {
+    String(validating: bytes, as: UTF8.self)?.allSatisfy(\.isNewline) == true
   }
 
   /// Under systemd the file in `folder` is a copy: the message names the original, which the user can correct (T16).

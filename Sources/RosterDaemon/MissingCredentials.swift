@@ -11,7 +11,8 @@ extension Configuration {
   ]
 
   /// One sentence for each missing credential that `auth.flow` needs. A path that this user may not look at counts as
-  /// an existing credential. The token store replaces a missing token, and no empty file.
+  /// an existing credential. The token store of this server, flow and client replaces a missing token, and no empty
+  /// file.
   /// - Parameter stores: Folders in which systemd looks for the credentials of the package's units (systemd.exec(5)).
   package func missingCredentials(stores: [String] = credentialStores) -> [String] {
     let settings = TokenSettings(self)
@@ -23,7 +24,9 @@ extension Configuration {
         guard Self.isEmpty(found), !Credentials.mayBeEmpty(name) || settings.sends(name) else { return nil }
         return "\(needed), and \(found) is empty: write it before you start rosterd, which ends with 78 otherwise"
       }
-      if hasStore, settings.mayKeep(name) { return nil }
+      if hasStore, settings.mayKeep(name), !settings.lacksStored(name, at: tokenStore, client: client(stores)) {
+        return nil
+      }
       guard let first = places.first else { return "\(needed), and auth.credentials_dir is not set" }
       return "\(needed), and \(first) does not exist: create it before you start rosterd, which ends with 78 otherwise"
     }
@@ -75,11 +78,18 @@ extension Configuration {
 
   private static let mainUnit = "rosterd"
 
-  /// A line end alone is no credential. A file that cannot be read is assumed to contain one.
+  /// Credentials with the client's id alone; nil if its file is encrypted or cannot be read.
+  private func client(_ stores: [String]) -> Credentials? {
+    guard let path = places(of: "client_id", stores).first(where: Self.mayExist) else { return Credentials() }
+    guard !path.contains(".encrypted/"), let bytes = try? contents(of: path, limit: Credentials.maxBytes) else {
+      return nil
+    }
+    return Credentials.text(bytes).map { Credentials(clientID: Secret($0)) }
+  }
+
+  /// A file that cannot be read is assumed to contain a credential.
   private static func isEmpty(_ path: String) -> Bool {
-    guard fileSize(path) <= 2, fileStatus(path) != nil else { return false }
-    let bytes = try? contents(of: path, limit: 2)
-    return bytes?.allSatisfy { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? false
+    (try? contents(of: path, limit: Credentials.maxBytes)).map(Credentials.isEmpty) ?? false
   }
 
   private static func mayExist(_ path: String) -> Bool {

@@ -88,6 +88,54 @@ struct CredentialsTests {
     #expect(lacking().map { $0.contains("refresh_token is empty: write it") } == [true])
   }
 
+  @Test("L7.1, T8.5: only a token store of the same server, flow and client replaces a missing token")
+  func foreignStore() throws {
+    var configuration = Configuration()
+    configuration.auth.flow = .oauth2Refresh
+    configuration.auth.credentialsDir = workspace.folder
+    configuration.auth.tokenStore = workspace.path("token.json")
+    func lacks() -> Bool { !configuration.missingCredentials(stores: []).isEmpty }
+    func store(_ settings: TokenSettings, client: String? = nil, refresh: String? = "r1") throws {
+      let files = Credentials(refreshToken: refresh.map { Secret($0) }, clientID: client.map { Secret($0) })
+      let document = StoredSession(Session(settings, credentials: files))
+      try JSONEncoder().encode(document).write(to: URL(filePath: configuration.auth.tokenStore))
+    }
+    let settings = TokenSettings(configuration)
+    try store(settings)
+    #expect(!lacks())
+    for change: (inout TokenSettings) -> Void in [
+      { $0.flow = .bearerRefresh }, { $0.baseOrigin = "https://other:443" }, { $0.tokenOrigin = "https://other:443" },
+    ] {
+      var other = settings
+      change(&other)
+      try store(other)
+      #expect(lacks())
+    }
+    try store(settings, refresh: nil)
+    #expect(lacks())
+    try store(settings, client: "id")
+    #expect(lacks())
+    try workspace.write("id\n", to: "client_id")
+    #expect(!lacks())
+    // The start is 73, which is no matter of credentials.
+    try workspace.write("{}", to: "token.json")
+    #expect(!lacks())
+  }
+
+  @Test("L7.1: a file of line ends alone is empty, at the start as in the check")
+  func lineEnds() throws {
+    var configuration = Configuration()
+    configuration.auth.flow = .static
+    configuration.auth.credentialsDir = workspace.folder
+    for text in ["\n\n", "\r\n\r\n\n", "\n\r"] {
+      let path = try workspace.write(text, to: "access_token")
+      #expect(configuration.missingCredentials(stores: []).map { $0.contains("access_token is empty") } == [true])
+      #expect(throws: failure(path, cause: "it is empty", hint: "write the credential into it, or remove it")) {
+        try Credentials(folder: workspace.folder)
+      }
+    }
+  }
+
   @Test("L7.1: an empty password is a credential")
   func emptyPassword() throws {
     var configuration = Configuration()
