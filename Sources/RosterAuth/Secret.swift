@@ -7,6 +7,14 @@ package struct Secret: Sendable, Hashable {
     self.text = text
   }
 
+  /// Compares the bytes: upstream knows nothing of texts that Unicode considers equal.
+  package static func == (one: Secret, other: Secret) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
+
+  /// Hashes the bytes.
+  package func hash(into hasher: inout Hasher) {
+    for byte in text.utf8 { hasher.combine(byte) }
+  }
+
   /// The text itself: for the request or the store that needs it, and for nothing else.
   package func reveal() -> String { text }
 

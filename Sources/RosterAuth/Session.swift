@@ -7,7 +7,7 @@ struct Session: Sendable, Equatable {
   /// The client and the servers that the tokens are for; other ones must not receive them (T8).
   struct Binding: Sendable, Equatable {
     var flow: String
-    var clientID: String?
+    var clientID: Secret?
     var baseOrigin: String
     var tokenOrigin: String
   }
@@ -41,7 +41,49 @@ struct Session: Sendable, Equatable {
   /// A request with this refresh token brought no answer: upstream may have rotated it (T5).
   var isUnanswered = false
   /// The pause that the token server asked for; nil if it asked for none since the last token.
-  var pause: RetryAfterHold?
+  private(set) var pause: RetryAfterHold?
+  /// The uptime at which that pause ends; not stored. nil before `startPause`.
+  private var pauseEnd: Duration?
+
+  init(
+    binding: Binding, began: [String: String], standing: Status, refreshToken: Secret? = nil,
+    renewedAccess: Secret? = nil, isUnanswered: Bool = false, pause: RetryAfterHold? = nil
+  ) {
+    self.binding = binding
+    self.began = began
+    self.standing = standing
+    self.refreshToken = refreshToken
+    self.renewedAccess = renewedAccess
+    self.isUnanswered = isUnanswered
+    self.pause = pause
+  }
+}
+
+extension Session {
+  /// Notes the pause that the token server asked for; nil changes nothing. Returns whether there is one.
+  mutating func notePause(_ duration: Duration?, at now: ClockReading) -> Bool {
+    guard let duration else { return false }
+    pause = RetryAfterHold(setAt: now.date, until: now.date + duration.seconds)
+    pauseEnd = nil
+    startPause(now)
+    return true
+  }
+
+  /// Starts to measure a stored pause by uptime, so that setting the wall clock no longer changes it.
+  mutating func startPause(_ now: ClockReading) {
+    if pauseEnd == nil { pauseEnd = pause.map { now.uptime + ($0.remaining(at: now.date) ?? .zero) } }
+  }
+
+  /// The rest of the pause; nil if a token request may begin.
+  func remainingPause(_ now: ClockReading) -> Duration? {
+    pauseEnd.flatMap { $0 > now.uptime ? $0 - now.uptime : nil }
+  }
+
+  /// Takes over the pause of an earlier session if the token server is the same (T5.4).
+  mutating func takePause(of earlier: [Session]) {
+    let source = earlier.first { $0.binding.tokenOrigin == binding.tokenOrigin && $0.pause != nil }
+    (pause, pauseEnd) = (source?.pause, source?.pauseEnd)
+  }
 }
 
 extension Session {
@@ -61,11 +103,12 @@ extension Session {
     return true
   }
 
-  /// Notes the pause that the token server asked for; nil changes nothing. Returns whether there is one.
-  mutating func notePause(_ duration: Duration?, at now: Date) -> Bool {
-    guard let duration else { return false }
-    pause = RetryAfterHold(setAt: now, until: now + duration.seconds)
-    return true
+  /// The session with this ending, unless it has one; nil changes nothing.
+  func ended(_ ending: Ending?) -> Session {
+    guard let ending, self.ending == nil else { return self }
+    var session = self
+    session.standing = .ended(ending)
+    return session
   }
 
   /// The session after an answer that grants a token.
@@ -102,15 +145,16 @@ extension Session {
     return !tokens.isEmpty && tokens.allSatisfy { $0 != nil }
   }
 
-  /// Takes over the pause of an earlier session if the token server is the same (T5.4).
-  mutating func takePause(of earlier: [Session]) {
-    pause = earlier.first { $0.binding.tokenOrigin == binding.tokenOrigin && $0.pause != nil }?.pause
-  }
-
   /// Forgets the tokens that upstream refused to replace, so that a login follows (T13.4).
   mutating func forgetTokens() {
     refreshToken = nil
     renewedAccess = nil
+  }
+
+  /// Replaces the tokens that the session shares with `old` by their successors.
+  mutating func replaceTokens(of old: Session, by granted: Session) {
+    if refreshToken != nil, refreshToken == old.refreshToken { refreshToken = granted.refreshToken }
+    if renewedAccess != nil, renewedAccess == old.renewedAccess { renewedAccess = granted.renewedAccess }
   }
 }
 
@@ -118,7 +162,7 @@ extension Session.Binding {
   init(_ settings: TokenSettings, credentials: Credentials) {
     flow = settings.flow.rawValue
     let isIdentified = settings.flow.identifiesClient || settings.exchangeIdentifiesClient
-    clientID = isIdentified ? credentials.clientID?.reveal() : nil
+    clientID = isIdentified ? credentials.clientID : nil
     baseOrigin = settings.baseOrigin
     tokenOrigin = settings.tokenOrigin
   }
@@ -134,14 +178,41 @@ extension Session {
   }
 
   /// Throws `Failure` 78 where the flow lacks a credential, or has one that cannot be sent.
+  /// - Parameter newest: the session in memory, whose tokens come before those of a stored one.
   static func change(
-    from current: Session?, _ settings: TokenSettings, credentials: Credentials
+    from current: Session?, newest: Session? = nil, _ settings: TokenSettings, credentials: Credentials
   ) throws(Failure) -> Change {
-    try credentials.check(settings, stored: current?.belongs(to: settings, credentials) == true ? current : nil)
-    guard let current, current.fits(settings, credentials: credentials) else {
-      return .begin(Session(settings, credentials: credentials))
+    if let current, current.fits(settings, credentials: credentials) {
+      try credentials.check(settings, stored: current)
+      return current.isMended(by: settings, credentials) ? .lift : .none
     }
-    return current.isMended(by: settings, credentials) ? .lift : .none
+    let earlier = [newest, current].compactMap(\.self).first { $0.isOfSameUser(settings, credentials) }
+    try credentials.check(settings, stored: earlier)
+    var session = Session(settings, credentials: credentials)
+    if let earlier { session.takeTokens(of: earlier, settings) }
+    return .begin(session)
+  }
+
+  /// Takes over the tokens whose files are missing or unchanged: they may be successors of the files' tokens (T10.2).
+  private mutating func takeTokens(of earlier: Session, _ settings: TokenSettings) {
+    switch settings.flow {
+    // Its next token comes from the client's own grant, or from the changed file.
+    case .none, .static, .basic, .oauth2ClientCredentials, .bearerRenew: return
+    case .oauth2Refresh, .authenticateForm, .bearerRefresh, .exchange: break
+    }
+    if let token = earlier.refreshToken, takeDigest(.refreshToken, of: earlier) {
+      refreshToken = token
+      isUnanswered = earlier.isUnanswered
+    }
+    guard settings.refreshPlaceholders.contains(.accessToken) else { return }
+    if let token = earlier.renewedAccess, takeDigest(.accessToken, of: earlier) { renewedAccess = token }
+  }
+
+  /// Takes over the digest of a file that is missing now. Returns false if the file has changed.
+  private mutating func takeDigest(_ file: CredentialFile, of earlier: Session) -> Bool {
+    let name = file.rawValue
+    if began[name] == nil { began[name] = earlier.began[name] }
+    return began[name] == earlier.began[name]
   }
 
   init(_ settings: TokenSettings, credentials: Credentials) {
@@ -167,6 +238,14 @@ extension Session {
 
   private func belongs(to settings: TokenSettings, _ credentials: Credentials) -> Bool {
     binding == Binding(settings, credentials: credentials)
+  }
+
+  /// False if a file has another user or another password than the session recorded.
+  private func isOfSameUser(_ settings: TokenSettings, _ credentials: Credentials) -> Bool {
+    guard belongs(to: settings, credentials) else { return false }
+    return credentials.sessionDigests(settings).allSatisfy { name, digest in
+      Self.isToken(name) || began[name].map { $0 == digest } ?? true
+    }
   }
 
   /// A removed file changes nothing, because the token store may replace it. Nor does a user or a password that the

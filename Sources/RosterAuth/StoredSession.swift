@@ -54,7 +54,7 @@ struct StoredSession: Codable {
 
   init(_ session: Session) {
     flow = session.binding.flow
-    clientID = session.binding.clientID
+    clientID = session.binding.clientID?.reveal()
     baseOrigin = session.binding.baseOrigin
     tokenOrigin = session.binding.tokenOrigin
     began = session.began
@@ -90,7 +90,8 @@ struct StoredSession: Codable {
       pause = RetryAfterHold(setAt: at, until: until)
     }
     return Session(
-      binding: .init(flow: flow, clientID: clientID, baseOrigin: baseOrigin, tokenOrigin: tokenOrigin),
+      binding: .init(
+        flow: flow, clientID: clientID.map { Secret($0) }, baseOrigin: baseOrigin, tokenOrigin: tokenOrigin),
       began: began, standing: standing, refreshToken: refreshToken.map { Secret($0) },
       renewedAccess: renewedAccess.map { Secret($0) }, isUnanswered: unanswered ?? false,
       pause: pause)

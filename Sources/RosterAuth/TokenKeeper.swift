@@ -90,14 +90,13 @@ package actor TokenKeeper {
     // A credential that the store does not know was the former one, not the changed one.
     let former = isOpen ? machine.setup : setup
     let current = try known ?? (settings.flow.refreshes ? store.load()?.recording(former) : nil)
-    let change = try Session.change(from: current, settings, credentials: credentials)
+    let change = try Session.change(
+      from: current, newest: isOpen ? machine.newest : nil, settings, credentials: credentials)
     // Nothing throws from here on: what is refused changes nothing.
     isOpen = true
     var session = current ?? machine.session
-    if case .begin(let new) = change {
-      session = new
-      session.takePause(of: [machine.session, current].compactMap(\.self))
-    }
+    if case .begin(let new) = change { session = new }
+    if known == nil { session.takePause(of: [machine.session, current].compactMap(\.self)) }
     let now = clock.moment
     act { $0.reconfigured(setup, session: session, now: now) }
     if change == .lift { machine.clearEnding() } else if retry { machine.beginTrial() }
@@ -119,11 +118,11 @@ package actor TokenKeeper {
     let waiter = waiting.open()
     return try await outcome(of: act { $0.wanted(waiter, now: now) }, for: waiter)
   }
+
   /// The time for which the token may still be sent (T2); nil if that is unknown.
   nonisolated package func remainingLife(of token: Token) -> Duration? {
     token.expiresAt == nil ? nil : token.remaining(clock.moment).map { .seconds(max(0, $0)) }
   }
-
 
   /// A request with that token was answered in a way that shows that it works (T3).
   package func accepted(_ generation: Int) {

@@ -32,7 +32,7 @@ extension TokenKeeper {
     guard let grant = Grant(setup.settings, session: attempt.session) else {
       return machine.refreshFailed(.other(.notRenewable(setup.settings)), now: clock.moment)
     }
-    do throws(Failure) { try await noteUnanswered(attempt.session) } catch {
+    do throws(Failure) { try await noteUnanswered(attempt.stored) } catch {
       return failed(RefreshFault(fault: .other(error), label: "other", failure: error), attempt: attempt)
     }
     if stopRequested.load(ordering: .acquiring) {

@@ -101,7 +101,7 @@ struct TokenMachine: Sendable, Equatable {
   /// Call this when the wait for the attempt is over. A pause that the token server asked for may last longer.
   mutating func due(now: ClockReading) -> Action {
     guard case .busy(.waiting(let number), let sequel) = phase else { return .ignore }
-    guard number == 1, let left = session.pause?.remaining(at: now.date) else { return send(number, sequel: sequel) }
+    guard number == 1, let left = session.remainingPause(now) else { return send(number, sequel: sequel) }
     if left <= settings.retry.maxRetryAfter { return .coolDown(left) }
     let failure = Failure.paused(until: now.date + left.seconds, retryAfter: left, settings: settings)
     return gaveUp(failure, sequel: sequel, now: now)
@@ -110,15 +110,19 @@ struct TokenMachine: Sendable, Equatable {
   mutating func refreshed(_ answer: GrantAnswer) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
     let granted = attempt.session.granted(answer).recording(attempt.setup)
-    if !sequel.isSuperseded { sequel.hasNote = false }
+    if sequel.isSuperseded {
+      session.replaceTokens(of: attempt.session, by: granted)
+    } else {
+      sequel.hasNote = false
+    }
     phase = .busy(.storing(granted), sequel)
     return .store(granted)
   }
 
   mutating func refreshFailed(_ fault: Fault, now: ClockReading) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
-    if sequel.isSuperseded { return supersededFailed(fault, session: attempt.session, sequel: sequel, now: now) }
-    if case .passing(let failure, _, _) = fault, session.notePause(failure.retryAfter, at: now.date) {
+    if sequel.isSuperseded { return supersededFailed(fault, attempt: attempt, sequel: sequel, now: now) }
+    if case .passing(let failure, _, _) = fault, session.notePause(failure.retryAfter, at: now) {
       sequel.hasNote = true
     }
     if let ending = session.ending { return finish(sequel, result: .failure(.ended(ending, settings: settings))) }
@@ -155,14 +159,14 @@ struct TokenMachine: Sendable, Equatable {
   /// The process ends before the answer (T7). Returns what the next one should know.
   mutating func abandoned() -> Session? {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return nil }
-    var left = sequel.isSuperseded ? attempt.session : session
+    var left = sequel.isSuperseded ? attempt.stored : session
     let isNews = left.noteUnanswered()
     if sequel.isSuperseded { return isNews ? left : nil }
     guard isNews || sequel.hasNote else { return nil }
     session = left
     sequel.hasNote = false
     phase = .busy(.sending(attempt), sequel)
-    return left
+    return left.ended(onTrial)
   }
 
   // MARK: The store
@@ -285,7 +289,7 @@ extension TokenMachine {
 
   private func mayRefreshEarly(_ now: ClockReading) -> Bool {
     phase == .idle && settings.flow.refreshes && !isStopping && (sync.earlyRefreshAfter ?? now.uptime) <= now.uptime
-      && session.pause?.remaining(at: now.date) == nil
+      && session.remainingPause(now) == nil
   }
 
   private mutating func join(_ waiter: Waiter) -> Action {
@@ -309,7 +313,7 @@ extension TokenMachine {
   }
 
   private mutating func send(_ number: Int, sequel: Sequel) -> Action {
-    let attempt = Attempt(number: number, setup: setup, session: session)
+    let attempt = Attempt(number: number, setup: setup, session: session, onTrial: onTrial)
     phase = .busy(.sending(attempt), sequel)
     return .send(attempt)
   }
@@ -332,19 +336,24 @@ extension TokenMachine {
 
   /// The store keeps the old session until the new one sends a request. A pause of their token server holds for both.
   private mutating func supersededFailed(
-    _ fault: Fault, session old: Session, sequel: Sequel, now: ClockReading
+    _ fault: Fault, attempt: Attempt, sequel: Sequel, now: ClockReading
   ) -> Action {
     guard case .passing(let failure, _, let answered) = fault else { return goOn(sequel, now: now) }
-    var noted = old
-    if !answered { _ = noted.noteUnanswered() }
-    if noted.notePause(failure.retryAfter, at: now.date) { session.takePause(of: [noted, session]) }
-    guard noted != old else { return goOn(sequel, now: now) }
+    var noted = attempt.stored
+    if !answered {
+      _ = noted.noteUnanswered()
+      if session.refreshToken == noted.refreshToken, session.renewedAccess == noted.renewedAccess {
+        _ = session.noteUnanswered()
+      }
+    }
+    if noted.notePause(failure.retryAfter, at: now) { session.takePause(of: [noted, session]) }
+    guard noted != attempt.stored else { return goOn(sequel, now: now) }
     phase = .busy(.keeping(noted), sequel)
     return .keep(noted, .none)
   }
 
   private mutating func replaceWaiting(_ sequel: Sequel, session: Session, now: ClockReading) -> Action {
-    let old = self.session
+    let old = self.session.ended(onTrial)
     adopt(session, now: now)
     guard sequel.hasNote else { return serve(sequel.waiters, now: now) }
     phase = .busy(.keeping(old), Sequel(waiters: sequel.waiters, isSuperseded: true))
@@ -360,15 +369,17 @@ extension TokenMachine {
   /// The work has ended, and its result is the result of the waiters.
   private mutating func finish(_ sequel: Sequel, result: Result<Token?, Failure>) -> Action {
     let release = Release(waiters: sequel.waiters, result: result)
-    phase = sequel.hasNote ? .busy(.keeping(session), Sequel()) : .idle
-    return sequel.hasNote ? .keep(session, release) : .release(release)
+    let stored = session.ended(onTrial)
+    phase = sequel.hasNote ? .busy(.keeping(stored), Sequel()) : .idle
+    return sequel.hasNote ? .keep(stored, release) : .release(release)
   }
 
   /// The work has ended without a result for the waiters.
   private mutating func goOn(_ sequel: Sequel, now: ClockReading) -> Action {
     guard sequel.hasNote else { return serve(sequel.waiters, now: now) }
-    phase = .busy(.keeping(session), Sequel(waiters: sequel.waiters))
-    return .keep(session, .none)
+    let stored = session.ended(onTrial)
+    phase = .busy(.keeping(stored), Sequel(waiters: sequel.waiters))
+    return .keep(stored, .none)
   }
 
   private mutating func serve(_ waiters: [Waiter], now: ClockReading) -> Action {
@@ -403,6 +414,7 @@ extension TokenMachine {
 
   private mutating func takeToken(_ now: ClockReading) {
     generation += 1
+    session.startPause(now)
     if case .token(var issued) = session.standing {
       issued.start(now)
       session.standing = .token(issued)

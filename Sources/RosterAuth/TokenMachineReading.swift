@@ -20,6 +20,15 @@ extension TokenMachine {
     settings.flow == .none ? generation != nil : (generation ?? 0) < self.generation
   }
 
+  /// The session with the newest tokens, which may not be on disk yet.
+  var newest: Session {
+    switch phase {
+    case .busy(.storing(let granted), let sequel): sequel.isSuperseded ? session : granted
+    case .unstored(let granted, _, let isSuperseded): isSuperseded ? session : granted
+    case .idle, .busy: session
+    }
+  }
+
   var isWaiting: Bool {
     if case .busy(.waiting, _) = phase { true } else { false }
   }

@@ -34,6 +34,11 @@ extension TokenMachine {
     var number: Int
     var setup: Setup
     var session: Session
+    /// The reason for which the session had ended, if this is one more try of it (T6); nil otherwise.
+    var onTrial: Session.Ending?
+
+    /// The session as the store has it until an answer grants a token: it stays ended during a trial (T6.4).
+    var stored: Session { session.ended(onTrial) }
   }
 
   /// The steps after the work has ended.

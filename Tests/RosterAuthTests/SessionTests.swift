@@ -57,11 +57,66 @@ struct SessionTests {
     #expect(session.access?.access == Secret("a9"))
   }
 
+  @Test("T10.2: a new session keeps the tokens whose files are missing or unchanged", arguments: [false, true])
+  func keptTokens(isRemoved: Bool) throws {
+    func edit(_ files: inout Credentials) {
+      files.accessToken = Secret("a9")
+      if isRemoved { files.refreshToken = nil }
+    }
+    guard case .begin(let session) = try change(edit) else {
+      Issue.record("kept")
+      return
+    }
+    #expect(session.access?.access == Secret("a9") && session.refreshToken == Secret("r1"))
+    // The file of the token that r1 has replaced may come back.
+    let again = try Session.change(
+      from: session, settings,
+      credentials: Credentials(
+        refreshToken: Secret("r0"), accessToken: Secret("a9"), clientID: Secret("id"), clientSecret: Secret("s")))
+    #expect(again == .none)
+  }
+
+  @Test("T10.2: a new session does not take over the tokens of another user, and is 78 if it needs them")
+  func otherUser() throws {
+    var settings = TokenSettings.sample(.exchange)
+    settings.exchange?.login = nil
+    settings.exchange?.refresh?.body = .object([
+      .init("id", .text("{username}")), .init("rt", .text("{refresh_token}")),
+    ])
+    let session = Session(settings, credentials: Credentials(refreshToken: Secret("r1"), username: Secret("alice")))
+    func change(_ user: String) throws -> Session.Change {
+      try Session.change(
+        from: session, settings, credentials: Credentials(accessToken: Secret("a9"), username: Secret(user)))
+    }
+    guard case .begin(let next) = try change("alice") else {
+      Issue.record("kept")
+      return
+    }
+    #expect(next.refreshToken == Secret("r1"))
+    let failure = #expect(throws: Failure.self) { try change("bob") }
+    #expect(failure?.kind == .configuration && failure?.subject == "/etc/rosterd/credentials/refresh_token")
+  }
+
+  @Test("T8.5, T10.2: texts that Unicode considers equal are different credentials")
+  func bytes() throws {
+    let (composed, decomposed) = (Secret("caf\u{E9}"), Secret("cafe\u{301}"))
+    #expect(composed != decomposed && Set([composed, decomposed]).count == 2)
+    let session = Session(settings, credentials: Credentials(refreshToken: Secret("r0"), clientID: composed))
+    let files = Credentials(refreshToken: Secret("r9"), clientID: decomposed)
+    guard case .begin = try Session.change(from: session, settings, credentials: files) else {
+      Issue.record("kept")
+      return
+    }
+    let same = Credentials(refreshToken: Secret("r0"), clientID: decomposed)
+    #expect(try Session.change(from: session, settings, credentials: same) != .none)
+  }
+
   @Test("T5.4: a session takes over the pause of its token server only")
   func pause() {
     var earlier = Session(settings, credentials: files)
     let now = Date(timeIntervalSince1970: 0)
-    earlier.pause = RetryAfterHold(setAt: now, until: now + 60)
+    let isNoted = earlier.notePause(.seconds(60), at: ClockReading(date: now, uptime: .zero))
+    #expect(isNoted)
     var next = Session(settings, credentials: files)
     next.takePause(of: [next, earlier])
     #expect(next.pause == earlier.pause)

@@ -94,12 +94,12 @@ struct TokenKeeperFailureTests {
     try await restarted.keeper.syncBegins()
     #expect(try await restarted.keeper.current()?.access == Secret("a1"))
     // The token has expired, and the pause lasts for another 495 s.
-    restarted.clock.set(by: 100)
+    restarted.clock.advance(by: .seconds(100))
     let failure = await failure { try await restarted.keeper.current() }
     #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(495), "\(String(describing: failure))")
     #expect(restarted.endpoint.requests.all.isEmpty)
     // A shorter rest is waited for.
-    restarted.clock.set(by: 400)
+    restarted.clock.advance(by: .seconds(400))
     try await restarted.keeper.syncBegins()
     let request = restarted.requests(1)[0]
     await restarted.clock.sleepers(1)
@@ -108,6 +108,24 @@ struct TokenKeeperFailureTests {
     restarted.clock.advance(by: .seconds(95))
     #expect(try await request.value?.access == Secret("a2"))
     #expect(restarted.stored?.paused == nil)
+  }
+
+  @Test("T5.4: setting the wall clock does not end a pause that the token server asked for", arguments: [false, true])
+  func pauseWithSetClock(changesCredentials: Bool) async throws {
+    let bench = try await Bench().inSync()
+    bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
+    _ = await failure { try await bench.keeper.current() }
+    bench.clock.set(by: 700)
+    if changesCredentials { bench.setCredentials(Credentials(refreshToken: Secret("r9"))) }
+    try await bench.keeper.syncBegins()
+    bench.endpoint.grant("a1")
+    let failure = await failure { try await bench.keeper.current() }
+    #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(600), "\(String(describing: failure))")
+    #expect(bench.endpoint.requests.all.count == 1)
+    bench.clock.set(by: -1400)
+    bench.clock.advance(by: .seconds(600))
+    try await bench.keeper.syncBegins()
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
   }
 
   @Test(
@@ -311,6 +329,43 @@ struct TokenKeeperFailureTests {
     let passing = await failure { try await bench.keeper.current() }
     #expect(passing?.kind == .unreachable && bench.status?.state == .unauthorized)
     #expect(await bench.keeper.drain())
+    let next = try Bench(workspace: bench.workspace)
+    let still = await failure { try await next.keeper.syncBegins() }
+    #expect(still == ended && next.endpoint.requests.all.isEmpty)
+  }
+
+  @Test("T6.4: a trial that ends with the process leaves the session ended", arguments: [true, false])
+  func retryKilled(isKilled: Bool) async throws {
+    let bench = try await Bench().inSync()
+    let ended = await refuse(bench)
+    try await bench.keeper.syncBegins(retrySession: true)
+    let request = bench.requests(1)[0]
+    await bench.endpoint.arrived(2)
+    if !isKilled {
+      let keeper = bench.keeper
+      let drained = Task { await keeper.drain() }
+      drained.cancel()
+      #expect(await drained.value == false)
+    }
+    let next = try Bench(workspace: bench.workspace)
+    let still = await failure { try await next.keeper.syncBegins() }
+    #expect(still == ended && next.endpoint.requests.all.isEmpty)
+    #expect(next.stored?.unanswered == true)
+    bench.endpoint.grant("a1", refresh: "r1")
+    _ = try await request.value
+    #expect(bench.stored?.accessToken == "a1" && bench.stored?.ended == nil)
+  }
+
+  @Test("T6.4: a stop between two attempts of a trial leaves the session ended")
+  func retryStopped() async throws {
+    let bench = try await Bench().inSync()
+    let ended = await refuse(bench)
+    try await bench.keeper.syncBegins(retrySession: true)
+    let request = bench.requests(1)[0]
+    bench.endpoint.fail(.timeout)
+    await bench.clock.sleepers(1)
+    #expect(await bench.keeper.drain())
+    _ = await failure { try await request.value }
     let next = try Bench(workspace: bench.workspace)
     let still = await failure { try await next.keeper.syncBegins() }
     #expect(still == ended && next.endpoint.requests.all.isEmpty)

@@ -87,6 +87,57 @@ struct TokenSequenceTests {
     #expect(world.wanted().1 == .waits)
   }
 
+  @Test("T2.2: a 401 to a token that has expired meanwhile causes a refresh, although the token was fresh")
+  func expiredUnproven() {
+    var world = TokenWorld()
+    _ = world.wanted()
+    world.due()
+    world.granted(life: 2)
+    world.wrote()
+    let used = world.machine.generation
+    world.pass(3)
+    #expect(world.rejected(used).1 == .waits)
+    world.due()
+    world.granted(life: 60)
+    world.wrote()
+    let fresh = world.machine.generation
+    world.refusedAgain(fresh)
+    #expect(world.machine.failure?.trouble == .freshRefused)
+  }
+
+  @Test("T10.2: a session that begins during a refresh gets the successor of the token that it shares")
+  func sharedSuccessor() {
+    for isAnswered in [false, true] {
+      var world = TokenWorld(access: "a0")
+      _ = world.rejected(1)
+      world.due()
+      if isAnswered { world.granted() }
+      var files = world.files
+      files.accessToken = Secret("a9")
+      files.refreshToken = nil
+      world.reload(.oauth2Refresh, files: files)
+      if !isAnswered { world.granted() }
+      world.wrote()
+      #expect(world.machine.token?.access == Secret("a9") && world.machine.session.refreshToken == Secret("r1"))
+      _ = world.rejected(world.machine.generation)
+      world.due()
+      #expect(world.sending?.session.refreshToken == Secret("r1"))
+    }
+  }
+
+  @Test("T5.3: a session that begins during a refresh without an answer notes that its token may be used up")
+  func sharedUnanswered() {
+    var world = TokenWorld(access: "a0")
+    _ = world.rejected(1)
+    world.due()
+    var files = world.files
+    files.accessToken = Secret("a9")
+    world.reload(.oauth2Refresh, files: files)
+    world.failed(.passing(TokenMachine.Fault.failure, delay: nil, answered: false))
+    world.wrote()
+    #expect(world.machine.session.isUnanswered && world.machine.session.refreshToken == Secret("r0"))
+  }
+
   @Test("T2.1: after an early refresh that failed, the next one is tried after the longest pause, in the same sync")
   func earlyAgain() {
     var world = TokenWorld(access: "a0", life: 50)

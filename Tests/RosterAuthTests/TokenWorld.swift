@@ -115,9 +115,10 @@ struct TokenWorld: Equatable {
     noteFiles()
     let setup = TokenMachine.Setup(settings: .sample(flow), credentials: flow == .none ? Credentials() : files)
     let current = machine.known(setup) ?? (flow.refreshes ? disk : nil)
-    guard let change = try? Session.change(from: current, setup.settings, credentials: setup.credentials) else {
-      return
-    }
+    guard
+      let change = try? Session.change(
+        from: current, newest: machine.newest, setup.settings, credentials: setup.credentials)
+    else { return }
     var session = current ?? machine.session
     if case .begin(let new) = change { session = new }
     act { $0.reconfigured(setup, session: session, now: $1) }
