@@ -21,7 +21,7 @@ extension TokenSettings {
     flow.refreshes && CredentialFile(rawValue: name)?.isToken == true
   }
 
-  /// True if the token store at `path` certainly has no successor of this credential: its session has none, or belongs
+  /// True if the token store at `path` certainly has no successor of this credential. Its session has none, or belongs
   /// to another server, flow or client (T8.5). A store that cannot be read may have one.
   /// - Parameter client: the credentials with the client's id; nil if they cannot be read.
   package func lacksStored(_ name: String, at path: String, client: Credentials?) -> Bool {

@@ -102,7 +102,7 @@ private struct LoopbackVisits {
     return answer["state"] != nil || answer["error"] != nil ? answer : nil
   }
 
-  /// A browser sends some characters as they are, beside encoded ones. A form writes a space as a plus sign.
+  /// A browser leaves some characters unencoded, beside encoded ones. A form writes a space as a plus sign.
   private static func decoded(_ text: Substring) -> String {
     String(decoding: text.utf8.percentDecoded(isForm: true), as: UTF8.self)
   }

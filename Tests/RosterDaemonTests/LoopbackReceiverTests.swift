@@ -28,7 +28,7 @@ struct LoopbackReceiverTests {
     #expect(try await answer(to: "code=%E9&state=s") == ["code": "\u{FFFD}", "state": "s"])
   }
 
-  /// What the receiver makes of this query.
+  /// The answer that the receiver reads from this query.
   private func answer(to query: String) async throws -> LoopbackReceiver.Answer? {
     let receiver = try LoopbackReceiver()
     let port = try #require(receiver.address.split(separator: ":").last.flatMap { UInt16($0.dropLast()) })
