@@ -242,7 +242,7 @@ struct TokenMachine: Sendable, Equatable {
 
   /// The ended session gets one more attempt, and ends again unless upstream answers it with a token.
   mutating func beginTrial() {
-    onTrial = session.ending
+    onTrial = session.ending ?? onTrial
     clearEnding()
   }
 

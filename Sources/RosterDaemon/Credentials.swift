@@ -49,7 +49,7 @@ extension Credentials {
     guard mayBeEmpty(name) || !isEmpty(bytes) else {
       throw unusable("it is empty", hint: "write the credential into it, or remove it")
     }
-    return Secret(text)
+    return Secret(isEmpty(bytes) ? "" : text)
   }
 
   /// The credential in the bytes of its file; nil if they are not text.

@@ -78,9 +78,12 @@ extension Configuration {
 
   private static let mainUnit = "rosterd"
 
-  /// Credentials with the client's id alone; nil if its file is encrypted or cannot be read.
+  /// Credentials with the client's id alone; nil if its file is encrypted or cannot be read. It may also be in a place
+  /// that only the unit names.
   private func client(_ stores: [String]) -> Credentials? {
-    guard let path = places(of: "client_id", stores).first(where: Self.mayExist) else { return Credentials() }
+    guard let path = places(of: "client_id", stores).first(where: Self.mayExist) else {
+      return auth.credentialsDir.isEmpty ? nil : Credentials()
+    }
     guard !path.contains(".encrypted/"), let bytes = try? contents(of: path, limit: Credentials.maxBytes) else {
       return nil
     }

@@ -40,9 +40,12 @@ struct Follower {
 
   /// A publication ends the pause: it may be the first one (D1.1).
   private func pause(_ seconds: Int, watch: CacheWatch, show: () -> Void) throws {
-    for _ in 0..<seconds {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while true {
+      let left = ContinuousClock.now.duration(to: end)
+      guard left > .zero else { return }
       show()
-      if try watch.wait(milliseconds: 1_000) == .publication { return }
+      if try watch.wait(milliseconds: Int32(min(left, .seconds(1)) / .milliseconds(1)) + 1) == .publication { return }
     }
   }
 

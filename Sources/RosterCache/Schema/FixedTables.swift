@@ -146,8 +146,8 @@ enum FixedTables {
   /// from number `rest` on. Most changes are small, so that the history needs about half the space.
   static let changeColumns = ["head INTEGER", "rest INTEGER"]
 
-  /// The view `changes`. Programs may change its rows as in version 2, in which it was a table. DuckDB, which parses the
-  /// text itself, needs the quotes.
+  /// The view `changes`. Programs may change its rows as in version 2, in which it was a table. DuckDB, which parses
+  /// the text itself, needs the quotes.
   static let changes = [
     """
     CREATE VIEW changes AS
