@@ -87,7 +87,9 @@ struct ListOptions: ParsableArguments {
       Output.error.say(nothing(listing, in: reader.path, isSearch: isSearch) + "\n")
     }
     guard let width = terminal.limit else {
-      return isEmpty && !listing.hasSnapshot ? () : try Output.standard.write(table.tabSeparated)
+      // A page after the last one has nothing, not even names.
+      let isNothing = isEmpty && (!listing.hasSnapshot || listing.total > 0)
+      return isNothing ? () : try Output.standard.write(table.tabSeparated)
     }
     if isEmpty { return }
     try Output.standard.write(table.text(width: width, colour: terminal.colour))
