@@ -208,7 +208,7 @@ extension Failure {
   /// record of that resource (P8.8).
   var endsSync: Bool {
     switch kind {
-    case .badAnswer: false
+    case .badAnswer, .refused: false
     case .unreachable: trouble == .budget || trouble == .noNetwork
     default: true
     }
