@@ -87,8 +87,8 @@ extension Failure {
       failure.concerned.append(page.map { request.concern(asPage: $0.number, of: $0.resource) } ?? request.concern)
     default: break
     }
-    let waits = [retryAfter, response.retryAfter(now: (clock ?? .system).now())]
-    failure.retryAfter = waits.compactMap { $0 }.max()
+    failure.pageRetryAfter = response.retryAfter(now: (clock ?? .system).now())
+    failure.retryAfter = [retryAfter, failure.pageRetryAfter].compactMap { $0 }.max()
     return failure
   }
 }

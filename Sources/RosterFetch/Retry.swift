@@ -37,7 +37,8 @@ package struct Retry: Sendable {
       } catch let failure as Failure {
         // The pause of another server that grants tokens delays no page: a valid token is used meanwhile (T5.4).
         let isOfOther = origin != nil && Origin(url: failure.subject) != origin
-        if !isOfOther { await closeGate(nil, retryAfter: failure.retryAfter, attempt: attempts) }
+        let wait = isOfOther ? failure.pageRetryAfter : failure.retryAfter
+        await closeGate(nil, retryAfter: wait, attempt: attempts)
         throw failure
       } catch let fault as RequestFault {
         if fault.reason == .malformed || fault.reason == .tooLarge { malformed += 1 }

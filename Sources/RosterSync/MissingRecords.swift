@@ -132,7 +132,7 @@ struct MissingRecords: Sendable {
           if let lookup = waiting.popFirst() { group.addTask { try await fetch(lookup) } }
           try await handle(answer, asked: &asked)
         }
-      } catch let failure as Failure where failure.endsSync {
+      } catch let failure as Failure where failure.endsSync(of: plan.resource) {
         group.cancelAll()
         await keepAnswers(in: &group)
         throw failure
@@ -205,12 +205,13 @@ extension Failure {
   }
 
   /// True if the failure of a question ends the sync. Otherwise the sync publishes what it has pulled, and removes no
-  /// record of that resource (P8.8).
-  var endsSync: Bool {
+  /// record of that resource (P8.8). With `since`, the next sync could not use the answers: a budget that is too small
+  /// would end each sync.
+  func endsSync(of resource: Resource) -> Bool {
     switch kind {
-    case .badAnswer, .refused: false
-    case .unreachable: trouble == .budget || trouble == .noNetwork
-    default: true
+    case .cannotWrite, .defect: true
+    case .unreachable: trouble == .noNetwork || trouble == .budget && resource.since == nil
+    default: false
     }
   }
 }

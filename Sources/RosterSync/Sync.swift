@@ -419,7 +419,7 @@ package actor Sync {
         // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
         try expectOpenGate()
         try machine.asked(plan.resource.name, answers: .success(try await answers(plan, in: session, by: fetcher)))
-      } catch var failure as Failure where !failure.endsSync {
+      } catch var failure as Failure where !failure.endsSync(of: plan.resource) {
         let reason =
           incremental.contains(plan.resource.name) ? "upstream says that it changed" : "upstream lists it no more"
         failure.concerned += await missingItems(of: plan.resource.name, reason: reason, in: session)

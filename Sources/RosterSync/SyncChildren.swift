@@ -11,8 +11,6 @@ extension Sync {
   /// missing ones were asked for.
   func pullChildren(of pull: borrowing ComparedPull, by fetcher: PageFetcher) async throws {
     for children in levels {
-      // The answers of `by_key` may have brought a Retry-After that is longer than a sync waits.
-      try expectOpenGate()
       for parent in Set(children.compactMap { $0.resource.each?.parent }).sorted() {
         try await pull.stageParents(parent, decision: machine.decisions[parent] ?? RemovalDecision())
       }
@@ -20,6 +18,8 @@ extension Sync {
       for plan in children {
         try await planLists(plan.resource.name, of: pull)
         tally.update { $0.restart(plan.resource.name, as: .each) }
+        // The answers of `by_key` may have brought a Retry-After that is longer than a sync waits.
+        if try await pull.session.listCounts(of: plan.resource.name).waiting > 0 { try expectOpenGate() }
       }
       let failures = try await pullLists(children, of: pull, by: fetcher)
       for plan in children {

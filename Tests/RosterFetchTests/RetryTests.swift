@@ -38,11 +38,17 @@ import Testing
     let (hold, clock) = (RetryAfterGate(), Naps().clock)
     let retry = Retry(
       table: RetryTable(RetryDelays(jitter: .zero)), gate: hold, clock: clock, baseURL: "http://pages.test/api")
-    let failure = Failure(
+    var failure = Failure(
       .unreachable, step: "get a new access token", subject: address, cause: "upstream answered 429",
       reason: .rateLimit, retryAfter: .seconds(3600))
-    await #expect(throws: failure) { try await retry.run(retried: { _, _, _ in }, { throw failure }) }
+    let first = failure
+    await #expect(throws: first) { try await retry.run(retried: { _, _, _ in }, { throw first }) }
     #expect((hold.remaining(clock) != nil) == isHeld)
+    // The page's own 401 had a Retry-After too.
+    failure.pageRetryAfter = .seconds(600)
+    let held = failure
+    await #expect(throws: held) { try await retry.run(retried: { _, _, _ in }, { throw held }) }
+    #expect(hold.remaining(clock) != nil)
   }
 
   @Test("P11.18: after the last retry the message is the last attempt's, with the number of attempts")

@@ -590,10 +590,11 @@ struct ChildrenTests {
   }
 
   @Test(
-    "P8.8, E7.8: a by_key answer with a Retry-After that is too long ends the questions, and a sync with children",
+    "P8.8, E7.8: a by_key answer with a Retry-After that is too long ends the questions, and a sync with lists to pull",
     .timeLimit(.minutes(1)))
   func longPauseOfKeys() async throws {
-    for (resources, exit) in [([Forest.document()], Int32(0)), ([Forest.document(), Forest.item()], 69)] {
+    let both = [Forest.document(), Forest.item()]
+    for (resources, isDue, exit) in [([both[0]], false, Int32(0)), (both, false, 0), (both, true, 69)] {
       let (bench, forest) = try Self.bench(Self.documents(30))
       _ = try await bench.sync(resources)
       forest.update { state in
@@ -601,6 +602,7 @@ struct ChildrenTests {
           state.documents[id] = nil
           state.statuses["/docs/\(id)"] = 503
         }
+        if isDue { state.documents[1]?.revision += 1 }
         state.headers = [.init("Retry-After", "3600")]
       }
       _ = Self.asked(bench)

@@ -1,8 +1,9 @@
 import RosterCache
 import RosterFetch
 import RosterModel
-import RosterSync
 import Testing
+
+@testable import RosterSync
 
 /// What a sync asks `by_key` before it removes records that `by_key` does not find.
 struct ControlQuestionTests {
@@ -211,6 +212,19 @@ struct ControlQuestionTests {
     #expect(syncs.dropLast().allSatisfy { $0.exit == 69 && $0.trouble?.kind == .budget })
     let keys = askedByKey(bench)
     #expect(Set(keys).count == keys.count)
+  }
+
+  @Test("P8.8, P1.12: with since a used-up budget does not end the sync, whose answers the next one could not use")
+  func endsSync() {
+    var resource = Self.asking
+    var failure = Failure(.unreachable, step: "ask", subject: "u", cause: "c").with(.budget, [])
+    #expect(failure.endsSync(of: resource))
+    resource.since = Since(
+      at: JSONPointer(segments: ["at"]), param: .query("since"), form: .number, listing: resource.listing)
+    #expect(!failure.endsSync(of: resource))
+    failure.trouble = .noNetwork
+    #expect(failure.endsSync(of: resource))
+    #expect(!Failure(.refused, step: "ask", subject: "u", cause: "c").endsSync(of: resource))
   }
 
   @Test("P16.2: keys with a comma or of dots are not chosen for a question for two keys")

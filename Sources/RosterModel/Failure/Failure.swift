@@ -50,6 +50,8 @@ package struct Failure: Error, Sendable, Equatable {
   package var reason: Reason?
   /// Retry-After, or the reset time of a rate limit, counted from the answer. No request starts earlier.
   package var retryAfter: Duration?
+  /// The part of `retryAfter` that upstream wants, in the answer before the token request that failed; else nil.
+  package var pageRetryAfter: Duration?
   /// The trouble to explain, if neither `reason` nor `kind` determines it; else nil.
   package var trouble: Diagnosis.Kind?
   /// Items to look at, besides the subject.
