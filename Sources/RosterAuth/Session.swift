@@ -120,9 +120,9 @@ extension Session {
 
   /// The session with digests of the user and the password that it did not record. An older release recorded fewer of
   /// them.
-  func recording(_ setup: TokenMachine.Setup) -> Session {
+  func recording(_ settings: TokenSettings, credentials: Credentials) -> Session {
     var session = self
-    let digests = setup.credentials.sessionDigests(setup.settings).filter { !Self.isToken($0.key) }
+    let digests = credentials.sessionDigests(settings).filter { !Self.isToken($0.key) }
     session.began.merge(digests) { recorded, _ in recorded }
     return session
   }

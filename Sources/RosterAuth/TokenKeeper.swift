@@ -89,7 +89,8 @@ package actor TokenKeeper {
     let known = isOpen ? machine.known(setup) : nil
     // A credential that the store does not know was the former one, not the changed one.
     let former = isOpen ? machine.setup : setup
-    let current = try known ?? (settings.flow.refreshes ? store.load()?.recording(former) : nil)
+    let stored = try known == nil && settings.flow.refreshes ? store.load() : nil
+    let current = known ?? stored?.recording(former.settings, credentials: former.credentials)
     let change = try Session.change(
       from: current, newest: isOpen ? machine.newest : nil, settings, credentials: credentials)
     // Nothing throws from here on: what is refused changes nothing.

@@ -109,7 +109,8 @@ struct TokenMachine: Sendable, Equatable {
 
   mutating func refreshed(_ answer: GrantAnswer) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
-    let granted = attempt.session.granted(answer).recording(attempt.setup)
+    let granted = attempt.session.granted(answer)
+      .recording(attempt.setup.settings, credentials: attempt.setup.credentials)
     if sequel.isSuperseded {
       session.replaceTokens(of: attempt.session, by: granted)
     } else {

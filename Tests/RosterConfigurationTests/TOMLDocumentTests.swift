@@ -168,7 +168,7 @@ struct TOMLDocumentTests {
   }
 
   @Test(
-    "The letters of an escaped NUL are none in a comment, in a literal text and after an escaped backslash",
+    "The letters of an escaped NUL are allowed in a comment, in a literal text and after an escaped backslash",
     arguments: [#"a = 1 # \u0000"#, #"a = 'C:\u0000'"#, #"a = "C:\\u0000""#, "a = \"\"\"\n\\\\U00000000\"\"\""])
   func noNUL(text: String) throws {
     #expect(try TOMLDocument(text).lines() == [["a"]: 1])
