@@ -142,6 +142,7 @@ uninstall:
 # Makes a Debian package of the programs of `make build`, in .build. Needs debhelper, but no network.
 deb:
 	@for p in debhelper dpkg-dev; do dpkg -s $$p >/dev/null 2>&1 || { echo "apt-get install $$p" >&2; exit 1; }; done
+	rm -f .build/*.deb
 	DEB_RULES_REQUIRES_ROOT=no PACKAGE_FOLDER=.build debian/rules binary
 	dh_clean
 	@ls .build/*.deb

@@ -1,2 +1,2 @@
 /// The version of both programs, of the User-Agent and of the package.
-package let rosterdVersion = "0.2.0"
+package let rosterdVersion = "0.3.0"
