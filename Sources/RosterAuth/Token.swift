@@ -72,15 +72,15 @@ struct IssuedToken: Sendable, Equatable {
 package struct Credentials: Sendable, Equatable {
   /// Starts a session of `oauth2_refresh`, `authenticate_form` and `bearer_refresh`.
   package var refreshToken: Secret?
-  /// The token itself, of `static`.
+  /// The token itself, of `static`, `bearer_renew` and `exchange`.
   package var accessToken: Secret?
   /// Name of rosterd at the token endpoint; `oauth2_client_credentials` needs it.
   package var clientID: Secret?
   /// Goes with `clientID`.
   package var clientSecret: Secret?
-  /// User name of the flow `basic`.
+  /// User name of the flows `basic` and `exchange`.
   package var username: Secret?
-  /// Password of the flow `basic`; nil means an empty one.
+  /// Password of the flows `basic` and `exchange`; nil means an empty one.
   package var password: Secret?
 
   /// No files, unless given.

@@ -411,8 +411,8 @@ package actor Sync {
     return again
   }
 
-  /// Requests the missing records (P8). If a request fails, no record of that resource is removed, and the sync
-  /// continues.
+  /// Requests the missing records (P8). If a request fails, no record of that resource is removed. The sync continues,
+  /// unless the failure concerns all requests.
   func askForMissing(_ plans: [RecordPlan], in session: PullSession, by fetcher: PageFetcher) async throws {
     for plan in plans where machine.asks(for: plan.resource.name) {
       do {

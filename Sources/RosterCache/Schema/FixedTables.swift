@@ -36,9 +36,9 @@ enum FixedTables {
         digest INTEGER NOT NULL, keys BLOB NOT NULL, rejected_keys BLOB NOT NULL, skipped_keys BLOB NOT NULL,
         \(pageColumns.joined(separator: ", ")), UNIQUE (list_id, address))
       """, "CREATE INDEX cache_pages_rejecting ON cache_pages(list_id) WHERE rejects > 0",
-      // Records of the snapshot that no page of the last whole pull lists. absent: the number of successive whole pulls
-      // in which upstream did not have the record (P8); 0 if upstream has it. These records and the keys of cache_pages
-      // together are all records.
+      // Records of the snapshot that no page of the last whole pull lists. absent: with `twice` the number of
+      // successive whole pulls that missed the record (P8), with `never` 1, and 0 if upstream has it. These records and
+      // the keys of cache_pages together are all records.
       """
       CREATE TABLE cache_unlisted(
         list_id INTEGER NOT NULL, record_id INTEGER NOT NULL, absent INTEGER NOT NULL,

@@ -24,8 +24,8 @@ package struct ResourceComparison: Sendable, Equatable {
   package var missingTwice = 0
   /// Records of the snapshot.
   package var snapshot = 0
-  /// True if the snapshot's records belong to another list, because of another `path`, `key`, `records` or `where`.
-  /// Missing records are then removed without a guard, and are not requested by key (P8).
+  /// True if the snapshot's records belong to another list, because of another `path`, `key`, `records`, `where`,
+  /// `shape` or parent. Missing records are then removed without a guard, and are not requested by key (P8).
   package var listChanged = false
 
   /// True if only the changed records were pulled. A missing record is then one that `where` skips now (I5.2).

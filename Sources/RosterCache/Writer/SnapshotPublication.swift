@@ -94,7 +94,7 @@ struct SnapshotPublication {
 package struct RemovalDecision: Sendable, Equatable {
   /// The decision about records that the pull has missed.
   package enum Removal: Sendable, Equatable {
-    /// Missing records are kept: one of them could not be requested, or a record of unknown key was rejected.
+    /// Missing records are kept: one of them or the control question failed, or a record of unknown key was rejected.
     case keepsAll
     /// The definition decides (P8): missing records without an answer are removed, or those that two successive whole
     /// pulls have missed.

@@ -1,4 +1,5 @@
-/// The consequences of a status with which upstream refuses a request. A new status needs one line in `init`.
+/// The consequences of a status with which upstream refuses a request. A new status needs a line in `init`.
+/// docs/ARCHITECTURE.md names the other lists of statuses.
 package struct StatusRule: Sendable {
   /// The diagnosis that explains the status.
   package let trouble: Diagnosis.Kind
