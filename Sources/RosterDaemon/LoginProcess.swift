@@ -162,7 +162,8 @@ package struct LoginProcess: Sendable {
   }
 
   private func write(_ token: Secret, to path: String) throws(Failure) {
-    do throws(FileError) { try WholeFile(path, mode: 0o600).replace(with: Array((token.reveal() + "\n").utf8)) } catch {
+    let file = WholeFile(path, mode: 0o600, isUsers: true)
+    do throws(FileError) { try file.replace(with: Array((token.reveal() + "\n").utf8)) } catch {
       throw unwritable(path, cause: error.error.text)
     }
   }

@@ -91,7 +91,8 @@ struct Reports {
 
         """
     }
-    do throws(FileError) { try WholeFile(textfile, mode: 0o644).replace(with: Array(text.utf8)) } catch {
+    let file = WholeFile(textfile, mode: 0o644, isUsers: true)
+    do throws(FileError) { try file.replace(with: Array(text.utf8)) } catch {
       warn("cannot write the metrics (\(textfile)): cannot \(error.step) \(error.path): \(error.error.text)")
     }
   }

@@ -121,6 +121,20 @@ import Testing
     }
   }
 
+  @Test("D7.8: the metrics of rosterd-postgres replace their file, and leave another file of the user alone")
+  func textfile() async throws {
+    try await withSite(Scenario.pages(1)) { site in
+      let (path, other) = ("\(site.folder)/metrics.prom", "\(site.folder)/metrics.prom.new")
+      try Data("mine".utf8).write(to: URL(filePath: other))
+      let outcome = try await Program.run(
+        try Program.built("rosterd-postgres"),
+        arguments: ["sync", "--to", "host=127.0.0.1 port=99999", "--cache", site.cache, "--textfile", path])
+      #expect(outcome.exit == 78, "\(outcome.error)")
+      #expect(try String(contentsOfFile: path, encoding: .utf8).contains("rosterd_postgres_up{schema="))
+      #expect(try String(contentsOfFile: other, encoding: .utf8) == "mine")
+    }
+  }
+
   @Test("A status socket that cannot be made is 73, and everything opened before it is closed")
   func noSocket() async throws {
     try await withSite(.pages(1)) { site in
