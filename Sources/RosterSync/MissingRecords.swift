@@ -77,6 +77,7 @@ struct MissingRecords: Sendable {
     let kept = try await session.keptKeys(
       plan.resource.name, list: place.number, answer: lookup.request.url, receivedIn: recently)
     if let kept { return Set(kept.map { Array($0.text.utf8) }) }
+    if endedSync(lookup) { throw leftOut(lookup) }
     let answer = try await fetcher.fetch(lookup, plan: plan, for: context)
     try await session.keepControl(page(answer))
     return answer.scan.keys(by: plan)
@@ -110,9 +111,30 @@ struct MissingRecords: Sendable {
     for lookup in lookups {
       let kept = try await session.takeOver(
         plan.resource.name, list: place.number, answer: lookup.request.url, receivedIn: recently)
-      if let kept { asked.answered(lookup, kept: kept) } else { waiting.append(lookup) }
+      if let kept {
+        asked.answered(lookup, kept: kept)
+      } else if endedSync(lookup) {
+        try asked.failed(leftOut(lookup))
+      } else {
+        waiting.append(lookup)
+      }
     }
     try await fetchAll(waiting, asked: &asked)
+  }
+
+  /// True if the answer to this question ended an earlier sync with a pause, and no sync was published since. Asked
+  /// again, it could end each sync before the lists of children are pulled (E7.8).
+  private func endedSync(_ lookup: KeyRequests.KeyLookup) -> Bool {
+    pauses.questions.contains(lookup.request.ownURL)
+  }
+
+  private func leftOut(_ lookup: KeyRequests.KeyLookup) -> Failure {
+    var failure = Failure(
+      .unreachable, step: "ask for records of \(plan.resource.name)", subject: lookup.request.shownURL,
+      cause: "the last answer had a Retry-After beyond max_retry_after and ended a sync, so this sync does not ask",
+      hint: "try by_key of [resource.\(plan.resource.name)] by hand; the next sync asks again")
+    failure.concerned = [lookup.request.concern, .resource(plan.resource.name)]
+    return failure
   }
 
   /// Answers of these times are not requested again (P4).

@@ -36,6 +36,8 @@ package actor Sync {
   private var listReset: Diagnosis?
   /// Resources whose pages are complete but of no use, so that the next sync transfers them again.
   private var useless: [String] = []
+  /// Address of the question of `by_key` whose answer had a Retry-After beyond `max_retry_after`; nil without one.
+  private var pausingQuestion: String?
   /// True if upstream ignores `since.param`, by child resource.
   private var ignoresSince: [String: Bool] = [:]
 
@@ -420,6 +422,9 @@ package actor Sync {
         try expectOpenGate()
         try machine.asked(plan.resource.name, answers: .success(try await answers(plan, in: session, by: fetcher)))
       } catch var failure as Failure where !failure.endsSync(of: plan.resource) {
+        if failure.isPause(beyond: host.settings.maxRetryAfter) {
+          pausingQuestion = failure.concerned.first { $0.kind == .address }?.name
+        }
         let reason =
           incremental.contains(plan.resource.name) ? "upstream says that it changed" : "upstream lists it no more"
         failure.concerned += await missingItems(of: plan.resource.name, reason: reason, in: session)
@@ -574,7 +579,9 @@ extension Sync {
     }
     let pauseEnd = pause.flatMap { $0 > host.settings.maxRetryAfter ? clock.now() + $0.seconds : nil }
     if let until = [gate.until(clock), host.pausedUntil, pauseEnd].compactMap({ $0 }).max() {
-      await attempt("note a pause of requests") { try await session.notePause(from: clock.now(), until: until) }
+      await attempt("note a pause of requests") {
+        try await session.notePause(from: clock.now(), until: until, by: pausingQuestion)
+      }
     }
     if machine.isConsistent {
       await attempt("keep the pulled pages") {

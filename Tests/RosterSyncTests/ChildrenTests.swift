@@ -612,6 +612,33 @@ struct ChildrenTests {
     }
   }
 
+  @Test(
+    "E7.8: a key whose by_key answer always has a Retry-After that is too long does not keep lists from being pulled",
+    .timeLimit(.minutes(1)))
+  func lastingPauseOfKey() async throws {
+    let both = [Forest.document(), Forest.item(Each(of: "doc"))]
+    let (bench, forest) = try Self.bench(Self.documents(10))
+    _ = try await bench.sync(both)
+    forest.update { state in
+      state.documents[10] = nil
+      state.documents[1]?.items[7] = .init()
+      state.statuses["/docs/10"] = 503
+      state.headers = [.init("Retry-After", "3600")]
+    }
+    let ended = try await bench.sync(both, after: 1)
+    #expect(ended.exit == 69 && ended.outcome == .failed, "\(ended.error ?? "")")
+    _ = Self.asked(bench)
+    let next = try await bench.sync(both, after: 3700)
+    #expect(next.exit == 0 && next.added == 1 && next.removed == 0 && next.isDegraded, "\(next.error ?? "")")
+    #expect(next.trouble?.kind == .unasked)
+    #expect(!Self.asked(bench).contains("/docs/10"), "this sync does not ask for the key")
+    #expect(try await bench.sync(both, after: 7400).exit == 69)
+    forest.update { $0.statuses = [:] }
+    #expect(try await bench.sync(both, after: 11_100).removed == 0)
+    let last = try await bench.sync(both, allowRemoval: true, after: 11_200)
+    #expect(last.error == nil && last.removed > 0, "the key is not asked for again: \(last.error ?? "")")
+  }
+
   @Test("E8.1: an interrupted first pull transfers each finished list once", arguments: [4, 7, 11, 19])
   func interrupted(_ patience: Int) async throws {
     let (bench, forest) = try Self.bench(Self.documents(8))

@@ -21,7 +21,8 @@ struct EntryFacts {
     case lie
     /// The end of a child list: its pages that follow are those of a complete pull (E8.1).
     case list
-    /// No request was allowed for `count` milliseconds after `receivedAt` (E8.1).
+    /// No request was allowed for `count` milliseconds after `receivedAt` (E8.1). `address` is that of the question of
+    /// `by_key` that ended its sync so (E7.8); empty if another answer did.
     case pause
   }
 

@@ -92,8 +92,11 @@ package struct PullSession: Sendable {
 
   /// Notes that no request is allowed between these times, if an interrupted sync has pulled pages. The end of a whole
   /// pull stays the last entry: its pages wait for a decision, not for requests.
-  package nonisolated(nonsending) func notePause(from start: Date, until end: Date) async throws {
-    try await cache.notePause(from: start, until: end)
+  /// - Parameter question: address of the question of `by_key` that brought the pause; nil if another answer did.
+  package nonisolated(nonsending) func notePause(
+    from start: Date, until end: Date, by question: String? = nil
+  ) async throws {
+    try await cache.notePause(from: start, until: end, by: question)
   }
 
   // MARK: Lists of children

@@ -6,15 +6,20 @@ internal import RosterModel
 package struct RequestPauses: Sendable, Equatable {
   /// The pauses in the order of time.
   private var all: [Range<Date>] = []
+  /// Addresses of the questions of `by_key` whose answers ended a sync with a pause (E7.8).
+  package private(set) var questions: Set<String> = []
 
   /// No pause.
   package init() {}
 
-  /// Adds a pause. Only its part after the earlier ones counts. Returns false if it has none.
+  /// Adds a pause. Only its part after the earlier ones counts. Returns false if neither that part nor the question is
+  /// new.
+  /// - Parameter question: address of the question of `by_key` that brought the pause; nil if another answer did.
   @discardableResult
-  package mutating func add(from start: Date, until end: Date) -> Bool {
+  package mutating func add(from start: Date, until end: Date, by question: String? = nil) -> Bool {
+    let isNew = question.map { questions.insert($0).inserted } ?? false
     let start = max(start, all.last?.upperBound ?? start)
-    guard start < end else { return false }
+    guard start < end else { return isNew }
     all.append(start..<end)
     return true
   }
@@ -38,21 +43,24 @@ package struct RequestPauses: Sendable, Equatable {
 extension RequestPauses {
   /// Adds a pause that the file of pulled pages has.
   mutating func add(_ facts: EntryFacts) {
-    add(from: facts.receivedAt, until: facts.receivedAt.addingTimeInterval(Double(facts.count ?? 0) / 1000))
+    add(
+      from: facts.receivedAt, until: facts.receivedAt.addingTimeInterval(Double(facts.count ?? 0) / 1000),
+      by: facts.address.isEmpty ? nil : facts.address)
   }
 }
 
 extension Cache {
   var pauses: RequestPauses { pull.pauses }
 
-  func notePause(from start: Date, until end: Date) throws {
+  func notePause(from start: Date, until end: Date, by question: String?) throws {
     try performPull("note a pause of requests") { database, file in
       guard !file.hasConclusion else { return }
       try noteConfirmed(in: database, file: file)
-      guard try hasPulled(database), pull.pauses.add(from: start, until: end) else { return }
+      guard try hasPulled(database), pull.pauses.add(from: start, until: end, by: question) else { return }
       let length = Int((end.timeIntervalSince(start) * 1000).rounded(.up))
       let facts = EntryFacts(
-        .pause, number: begun, digest: try Self.digest(database)([]), length: length, receivedAt: start)
+        .pause, number: begun, digest: try Self.digest(database)([]), address: question ?? "", length: length,
+        receivedAt: start)
       // `store` would note this sync as the one that pulled the pages.
       _ = try file.append([(facts, [])])
     }
