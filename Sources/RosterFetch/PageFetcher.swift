@@ -129,7 +129,7 @@ package final class PageFetcher: Sendable {
     _ response: Response, isBodyKnown: Bool, to wanted: PageQuery, of paging: Paging, plans: [RecordPlan]
   ) -> Answer? {
     guard isBodyKnown else { return (try? answer(response, to: wanted, of: paging, plans: plans)) ?? nil }
-    guard paging.agrees(response, with: wanted.facts) else { return nil }
+    guard paging.agrees(response, with: wanted.facts, on: wanted.page) else { return nil }
     return .unchanged(
       Validator(response), answered: answered(response, paging: paging), isTransferred: response.status != 304)
   }
@@ -264,7 +264,7 @@ extension PageFetcher {
   ) throws -> Answer? {
     let status = response.status
     if status == 304, !wanted.validator.isEmpty {
-      guard paging.agrees(response, with: wanted.facts) else { return nil }
+      guard paging.agrees(response, with: wanted.facts, on: wanted.page) else { return nil }
       return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: false)
     }
     if status == 404, wanted.isAnnounced { return .vanished }
@@ -281,7 +281,7 @@ extension PageFetcher {
     if response.status != 206 || !paging.takesPartialContent { try expect(200, response: response) }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
-    if digest == wanted.digest, paging.agrees(response, with: wanted.facts) {
+    if digest == wanted.digest, paging.agrees(response, with: wanted.facts, on: wanted.page) {
       return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: true)
     }
     let name = paging.resource.name

@@ -387,6 +387,34 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
     #expect(!told.agrees(response, with: ListFacts(records: 1)))
   }
 
+  @Test(
+    "I7.1, P6.1: only the last page of a list by number or offset is another one if its delta token is new",
+    arguments: [
+      (Resource.Style.number(), false), (.number(), true), (.number(last: at), false),
+      (.offset(param: .query("o")), false), (.offset(param: .query("o")), true),
+    ])
+  func tokenInHeader(style: Resource.Style, hasCount: Bool) throws {
+    var resource = paging(style, size: .init(2, param: .query("n")), count: hasCount ? at : nil, short: true).resource
+    resource.since = Since(token: .header("X-Delta"), param: .query("d"), listing: resource.listing)
+    let told = Paging(resource, baseURL: base)
+    let hasLast = style == .number(last: at)
+    let isAnnounced = hasCount || hasLast
+    var full = ListFacts(records: 2, count: hasCount ? 5 : nil, last: hasLast ? 3 : nil)
+    full.token = "old"
+    var short = full
+    short.records = 1
+    let response = Response(status: 304, headers: [.init("X-Delta", "new")])
+    let first = told.first()
+    #expect(told.agrees(response, with: full, on: first))
+    var (second, third) = (told.page(2, announcedBy: full), told.page(3, announcedBy: full))
+    if !isAnnounced, case .page(let next) = try told.next(after: first, full) { (second, third) = (next, next) }
+    #expect(told.agrees(response, with: full, on: second))
+    #expect(!told.agrees(response, with: short, on: third))
+    var only = full
+    (only.records, only.count, only.last) = (1, only.count.map { _ in 1 }, only.last.map { _ in 1 })
+    #expect(!told.agrees(response, with: only, on: first))
+  }
+
   @Test("G5.3, P7.7: last, count and more may be headers, and an answer without them is malformed")
   func headers() throws {
     let style = Resource.Style.number(last: .header("X-WP-TotalPages"))

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import RosterModel
 import RosterSync
+import Synchronization
 import Testing
 
 /// Whole syncs of a resource with a delta token, and of one whose incremental list has keys only.
@@ -117,6 +118,35 @@ struct SinceTokenTests {
       let asked = bench.shelf.asked()
       #expect(asked.first?.target == "/items?token=\(start)" && (!isSame || asked.count == 1))
     }
+  }
+
+  @Test("I7.1, P6.1: a whole pull by number whose pages all have a new token transfers only the last page again")
+  func headerTokenOfNumbers() async throws {
+    var resource = Self.tokens()
+    resource.pages = .init(.number(last: .body(Self.at("last"))))
+    resource.since = Since(token: .header("X-Delta"), param: .query("token"), listing: resource.listing)
+    let bench = try SyncBench([:])
+    let answered = Mutex(0)
+    bench.shelf.update {
+      $0.answers = { request in
+        let number = request.url.hasSuffix("page=2") ? 2 : 1
+        let isKnown = request.headers.contains { $0.name == "If-None-Match" }
+        let body = #"{"last":2,"results":[\#(Self.item(number))]}"#
+        let token = answered.withLock { count in
+          count += 1
+          return "token\(count)"
+        }
+        if request.url.contains("token=") { return Response(status: 410) }
+        return Response(
+          status: isKnown ? 304 : 200, headers: [.init("ETag", "\"\(number)\""), .init("X-Delta", token)],
+          body: isKnown ? [] : Array(body.utf8))
+      }
+    }
+    #expect(try await bench.sync([resource]).error == nil)
+    _ = bench.shelf.asked()
+    // The token is forgotten each time, so that the pull is whole.
+    #expect(try await bench.sync([resource], after: 1).error == nil)
+    #expect(bench.shelf.asked().map(\.status) == [410, 304, 304, 200])
   }
 
   @Test("G5.2, I7.1: an empty page without a token is not the last one: Microsoft Graph has such pages")

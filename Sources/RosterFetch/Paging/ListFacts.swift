@@ -135,7 +135,8 @@ extension Paging {
 
   /// True if the answer's headers agree with the known facts. A 304 need not repeat them (RFC 9110 §15.4.5). The next
   /// address of a page that `more` ends is not known, and does not matter.
-  func agrees(_ response: Response, with known: ListFacts?) -> Bool {
+  /// - Parameter page: the page that was requested; nil if it may be the last one.
+  func agrees(_ response: Response, with known: ListFacts?, on page: PageRequest? = nil) -> Bool {
     guard readsHeaders else { return true }
     let told = adding(response, to: PageScan())
     let count = PointedValue.Kind(known?.count)
@@ -145,13 +146,15 @@ extension Paging {
       && agrees(response, resource.listing.pages.more, told.more.kind, .boolean(known?.more != false))
       && agrees(response, resource.listing.pages.done, told.more.kind, .boolean(known?.more == false))
       && (known?.more == false || leads(response, to: known?.next))
-      && agrees(response, deltaToken: told.token, with: known)
+      && agrees(response, deltaToken: told.token, with: known, on: page)
   }
 
-  /// True if a delta token in a header is the known one. A page of a chain that leads to another one is not the last
-  /// page, so that its token does not matter.
-  private func agrees(_ response: Response, deltaToken told: PointedValue, with known: ListFacts?) -> Bool {
+  /// True if a delta token in a header is the known one. The token of a page that is not the last one does not matter.
+  private func agrees(
+    _ response: Response, deltaToken told: PointedValue, with known: ListFacts?, on page: PageRequest?
+  ) -> Bool {
     guard case .header? = resource.since?.token, !(followsAnswers && known?.next != nil) else { return true }
+    if let known, let page, !mayEnd(page, known) { return true }
     if told.kind == .absent, response.status == 304 { return true }
     return (try? deltaToken(told, response: response)) == known?.token
   }

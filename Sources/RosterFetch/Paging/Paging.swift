@@ -111,21 +111,33 @@ package final class Paging: Sendable {
   /// True if a page ends the list and has no delta token (I7.1).
   func lacksToken(_ facts: ListFacts, on page: PageRequest) -> Bool {
     guard resource.since?.token != nil, facts.token == nil else { return false }
-    return switch try? next(after: page, facts) {
+    return ends(at: page, facts)
+  }
+
+  /// True if a page that was not announced ends the list.
+  private func ends(at page: PageRequest, _ facts: ListFacts) -> Bool {
+    switch try? next(after: page, facts) {
     case .end: true
     case .announced(let pages): pages == 1
     case .page, nil: false
     }
   }
 
+  /// False if a page with these facts is not the last one, announced or not.
+  func mayEnd(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+    if page.number == 1 || announced(by: facts) == nil { return ends(at: page, facts) }
+    if let last = facts.last { return page.number >= last }
+    return facts.count.map { page.recordsBefore + facts.records >= $0 } ?? true
+  }
+
   /// Makes the request for page `number` of the announced pages.
   package func page(_ number: Int, announcedBy first: ListFacts) -> PageRequest {
+    let before = (number - 1) * first.records
     switch pages.style {
     case .offset(let param, let start):
-      let before = (number - 1) * first.records
       return request(number, after: before, setting: (param, .integer(start + before)))
     case .number(let param, let start, _):
-      return request(number, after: 0, setting: (param, .integer(start + number - 1)))
+      return request(number, after: before, setting: (param, .integer(start + number - 1)))
     case .cursor, .next, .link, .after, .one, .record: return request(number, after: 0)
     }
   }
