@@ -2,7 +2,8 @@ package import RosterModel
 
 extension Interceptor {
   /// Counts every exchange that takes place, as the last link before the transport. If a kept connection ends, the
-  /// exchange and its repetition count as one (P11).
+  /// exchange and its repetition count as one (P11). A request whose token expires before it has a connection is not
+  /// sent, and does not count.
   /// - Parameter measured: gets the status (nil without an answer), the duration and the received bytes.
   package static func measure(
     _ tally: Tally, clock: WallClock,
@@ -19,6 +20,10 @@ extension Interceptor {
       } catch {
         let fault = error as? RequestFault
         guard fault?.isResent(request) != true else { throw error }
+        if fault?.isOfOutlivedToken == true {
+          if !request.needsNewConnection { tally.update { $0.withdrawn(RequestContext.current.resource) } }
+          throw error
+        }
         let received = fault?.received ?? 0
         tally.update { $0.bytes += received }
         measured(nil, (clock.uptime() - started).seconds, received)

@@ -51,6 +51,23 @@ import Testing
     #expect(tally.now.requests == 1 && codes.withLock { $0 } == [200])
   }
 
+  @Test("T2.2: a request that was not sent, because its token expired before it had a connection, does not count")
+  func outlived() async throws {
+    let tally = Tally()
+    let codes = Mutex<[Int?]>([])
+    let measure = Interceptor.measure(tally, clock: ManualClock().wallClock) { code, _, _ in
+      codes.withLock { $0.append(code) }
+    }
+    var fault = RequestFault(.unreachable, cause: "test", reason: .timeout)
+    fault.isOfOutlivedToken = true
+    let send = Interceptor.chain([measure]) { [fault] _ in throw fault }
+    let current = RequestContext(sync: 1, resource: "thing")
+    await #expect(throws: RequestFault.self) {
+      try await RequestContext.$current.withValue(current) { try await send(request) }
+    }
+    #expect(tally.now.requests == 0 && tally.now.requestsOf["thing"] == 0 && codes.withLock { $0 }.isEmpty)
+  }
+
   @Test("P11.3: a POST of a list is not sent twice: it counts as a request without an answer")
   func post() async throws {
     let tally = Tally()

@@ -77,6 +77,12 @@ package final class Tally: Sendable {
       requests += 1
       if let resource { requestsOf[resource, default: 0] += 1 }
     }
+
+    /// Takes back the count of a request that was not sent.
+    package mutating func withdrawn(_ resource: String?) {
+      requests -= 1
+      if let resource { requestsOf[resource, default: 0] -= 1 }
+    }
   }
 
   private let counts: Mutex<Counts>
