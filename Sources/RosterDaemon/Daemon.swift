@@ -47,8 +47,7 @@ package struct Daemon: Sendable {
       do {
         let daemon = try Daemon(runtime, notify: notify, log: log, reread: reread)
         try await daemon.server.start()
-        await daemon.startMetrics()
-        await daemon.work(hangups)
+        await daemon.work(hangups, servesMetrics: await daemon.startMetrics())
         await daemon.stop()
       } catch {
         await runtime.close()
@@ -100,10 +99,20 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// Syncs and readers need only the status socket, so a failure here is a warning.
-  private func startMetrics() async {
+  /// Syncs and readers need only the status socket, so a failure here is a warning. Returns false after a failure.
+  private func startMetrics() async -> Bool {
     do { try await metrics?.start() } catch {
       runtime.logger.warning("cannot serve rosterd-metrics.socket: \(error)")
+      return false
+    }
+    return true
+  }
+
+  /// Tries again until the metrics socket answers (S11.5).
+  private func restartMetrics() async {
+    while (try? await runtime.clock.sleep(Self.fileCheck)) != nil {
+      guard (try? await metrics?.start()) != nil else { continue }
+      return runtime.logger.notice("rosterd-metrics.socket is served now")
     }
   }
 
@@ -112,13 +121,14 @@ package struct Daemon: Sendable {
     return .path(configuration.status.socket, mode: configuration.status.socketMode)
   }
 
-  private func work(_ hangups: UnixSignalsSequence) async {
+  private func work(_ hangups: UnixSignalsSequence, servesMetrics: Bool) async {
     notify.ready(status: runtime.board.message, now: runtime.clock.now())
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
       group.addTask { await self.lookAtDamagedCopy() }
       group.addTask { await self.reload(on: hangups) }
+      if !servesMetrics { group.addTask { await self.restartMetrics() } }
       group.addTask {
         await self.runtime.checkCache()
         await self.runtime.shortenLog()

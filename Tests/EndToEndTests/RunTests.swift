@@ -1,8 +1,10 @@
 import FoundationEssentials
 import Glibc
+import HastyRosterd
 import RosterModel
 import RosterSimulator
 import RosterStatusClient
+import RosterTestSupport
 import Synchronization
 import Testing
 
@@ -28,6 +30,28 @@ import Testing
         #expect(access(site.socket, F_OK) != 0)
       }
       try await site.expectUpstream()
+    }
+  }
+
+  @Test("S11.5: a metrics socket that cannot be opened at the start is a warning, and answers when its name is free")
+  func lateMetricsSocket() async throws {
+    let workspace = Workspace()
+    let clock = try HastyClock(file: workspace.path("clock"))
+    try await withSite(Scenario.pages(1), settings: ["HASTY_CLOCK": workspace.path("clock")]) { site in
+      var site = site
+      site.daemon = "HastyRosterd"
+      let path = "\(site.folder)/status-metrics.sock"
+      try Data("mine".utf8).write(to: URL(filePath: path))
+      try await site.withDaemon { [site] daemon, _ in
+        let health = try await site.curl("/healthz")
+        #expect(health.status == "200")
+        #expect(daemon.complaints.contains("cannot serve rosterd-metrics.socket"))
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text == "mine")
+        unlink(path)
+        let client = StatusClient(socket: path)
+        while (try? await client.send("GET", target: "/healthz"))?.status != 200 { clock.advance(by: .seconds(1)) }
+      }
     }
   }
 
