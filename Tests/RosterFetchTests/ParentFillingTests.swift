@@ -135,6 +135,28 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
       try start("https://other.example/y?b=1", .rebase, plain).first().request.url == "https://api.example/y?b=1")
   }
 
+  @Test("R5.4, I2.1: since.param is set in an address of the parent, also on the next page")
+  func sinceInAddress() throws {
+    var template = child(path: "{page.name}", query: [.init("state", .text("all"))], pages: .init(.number()))
+    template.since = Since(
+      at: at("/t"), param: .query("since"), form: .number, overlap: .number(1), listing: template.listing)
+    let filled = try template.filled(with: values(.integer(1), .text("/x?a=1&since=0")))
+    let mark = try #require(template.since?.mark("9"))
+    let starting = try #require(filled.readIncrementally.starting(from: .mark(mark)))
+    let paging = try Paging(starting, baseURL: base, isIncremental: true, template: template)
+      .startingAt(address: "/x?a=1&since=0", links: .sameOrigin)
+    let first = paging.first()
+    #expect(first.request.url == "https://api.example/x?a=1&since=8" && first.request.keylessURL == "{page.name}")
+    guard case .page(let second) = try paging.next(after: first, ListFacts(records: 2)) else {
+      Issue.record("there is no second page")
+      return
+    }
+    #expect(second.request.url == "https://api.example/x?a=1&since=8&page=2")
+    let whole = try Paging(filled, baseURL: base, template: template)
+      .startingAt(address: "/x?a=1&since=0", links: .sameOrigin)
+    #expect(whole.first().request.url == "https://api.example/x?a=1&since=0")
+  }
+
   @Test("S11.3: the addresses of a child show placeholders in the place of a parent's values")
   func keyless() throws {
     let template = child(

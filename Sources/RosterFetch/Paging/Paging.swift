@@ -90,9 +90,15 @@ package final class Paging: Sendable {
   }
 
   /// The list at an address that a column of the parent has (`Listing.pathColumn`). The address is followed like `next`
-  /// (R5.4): it is requested unchanged, without `query`. Later pages set the style's parameter in it.
+  /// (R5.4): it is requested without `query`, and unchanged except for `since.param`. Later pages set the style's
+  /// parameter in it.
   package func startingAt(address: String, links: NextLinks) throws(PagingFault) -> Paging {
-    let home = try resolved(address, against: baseURL + "/") { links }
+    var home = try resolved(address, against: baseURL + "/") { links }
+    if let since = resource.since, case .query(let name)? = since.param, isIncremental || since.from != nil,
+      let start = resource.query.first(where: { $0.name == name })
+    {
+      home = QueryText.setting(.init(name, start.value.queryText), in: home)
+    }
     return Paging(
       resource, baseURL: baseURL, isIncremental: isIncremental, token: token, home: home, shownHome: shownHome)
   }
