@@ -52,6 +52,12 @@ import Testing
       => 11: resource.block.each.empty.at: "at" is no column of page; allowed: names of columns of the parent
       each = { of = "page", empty = { id = [] } }
       => 7: resource.block.each.empty.id: a list is not a scalar; allowed: columns of the parent with "absent", "present", a scalar to be equal to, or { not = … }
+      each = { of = "page", empty = { id = true } }
+      => 7: resource.block.each.empty.id: true is no value of a column of type integer; allowed: numbers
+      each = { of = "page", empty = { flag = 0 } }
+      => 7: resource.block.each.empty.flag: 0 is no value of a column of type boolean; allowed: true, false
+      each = { of = "page", empty = { name = "", id = { not = [1, false] } } }
+      => 7: resource.block.each.empty.id: false is no value of a column of type integer; allowed: numbers
       each = { of = "page", none = [200] }
       => 7: resource.block.each.none: 200 is out of range; allowed: integers from 400 to 599
       """#))
@@ -138,6 +144,14 @@ import Testing
         "rosterd.toml:8: resource.b.each.of: is part of a circle: b, a, c, b\(limit)",
         "rosterd.toml:12: resource.c.each.of: is part of a circle: c, b, a, c\(limit)",
       ])
+  }
+
+  @Test(
+    "F4.2: empty may have any other value",
+    arguments: ["id = 1.5", "flag = { not = false }", "name = true", "flag = \"absent\"", "id = { not = [1, \"\"] }"])
+  func emptyValues(condition: String) throws {
+    let text = Self.start + "path = \"/pages/{page.id}\"\neach = { of = \"page\", empty = { \(condition) } }\n"
+    #expect(try workspace.faults(text).isEmpty)
   }
 
   @Test("F4.2: a parent cannot be called key, and another resource can")

@@ -90,6 +90,18 @@ extension Resource.Condition.Test {
   }
 }
 
+extension Resource.Scalar {
+  /// True for a boolean beside a column of numbers, or the reverse: the cache stores true as 1, but `where` never takes
+  /// them for equal.
+  fileprivate func isMistaken(for type: Resource.ColumnType) -> Bool {
+    switch self {
+    case .text: false
+    case .integer, .real: type == .boolean
+    case .boolean: type == .integer || type == .real
+    }
+  }
+}
+
 extension DefinitionConflict {
   fileprivate static func parent(_ problem: String) -> DefinitionConflict {
     DefinitionConflict(
@@ -149,6 +161,7 @@ struct Ancestry {
       if let problem = problem(of: name, ancestors) { DefinitionConflict.parent(problem, of: name) }
       if let columns = drafts[parent]?.columns {
         parentColumnConflicts(draft, parent: parent, columns: Set(columns.map(\.name)), of: name)
+        emptyConflicts(draft.each?.empty ?? [], parent: parent, columns: columns, of: name)
       }
     }
     for (path, column) in draft.placeholders {
@@ -180,6 +193,21 @@ struct Ancestry {
       DefinitionConflict(
         path: ["each", key] + (entry.map { [$0] } ?? []), restsOn: [[name, "each", "of"], [parent, "columns"]],
         problem: "\(column.tomlString) is no column of \(parent)", allowed: "names of columns of the parent")
+    }
+  }
+
+  /// Conflicts of `empty` with a boolean for a column of numbers, or the reverse (F4.2).
+  private func emptyConflicts(
+    _ conditions: [Each.ParentCondition], parent: String, columns: [Resource.Column], of name: String
+  ) -> [DefinitionConflict] {
+    conditions.compactMap { condition in
+      guard let type = columns.first(where: { $0.name == condition.column })?.type,
+        let scalar = condition.test.scalars.first(where: { $0.isMistaken(for: type) })
+      else { return nil }
+      return DefinitionConflict(
+        path: ["each", "empty", condition.column], restsOn: [[name, "each", "of"], [parent, "columns"]],
+        problem: "\(scalar.toml) is no value of a column of type \(type.rawValue)",
+        allowed: type == .boolean ? "true, false" : "numbers")
     }
   }
 
