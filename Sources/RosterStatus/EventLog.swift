@@ -19,6 +19,9 @@ package final class EventLog: Sendable {
     case dropped
   }
 
+  /// Number of ids among which the first one is chosen after the clock was set back: that of 1,000 s.
+  private static let spread: UInt64 = 1_000_000_000
+
   /// Identifies one reader.
   package struct ReaderID: Sendable, Hashable {
     fileprivate var number: Int
@@ -54,8 +57,11 @@ package final class EventLog: Sendable {
     // Ids start from the time, so that they grow across restarts. rosterd cannot report a thousand events per
     // millisecond. The ids are below 2^53, the limit of exact numbers in JavaScript.
     let idsPerMillisecond = 1000.0
-    let start = max(clock.now(), known ?? .distantPast)
-    let first = UInt64(max(1, start.timeIntervalSince1970 * 1000 * idsPerMillisecond))
+    let now = clock.now()
+    let start = max(now, known ?? .distantPast)
+    var first = UInt64(max(1, start.timeIntervalSince1970 * 1000 * idsPerMillisecond))
+    // Another daemon may have started from the same known time, and its ids must not be used again.
+    if start > now { first += UInt64.random(in: 0..<Self.spread) }
     state = Mutex(State(nextID: first, lostThrough: first - 1))
   }
 

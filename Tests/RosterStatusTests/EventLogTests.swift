@@ -49,6 +49,20 @@ import Testing
     #expect(later.map(\.event.name) == [.eventsLost, .syncStarted] && (later.last?.id ?? 0) > (before.last ?? .max))
   }
 
+  @Test("Two restarts in a row after the clock was set back use no id twice, so that a gap is reported")
+  func restartedTwice() {
+    let setBack = ManualClock(now: clock.now - 3600)
+    let ids = (1...2).map { _ in
+      let log = EventLog(clock: setBack.wallClock, known: clock.now)
+      for page in 1...10 { log.append(Event(.pageFetched, page: page)) }
+      return all(log, after: 0).compactMap(\.id)
+    }
+    #expect(Set(ids[0]).isDisjoint(with: ids[1]))
+    let log = EventLog(clock: setBack.wallClock, known: clock.now)
+    for page in 1...10 { log.append(Event(.pageFetched, page: page)) }
+    #expect(all(log, after: ids[0][3]).map(\.event.name).first == .eventsLost)
+  }
+
   @Test("A reader without Last-Event-ID gets the events from now on, in order")
   func fromNowOn() {
     let log = EventLog(clock: clock.wallClock)
