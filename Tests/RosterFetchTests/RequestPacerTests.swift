@@ -77,6 +77,18 @@ import Testing
     #expect(had == ["first"])
   }
 
+  @Test("P1.9: after a reload with a slower rate, the next request keeps its distance from the last one")
+  func slower() async throws {
+    let pacer = try await used()
+    clock.advance(by: .milliseconds(400))
+    pacer.change(rate: 0.1)
+    async let next: Void = wait("next", for: pacer)
+    await clock.sleepers(1)
+    #expect(clock.pending == [.milliseconds(9600)])
+    clock.advance(by: .milliseconds(9600))
+    try await next
+  }
+
   @Test("A reload with the same rate is no new burst")
   func unchanged() async throws {
     let pacer = try await used()

@@ -22,6 +22,14 @@ package struct RequestPace: Sendable, Equatable {
     paidUntil = now
   }
 
+  /// The pace after a reload, without a burst, because recent requests followed another rate. A slower rate counts from
+  /// the last request, and a faster one permits a request at once.
+  package func changed(to rate: Double, at now: Duration) -> RequestPace {
+    var next = RequestPace(rate: rate, at: now, isRested: false)
+    if next.gap > gap { next.paidUntil = max(now, paidUntil - gap + next.gap) }
+    return next
+  }
+
   /// The wait of the next request; zero if it may start.
   package func wait(at now: Duration) -> Duration {
     let settled = settled(at: now)

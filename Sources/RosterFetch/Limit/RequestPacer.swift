@@ -58,8 +58,11 @@ package final class RequestPacer: Sendable {
     serve(at: now) { state in
       guard state.rate != rate else { return }
       state.rate = rate
-      // Recent requests followed another rate, so that no burst is allowed.
-      state.pace = rate > 0 ? RequestPace(rate: rate, at: now, isRested: false) : nil
+      if rate > 0 {
+        state.pace = state.pace?.changed(to: rate, at: now) ?? RequestPace(rate: rate, at: now, isRested: false)
+      } else {
+        state.pace = nil
+      }
       state.nap?.cancel()
       state.nap = nil
     }
