@@ -28,8 +28,9 @@ final class LoopbackReceiver: Sendable {
     await withCheckedContinuation { continuation in
       queue.async { [self] in
         var visits = LoopbackVisits(listener.descriptor)
-        continuation.resume(returning: visits.answer(until: .now + patience))
+        let answer = visits.answer(until: .now + patience)
         close(listener.descriptor)
+        continuation.resume(returning: answer)
       }
     }
   }
