@@ -74,12 +74,12 @@ package final class Replica {
   /// nil if the schema has no rows of a cache yet.
   package func state() throws -> State? {
     try failing("read the position") {
-      guard try exists(ReplicaSQL.positionTable) else { return nil }
+      guard try exists(ReplicaNames.position) else { return nil }
       let rows = try connection.run(
         """
         SELECT feed, change, snapshot, sync, cache, layout, replaced,
           to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-        FROM \(sql.name(ReplicaSQL.positionTable))
+        FROM \(sql.name(ReplicaNames.position))
         """)
       guard let row = rows.first?.map({ $0 ?? "" }), row.count == 8 else { return nil }
       let position = ReplicaPosition(
@@ -93,7 +93,7 @@ package final class Replica {
   package func drop() throws -> (tables: Int, schemaStays: Bool) {
     try failing("remove the tables") {
       try connection.transaction {
-        let position = ReplicaSQL.positionTable
+        let position = ReplicaNames.position
         let hasMadeSchema = try listsTables() && read("SELECT made_schema FROM \(sql.name(position))") == "t"
         let names = try ownTables() + (hasPosition() ? [position] : [])
         if !names.isEmpty { try connection.run("DROP TABLE \(names.map(sql.name).joined(separator: ", "))") }
@@ -113,13 +113,13 @@ package final class Replica {
 
   /// Tables that hold rows of a cache. The position lists them, and the comments of those of an earlier version say it.
   func ownTables() throws -> [String] {
-    let listed = "OR c.oid IN (SELECT unnest(tables) FROM \(sql.name(ReplicaSQL.positionTable)))"
+    let listed = "OR c.oid IN (SELECT unnest(tables) FROM \(sql.name(ReplicaNames.position)))"
     return try connection.run(
       """
       SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> $3
         AND (obj_description(c.oid, 'pg_class') LIKE '%' || $2 \(listsTables() ? listed : ""))
-      """, with: [schema, ReplicaSQL.mark, ReplicaSQL.positionTable]
+      """, with: [schema, ReplicaSQL.mark, ReplicaNames.position]
     ).compactMap { $0.first ?? nil }
   }
 
@@ -131,7 +131,7 @@ package final class Replica {
     let columns = ["feed", "change", "snapshot", "layout"]
     if try positionColumns(columns) == columns.count { return true }
     let comment = try read(
-      "SELECT obj_description(to_regclass($1), 'pg_class')", with: [sql.name(ReplicaSQL.positionTable)])
+      "SELECT obj_description(to_regclass($1), 'pg_class')", with: [sql.name(ReplicaNames.position)])
     return comment?.hasSuffix(ReplicaSQL.mark) ?? false
   }
 
@@ -141,7 +141,7 @@ package final class Replica {
       """
       SELECT count(*) FROM pg_attribute
       WHERE attrelid = to_regclass($1) AND NOT attisdropped AND attname IN (\(names.map(literal).joined(separator: ", ")))
-      """, with: [sql.name(ReplicaSQL.positionTable)])
+      """, with: [sql.name(ReplicaNames.position)])
     return count.flatMap { Int($0) } ?? 0
   }
 

@@ -105,7 +105,7 @@ extension Replica {
     guard try !listsTables() else { return }
     try connection.run(
       """
-      ALTER TABLE \(sql.name(ReplicaSQL.positionTable))
+      ALTER TABLE \(sql.name(ReplicaNames.position))
         ADD COLUMN tables regclass[], ADD COLUMN made_schema boolean NOT NULL DEFAULT false
       """)
   }
@@ -119,7 +119,7 @@ extension Replica {
     ]
     try connection.run(
       """
-      INSERT INTO \(sql.name(ReplicaSQL.positionTable))
+      INSERT INTO \(sql.name(ReplicaNames.position))
         (feed, change, snapshot, sync, cache, layout, replaced, applied_at, tables)
       VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5, $6, $7::bigint, clock_timestamp(), ARRAY[\(tables)])
       ON CONFLICT (one) DO UPDATE SET feed = excluded.feed, change = excluded.change, snapshot = excluded.snapshot,

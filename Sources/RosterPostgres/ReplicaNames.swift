@@ -33,8 +33,11 @@ package enum ReplicaNames {
     return nil
   }
 
+  /// Name of the table with the position, which no resource can have.
+  package static let position = "position"
+
   /// The position and the index of its key.
-  static let own = [ReplicaSQL.positionTable, "\(ReplicaSQL.positionTable)_pkey"]
+  static let own = [position, "\(position)_pkey"]
 
   /// System columns (PostgreSQL manual, "System Columns").
   private static let reserved: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]

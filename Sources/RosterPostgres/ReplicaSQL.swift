@@ -227,18 +227,15 @@ package struct ReplicaSQL: Sendable {
 
   // MARK: The position
 
-  /// Name of the table with the position, which no resource can have.
-  package static let positionTable = "position"
-
   /// - Parameter madeSchema: True if rosterd-postgres has made the schema, and may drop it.
   func createPosition(madeSchema: Bool) -> String {
     """
-    CREATE TABLE IF NOT EXISTS \(name(Self.positionTable)) (
+    CREATE TABLE IF NOT EXISTS \(name(ReplicaNames.position)) (
       one boolean PRIMARY KEY DEFAULT true CHECK (one), feed text NOT NULL, change bigint NOT NULL,
       snapshot bigint NOT NULL, sync bigint NOT NULL, cache text NOT NULL, layout text NOT NULL,
       replaced bigint NOT NULL, applied_at timestamptz NOT NULL, tables regclass[],
       made_schema boolean NOT NULL DEFAULT \(madeSchema));
-    COMMENT ON TABLE \(name(Self.positionTable)) IS
+    COMMENT ON TABLE \(name(ReplicaNames.position)) IS
       \(literal("Place in the feed of rosterd's cache up to which this schema has its rows. \(Self.mark)"))
     """
   }
