@@ -38,7 +38,6 @@ package actor Cache {
   var begun: Int64 = 0
   /// The ends of syncs that could not be written yet.
   var unwritten: [SyncRecord] = []
-  /// The tables of what is mirrored.
   let schema: Schema
   /// Decoding plans, in the order of the definitions.
   let plans: [RecordPlan]

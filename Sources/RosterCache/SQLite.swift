@@ -1,31 +1,6 @@
 import CSQLite
 import Glibc
 
-/// An error of SQLite: an extended result code (sqlite.org/rescode.html) and its message.
-struct SQLiteError: Error, Equatable {
-  enum Kind { case damaged, full, locked, readOnly, cannotOpen, disk, interrupted, other }
-
-  var code: Int32
-  var message: String
-  /// errno of the failed system call; 0 if no system call failed.
-  var system: Int32 = 0
-
-  var kind: Kind {
-    if system == ENOSPC || system == EDQUOT { return .full }
-    return switch code & 0xff {
-    case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
-    case SQLITE_FULL: .full
-    case SQLITE_BUSY, SQLITE_LOCKED: .locked
-    case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .readOnly
-    case SQLITE_CANTOPEN: .cannotOpen
-    // SQLITE_PROTOCOL: the system does not grant or release a lock.
-    case SQLITE_IOERR, SQLITE_PROTOCOL: .disk
-    case SQLITE_INTERRUPT: .interrupted
-    default: .other
-    }
-  }
-}
-
 /// One connection and its prepared statements. Belongs to one thread at a time.
 final class Database {
   enum Access {
@@ -118,16 +93,17 @@ final class Database {
     return totalChanges - before
   }
 
-  func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws
-    -> [Result]
-  {
+  func rows<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws -> [Result] {
     try statement(sql).rows(values, read: read)
   }
 
-  func first<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws
-    -> Result?
-  {
+  func first<Result>(_ sql: String, _ values: Value..., read: (Row) throws -> Result) throws -> Result? {
     try statement(sql).rows(values, limit: 1, read: read).first
+  }
+
+  /// Calls `body` for each row, which is valid until the next one.
+  func forEach(_ sql: String, _ values: Value..., body: (Row) throws -> Void) throws {
+    try statement(sql).forEach(values, body: body)
   }
 
   /// The number in the only column of the first row; 0 without a row.
@@ -148,10 +124,12 @@ final class Database {
     } catch {
       // SQLite has already rolled back after some errors (full disk, I/O). Then this one fails, and nothing remains to
       // be undone.
-      if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+      if isInTransaction { try? execute("ROLLBACK") }
       throw error
     }
   }
+
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   /// Starts a new feed: tools that follow the old one must read everything again.
   func renewFeed() throws { try run("UPDATE main.cache_identity SET feed = lower(hex(randomblob(16)))") }
@@ -235,24 +213,6 @@ final class Database {
     guard code == SQLITE_OK else {
       throw SQLiteError(last: handle)
     }
-  }
-}
-
-extension SQLiteError {
-  /// Damage that SQLite itself does not recognise.
-  static func damaged(_ message: String) -> SQLiteError { SQLiteError(code: SQLITE_CORRUPT, message: message) }
-
-  /// The failure of a call on a file that is not SQLite's. A full disk then has the same message for every file.
-  static func disk(_ message: String, errno: Int32) -> SQLiteError {
-    SQLiteError(code: SQLITE_IOERR, message: message, system: errno)
-  }
-
-  /// The error of the last call on a connection.
-  init(last handle: OpaquePointer?) {
-    code = sqlite3_extended_errcode(handle)
-    message = String(cString: sqlite3_errmsg(handle))
-    // SQLite does not reset the system error if a call failed without a system call.
-    system = [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code & 0xff) ? sqlite3_system_errno(handle) : 0
   }
 }
 

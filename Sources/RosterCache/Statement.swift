@@ -1,4 +1,5 @@
 import CSQLite
+internal import FoundationEssentials
 import Glibc
 internal import RosterDecode
 internal import RosterJSON
@@ -17,6 +18,9 @@ enum Value: ExpressibleByNilLiteral, ExpressibleByStringLiteral, ExpressibleByIn
   init(_ value: Int) { self = .integer(Int64(value)) }
   init(_ value: Int64?) { self = value.map(Value.integer) ?? .null }
   init(_ value: String?) { self = value.map(Value.text) ?? .null }
+  init(_ flag: Bool) { self = .integer(flag ? 1 : 0) }
+  /// Seconds since 1970.
+  init(_ time: Date?) { self = time.map { .real($0.timeIntervalSince1970) } ?? .null }
 }
 
 final class Statement {
@@ -30,10 +34,15 @@ final class Statement {
 
   deinit { sqlite3_finalize(handle) }
 
+  /// Calls `body` for each row, which is valid until the next one.
+  func forEach(_ values: [Value], body: (Row) throws -> Void) throws {
+    defer { sqlite3_reset(handle) }
+    for (index, value) in values.enumerated() { bind(Int32(index + 1), value) }
+    while try step() { try body(Row(handle)) }
+  }
+
   /// Reads every row, or the first `limit` rows.
-  func rows<Result>(
-    _ values: [Value], limit: Int = .max, read: (Row) throws -> Result
-  ) throws -> [Result] {
+  func rows<Result>(_ values: [Value], limit: Int = .max, read: (Row) throws -> Result) throws -> [Result] {
     defer { sqlite3_reset(handle) }
     for (index, value) in values.enumerated() { bind(Int32(index + 1), value) }
     var results: [Result] = []
@@ -42,11 +51,7 @@ final class Statement {
   }
 
   /// Binds these values from the first parameter on, and runs the statement to its end.
-  func run(_ values: [Value] = []) throws {
-    defer { sqlite3_reset(handle) }
-    for (index, value) in values.enumerated() { bind(Int32(index + 1), value) }
-    while try step() {}
-  }
+  func run(_ values: [Value] = []) throws { try forEach(values) { _ in } }
 
   /// Makes the statement ready to run again. Bound values are kept.
   func reset() { sqlite3_reset(handle) }
@@ -185,6 +190,8 @@ struct Row {
   func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
   func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
   func optionalReal(_ column: Int32) -> Double? { isNull(column) ? nil : real(column) }
+  func date(_ column: Int32) -> Date { Date(timeIntervalSince1970: real(column)) }
+  func optionalDate(_ column: Int32) -> Date? { isNull(column) ? nil : date(column) }
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
   func text(_ column: Int32) -> String {

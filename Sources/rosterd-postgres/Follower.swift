@@ -66,7 +66,7 @@ struct Follower {
     let identity = Inode(cache)
     let reader = try CacheReader(path: cache)
     repeat {
-      let (seen, known) = (try reader.writes(), try replica.state())
+      let (seen, known) = (try reader.dataVersion(), try replica.state())
       if let last = tries.last { try noticeStepBack(from: last, to: known?.position, reader) }
       let report = try copy.run(reader, from: known)
       if let done = report.done { log.info("\(done)", metadata: ["snapshot": "\(report.position.snapshot)"]) }
@@ -112,7 +112,7 @@ struct Follower {
       _ = try watch.wait(milliseconds: 1_000, other: connection.descriptor)
       try connection.check()
       if Inode(cache) != arrived.identity { return }
-      if try reader.writes() != arrived.seen { return }
+      if try reader.dataVersion() != arrived.seen { return }
       guard ContinuousClock.now - looked >= Self.lookEvery else { continue }
       looked = .now
       if try replica.state()?.position != arrived.position { return }

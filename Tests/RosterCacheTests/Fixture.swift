@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterFiles
+import RosterModel
 import RosterTestSupport
 import Testing
 
@@ -42,3 +43,11 @@ let upstream = "http://127.0.0.1:8600/api"
 let noon = Date(timeIntervalSince1970: 1_750_000_000)
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 let ninetyDays = Duration.seconds(90 * 86_400)
+
+extension Cache {
+  /// Number of records that the last whole pull has missed, by resource, as the status shows it.
+  func absent() throws -> [String: Int] {
+    let resources = try facts().resources.filter { $0.absent > 0 }
+    return Dictionary(uniqueKeysWithValues: resources.map { ($0.name, $0.absent) })
+  }
+}

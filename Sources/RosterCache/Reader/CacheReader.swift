@@ -44,7 +44,9 @@ package struct CacheReader {
   }
 
   /// True if a snapshot was published.
-  package func hasSnapshot() throws -> Bool { try read { try snapshot() } }
+  package func hasSnapshot() throws -> Bool {
+    try read { try database.first("SELECT snapshot IS NOT NULL FROM cache_info") { $0.int(0) } == 1 }
+  }
 
   /// Number of pages of the last sync that published or verified the snapshot; nil before the first.
   package func pages() throws -> Int? {
@@ -110,7 +112,7 @@ package struct CacheReader {
 
   /// The latest syncs, newest first.
   package func recent(limit: Int) throws -> [SyncRecord] {
-    try read { try latest(SyncsRequest(limit: limit)) }.map(settled)
+    try latest(SyncsRequest(limit: limit)).map(settled)
   }
 
   /// The running sync; nil if no sync runs. A user who may not open the lock file also gets an interrupted one.
@@ -138,37 +140,32 @@ package struct CacheReader {
     return row
   }
 
-  /// The same within a transaction.
+  /// The latest syncs as their rows describe them, newest first.
   func latest(_ request: SyncsRequest) throws -> [SyncRecord] {
-    let latest = "\(SyncRow.select) ORDER BY id DESC LIMIT ?"
-    var syncs = try database.rows(latest, Value(request.limit), read: SyncRow.read)
-    guard request.withResources, let oldest = syncs.last?.id else { return syncs }
-    let select = "SELECT sync_id, resource, records FROM sync_resources WHERE sync_id >= ?"
-    var records: [Int64: [String: Int]] = [:]
-    for (sync, resource, count) in try database.rows(
-      select, Value(oldest), read: { ($0.integer(0), $0.text(1), $0.int(2)) })
-    {
-      records[sync, default: [:]][resource] = count
+    try read {
+      let latest = "\(SyncRow.select) ORDER BY id DESC LIMIT ?"
+      var syncs = try database.rows(latest, Value(request.limit), read: SyncRow.read)
+      guard request.withResources, let oldest = syncs.last?.id else { return syncs }
+      var records: [Int64: [String: Int]] = [:]
+      try database.forEach(
+        "SELECT sync_id, resource, records FROM sync_resources WHERE sync_id >= ?", Value(oldest)
+      ) { records[$0.integer(0), default: [:]][$0.text(1)] = $0.int(2) }
+      for index in syncs.indices { syncs[index].resources = records[syncs[index].id] }
+      return syncs
     }
-    for index in syncs.indices { syncs[index].resources = records[syncs[index].id] }
-    return syncs
   }
 
   // MARK: What every reading is made of
 
-  /// One transaction, so that all of an answer is of one snapshot.
+  /// One transaction, so that all of an answer is of one snapshot. A reading within another one belongs to it.
   func read<Result>(_ body: () throws -> Result) throws -> Result {
-    try failing { try database.transaction("BEGIN", body: body) }
+    if database.isInTransaction { return try body() }
+    return try failing { try database.transaction("BEGIN", body: body) }
   }
 
   /// Turns an error of SQLite into a `Failure`.
   func failing<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as SQLiteError { throw Self.failure(error, path: path) }
-  }
-
-  /// `hasSnapshot` within a transaction.
-  func snapshot() throws -> Bool {
-    try database.first("SELECT snapshot IS NOT NULL FROM cache_info") { $0.int(0) } == 1
   }
 
   /// The tables of a resource in this transaction. Throws `Failure` (1) if the cache has no such resource.

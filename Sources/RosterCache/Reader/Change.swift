@@ -21,7 +21,6 @@ extension RecordChange {
     return "SELECT id, sync_id, resource, record_id, kind, at, before, after, \(key) FROM changes c"
   }
 
-  /// Reads a row of `select`.
   init(_ row: Row) {
     self.init(
       id: row.integer(0), sync: row.integer(1), resource: row.text(2), record: row.integer(3),

@@ -64,25 +64,17 @@ extension CacheReader {
   package func feed(
     _ position: FeedPosition, resource: String? = nil, limit: Int, bytes: Int = maxPage
   ) throws -> FeedReading {
-    try read { try follow(position, resource: resource, limit: limit, bytes: bytes) }
-  }
-
-  /// The same within a transaction.
-  func follow(
-    _ position: FeedPosition, resource: String?, limit: Int, bytes: Int = maxPage
-  ) throws -> FeedReading {
-    let feed = try database.first("SELECT feed FROM cache_info") { $0.text(0) } ?? ""
-    let ends = try database.first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
-      (first: $0.optionalInteger(0), last: $0.optionalInteger(1))
+    try read {
+      let feed = try database.first("SELECT feed FROM cache_info") { $0.text(0) } ?? ""
+      let (first, last) = try database.changeIDs()
+      if let why = position.refusal(feed: feed, first: first, last: last ?? 0) { return .readAnew(why) }
+      // This check comes second: a removed resource means another feed to its followers.
+      if let resource { try expect(resource) }
+      let (changes, isWhole) = try changes(
+        after: position.seen ?? (first ?? 1) - 1, resource, limit: limit, maxBytes: bytes)
+      let end = isWhole ? last : changes.last?.id ?? last
+      return .page(FeedPage(feed: feed, changes: changes, last: end ?? 0, isWhole: isWhole))
     }
-    let (first, last) = (ends?.first, ends?.last ?? 0)
-    if let why = position.refusal(feed: feed, first: first, last: last) { return .readAnew(why) }
-    // This check comes second: a removed resource means another feed to its followers.
-    if let resource { try expect(resource) }
-    let (changes, isWhole) = try changes(
-      after: position.seen ?? (first ?? 1) - 1, resource, limit: limit, maxBytes: bytes)
-    let end = isWhole ? last : changes.last?.id ?? last
-    return .page(FeedPage(feed: feed, changes: changes, last: end, isWhole: isWhole))
   }
 
   /// Approximate number of bytes of documents in an answer: some thousand changes of the usual size. A record may have
@@ -113,5 +105,14 @@ extension CacheReader {
   private func expect(_ resource: String) throws {
     let isKnown = try database.count("SELECT EXISTS (SELECT 1 FROM changes WHERE resource = ?1)", .text(resource)) == 1
     if !isKnown { _ = try tables(resource) }
+  }
+}
+
+extension Database {
+  /// The smallest and the largest id of `changes`.
+  func changeIDs() throws -> (first: Int64?, last: Int64?) {
+    try first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
+      ($0.optionalInteger(0), $0.optionalInteger(1))
+    } ?? (nil, nil)
   }
 }

@@ -63,10 +63,7 @@ struct DifferenceTable {
   /// Notes a record that this pull misses for the first time, which is not a change yet.
   func absent(_ id: Int64) throws {
     let before = try stored(id)
-    try insert.run([
-      Value(index), .text(Self.absent), .text(try key(of: before)), .text(""), .text(before), .null,
-      Value(owner?.path), .integer(0),
-    ])
+    try write(PendingRecord(kind: .removed, key: try key(of: before), before: before), as: Self.absent)
   }
 
   private static let absent = "absent"
@@ -106,11 +103,11 @@ struct DifferenceTable {
     return found
   }
 
-  private func write(_ record: PendingRecord) throws {
+  private func write(_ record: PendingRecord, as kind: String? = nil) throws {
     try insert.run([
-      Value(index), .text(record.kind.rawValue), .text(record.key),
+      Value(index), .text(kind ?? record.kind.rawValue), .text(record.key),
       .text(JSONWriter(.list(record.fields.map(JSONValue.text))).text),
-      Value(record.before), Value(record.after), Value(owner?.path), Value(record.isWithParent ? 1 : 0),
+      Value(record.before), Value(record.after), Value(owner?.path), Value(record.isWithParent),
     ])
   }
 
@@ -118,17 +115,8 @@ struct DifferenceTable {
   static func forEach(
     _ database: Database, index: Int, kind: ChangeKind?, body: (PendingRecord) throws -> Void
   ) throws {
-    let isOfKind = kind == nil ? "" : "AND kind = ?2"
-    let rows = try database.once(
-      """
-      SELECT kind, key, fields, before, after, "of", with_parent FROM temp.differences
-      WHERE resource = ?1 \(isOfKind) ORDER BY id
-      """)
-    rows.bind(1, Int64(index))
-    if let kind { rows.bind(2, .text(kind.rawValue)) }
-    while try rows.step() {
-      let row = rows.row
-      guard let kind = ChangeKind(rawValue: row.text(0)) else { continue }
+    try forEachRow(database, index: index, kind: kind?.rawValue) { row in
+      guard let kind = ChangeKind(rawValue: row.text(0)) else { return }
       var record = PendingRecord(
         kind: kind, key: row.text(1), of: row.optionalText(5), fields: try fields(row.text(2)),
         before: row.optionalText(3), after: row.optionalText(4))
@@ -144,13 +132,20 @@ struct DifferenceTable {
 
   /// Goes over the absent records in the order of record ids.
   static func forEachAbsent(_ database: Database, index: Int, body: (AbsentRecord) throws -> Void) throws {
-    let rows = try database.once(
-      "SELECT key, \"of\", before FROM temp.differences WHERE resource = ?1 AND kind = ?2 ORDER BY id")
-    rows.bind(1, Int64(index))
-    rows.bind(2, Value(Self.absent))
-    while try rows.step() {
-      try body(AbsentRecord(key: rows.row.text(0), of: rows.row.optionalText(1), record: rows.row.text(2)))
+    try forEachRow(database, index: index, kind: absent) { row in
+      try body(AbsentRecord(key: row.text(1), of: row.optionalText(5), record: row.text(3)))
     }
+  }
+
+  private static func forEachRow(
+    _ database: Database, index: Int, kind: String?, body: (Row) throws -> Void
+  ) throws {
+    try database.statement(
+      """
+      SELECT kind, key, fields, before, after, "of", with_parent FROM temp.differences
+      WHERE resource = ?1 \(kind == nil ? "" : "AND kind = ?2") ORDER BY id
+      """
+    ).forEach([Value(index)] + (kind.map { [.text($0)] } ?? []), body: body)
   }
 }
 

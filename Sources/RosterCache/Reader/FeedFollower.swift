@@ -44,7 +44,7 @@ package struct FeedFollower {
 
   /// The parents of changed children, such as `item 2`, by the ids of the changes.
   package func parents(of changes: [RecordChange]) -> [Int64: String] {
-    (try? reader?.read { try reader?.parents(of: changes) }) ?? [:]
+    (try? reader?.parents(of: changes)) ?? [:]
   }
 
   /// True if a snapshot was published.
@@ -65,7 +65,7 @@ package struct FeedFollower {
 
 extension CacheReader {
   /// A number that changes as soon as another connection has written (sqlite.org/pragma.html#pragma_data_version).
-  func dataVersion() throws -> Int64 {
+  package func dataVersion() throws -> Int64 {
     try read { try database.first("PRAGMA data_version") { $0.integer(0) } ?? 0 }
   }
 

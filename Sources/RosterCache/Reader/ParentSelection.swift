@@ -125,21 +125,23 @@ extension CacheReader {
   /// - Parameter changes: in the order of their ids.
   func parents(of changes: [RecordChange]) throws -> [Int64: String] {
     guard let first = changes.first?.id, let last = changes.last?.id else { return [:] }
-    var parents: [Int64: String] = [:]
-    for resource in Set(changes.map(\.resource)) {
-      // A resource that is not pulled any more has no tables.
-      guard let tables = try? tables(resource), tables.parent != nil else { continue }
-      let document = "coalesce(after, before)"
-      let children = try database.rows(
-        """
-        SELECT id, \(tables.parent(inDocument: document)) FROM changes
-        WHERE id BETWEEN ?1 AND ?2 AND resource = ?3 AND json_valid(\(document))
-        """, .integer(first), .integer(last), .text(resource)
-      ) { (change: $0.integer(0), parent: $0.integer(1)) }
-      let names = try parentNames(of: tables, ids: Set(children.map(\.parent)))
-      for child in children { parents[child.change] = names[child.parent] }
+    return try read {
+      var parents: [Int64: String] = [:]
+      for resource in Set(changes.map(\.resource)) {
+        // A resource that is not pulled any more has no tables.
+        guard let tables = try? tables(resource), tables.parent != nil else { continue }
+        let document = "coalesce(after, before)"
+        let children = try database.rows(
+          """
+          SELECT id, \(tables.parent(inDocument: document)) FROM changes
+          WHERE id BETWEEN ?1 AND ?2 AND resource = ?3 AND json_valid(\(document))
+          """, .integer(first), .integer(last), .text(resource)
+        ) { (change: $0.integer(0), parent: $0.integer(1)) }
+        let names = try parentNames(of: tables, ids: Set(children.map(\.parent)))
+        for child in children { parents[child.change] = names[child.parent] }
+      }
+      return parents
     }
-    return parents
   }
 
   /// The parents of a child with these record ids, such as `item 2`, with the keys of all ancestors.

@@ -166,7 +166,7 @@ private struct PendingReading {
     let identity = try database.first("SELECT feed, \(FixedTables.verified), pulled FROM main.cache_identity") {
       (feed: $0.text(0), epoch: $0.integer(1), pulled: $0.optionalText(2))
     }
-    guard let file = try PageSpool(reading: path, digest: Cache.digest(database)) else { return nil }
+    guard let file = try PageSpool(reading: path, digest: database.pageDigest()) else { return nil }
     try PageSpool.inspect(path, identity: identity?.pulled)
     guard let owner = try file.owner(), owner.feed == identity?.feed, owner.epoch == identity?.epoch else { return nil }
     self.reader = reader
@@ -216,13 +216,13 @@ private struct PendingReading {
 
   private mutating func compare() throws {
     let snapshot = try ResourceDifferences.snapshot(database)
-    let descent = ListDescent(
+    var data = PullData(
       database: database, file: file, tables: try resources.map { try ResourceTables($0) },
-      plans: try resources.map { try RecordPlan($0) }, interruption: Interruption())
+      plans: try resources.map { try RecordPlan($0) })
     var compared: [Int: PendingResource] = [:]
-    for index in descent.family.descending {
+    for index in data.family.descending {
       let isInSnapshot = snapshot[resources[index].name] != nil
-      compared[index] = try compare(index, in: descent, isInSnapshot: isInSnapshot)
+      compared[index] = try compare(index, in: &data, isInSnapshot: isInSnapshot)
     }
     pull.resources += resources.indices.compactMap { compared[$0] }
     guard pull.isWhole else { return }
@@ -232,49 +232,41 @@ private struct PendingReading {
     }
   }
 
-  private func compare(_ index: Int, in descent: ListDescent, isInSnapshot: Bool) throws -> PendingResource {
-    let (tables, plan) = (descent.tables[index], descent.plans[index])
+  private func compare(_ index: Int, in data: inout PullData, isInSnapshot: Bool) throws -> PendingResource {
+    let tables = data.tables[index]
     let removal = conclusion.map { $0.parts[index].removal }
-    let only = try compareLists(index, descent: descent)
-    try answer(index, plan: plan)
+    try compareLists(index, in: &data)
+    try answer(index, plan: data.plans[index])
     var table = try DifferenceTable(database, tables: tables, index: index, isInSnapshot: isInSnapshot)
     var pending = PendingResource(tables)
-    try descent.forEachList(of: index, only) { scope, found in
+    try data.forEachList(of: index) { scope, found in
       table.owner = try owner(of: scope)
-      var differences = try ResourceDifferences(
-        database, file: file, tables: tables, plan: plan, scope: scope, found: found, interruption: Interruption())
+      var differences = try ResourceDifferences(data, scope: scope, found: found)
       try differences.find(removal, table: table)
       pending.add(differences)
     }
-    if isInSnapshot { pending.removed += try removeWithParents(index, descent: descent, table: &table) }
-    guard descent.family.hasChildren(index) else { return pending }
+    if isInSnapshot { pending.removed += try removeWithParents(index, in: data, table: &table) }
+    guard data.family.hasChildren(index) else { return pending }
     // The missing records are not known yet.
     if removal == nil { try database.run("DELETE FROM \(tables.keys.missing) WHERE resource = ?1", Value(index)) }
-    try descent.stageParents(index, only: only, decision: RemovalDecision(removal ?? .keepsAll))
+    try data.stageParents(index, decision: RemovalDecision(removal ?? .keepsAll))
     return pending
   }
 
-  /// Compares the lists of a resource that the pull has read completely. Returns the only list of a resource, with its
-  /// comparison; nil for a child.
-  private func compareLists(_ index: Int, descent: ListDescent) throws -> (ListScope, ResourceComparison)? {
+  /// Compares the lists of a resource that the pull has read completely.
+  private func compareLists(_ index: Int, in data: inout PullData) throws {
     let resource = resources[index]
-    func compared(_ scope: ListScope) throws -> ResourceComparison {
-      let (tables, plan) = (descent.tables[index], descent.plans[index])
-      return scope.isIncremental
-        ? try IncrementalComparison(database, file: file, family: descent.family, plan: plan, scope: scope).run()
-        : try KeyComparison(database, file: file, tables: tables, plan: plan, scope: scope).run()
-    }
     guard resource.each != nil else {
       let isIncremental = conclusion?.parts[index].isIncremental == true
-      let scope = try ListScope(resource.name, at: index, isIncremental: isIncremental, in: database)
-      return (scope, try compared(scope))
+      data.compared[resource.name] = try data.compare(
+        ListScope(resource.name, at: index, isIncremental: isIncremental, in: database))
+      return
     }
     let now = pull.report?.finishedAt.flatMap { Date(rfc3339: $0) } ?? Date()
     let isFresh = conclusion?.isFresh == true
-    try ListPlanning(descent, resource: index, upstream: upstream, now: now, isFresh: isFresh).run()
+    try ListPlanning(data, resource: index, upstream: upstream, now: now, isFresh: isFresh).run()
     try settleLists(index)
-    try descent.forEachList(of: index, nil) { scope, _ in try descent.note(compared(scope), of: scope) }
-    return nil
+    try data.forEachList(of: index) { scope, _ in try data.note(data.compare(scope), of: scope) }
   }
 
   /// Restores the pages of lists that were pulled to their end. Lists without a request are empty or were not pulled.
@@ -285,19 +277,20 @@ private struct PendingReading {
       UPDATE temp.lists SET start = substr(kept_asked, length(asked) + 2)
       WHERE \(isWanted) AND kept_asked > asked AND substr(kept_asked, 1, length(asked) + 1) = asked || char(10)
       """, Value(index))
+    let isKept = "kept IS NOT NULL AND kept_asked IS \(ParentTables.question)"
+    if pull.isWhole {
+      try database.run(
+        """
+        UPDATE temp.lists SET state = \(ParentTables.State.empty.rawValue)
+        WHERE \(isWanted) AND NOT (\(isKept)) AND \(ParentTables.isEmpty)
+        """, Value(index))
+    }
     let lists = try database.rows(
-      "SELECT list, facts, CASE WHEN kept_asked IS \(ParentTables.question) THEN kept END FROM temp.lists WHERE \(isWanted)",
-      Value(index)
-    ) { (list: $0.integer(0), facts: $0.text(1), kept: $0.optionalInteger(2)) }
+      "SELECT list, kept FROM temp.lists WHERE \(isWanted) AND \(isKept)", Value(index)
+    ) { (list: $0.integer(0), kept: $0.integer(1)) }
     for list in lists {
-      if let kept = list.kept {
-        let (_, body) = try file.page(at: kept)
-        try ListManifest(UnsafeRawBufferPointer(body))?.restore(index, list: list.list, in: database)
-      } else if pull.isWhole, resources[index].isListEmpty(by: ParentValues(json: list.facts.utf8) ?? ParentValues([]))
-      {
-        try database.run(
-          "UPDATE temp.lists SET state = \(ParentTables.State.empty.rawValue) WHERE list = ?1", .integer(list.list))
-      }
+      let (_, body) = try file.page(at: list.kept)
+      try ListManifest(UnsafeRawBufferPointer(body))?.restore(index, list: list.list, in: database)
     }
   }
 
@@ -308,15 +301,15 @@ private struct PendingReading {
   }
 
   /// Notes the records that go because their parents do (E5.1). Returns their number.
-  private func removeWithParents(_ index: Int, descent: ListDescent, table: inout DifferenceTable) throws -> Int {
-    let tables = descent.tables[index]
-    guard let parent = descent.family.parent(of: index), let column = tables.parentColumn,
-      try descent.arePublished(upFrom: parent)
+  private func removeWithParents(_ index: Int, in data: PullData, table: inout DifferenceTable) throws -> Int {
+    let tables = data.tables[index]
+    guard let parent = data.family.parent(of: index), let column = tables.parentColumn,
+      try data.arePublished(upFrom: parent)
     else { return 0 }
-    let above = descent.tables[parent]
+    let above = data.tables[parent]
     let gone = try database.rows(
       """
-      SELECT t.\(tables.id), r.record_id, \(descent.family.path(parent, row: "p")) FROM temp.removed_parents r
+      SELECT t.\(tables.id), r.record_id, \(data.family.path(parent, row: "p")) FROM temp.removed_parents r
       CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
       CROSS JOIN main.\(above.table) p ON p.\(above.id) = r.record_id WHERE r.resource = ?1 ORDER BY 1
       """, Value(parent)

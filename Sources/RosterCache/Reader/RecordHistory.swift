@@ -39,21 +39,18 @@ extension CacheReader {
   ///   - key: the parts of the key (L2.3). Another number of parts throws 64.
   ///   - parents: keys of the ancestors of a child, outermost first; empty if none is named.
   package func show(_ resource: String, key: [String], of parents: [String] = []) throws -> RecordHistory {
-    try read { try history(resource, key: key, of: parents) }
-  }
-
-  /// The same within a transaction.
-  func history(_ resource: String, key: [String], of parents: [String] = []) throws -> RecordHistory {
-    let tables = try tables(resource)
-    if !parents.isEmpty, tables.parent == nil { _ = try parentID(of: tables, keys: parents) }
-    let ids =
-      tables.parent == nil
-      ? try ids(tables.key(key), tables: tables) : try self.ids(ofChild: tables, key: key, of: parents)
-    let record = try ids.compactMap { id in try database.first(tables.shown, .integer(id)) { $0.text(0) } }.first
-    return RecordHistory(
-      resource: resource, columns: tables.resource.columns, telling: tables.telling, record: record,
-      changes: try ids.flatMap { try changes(of: $0, tables) }.sorted { $0.id < $1.id },
-      hasSnapshot: try snapshot())
+    try read {
+      let tables = try tables(resource)
+      if !parents.isEmpty, tables.parent == nil { _ = try parentID(of: tables, keys: parents) }
+      let ids =
+        tables.parent == nil
+        ? try ids(tables.key(key), tables: tables) : try self.ids(ofChild: tables, key: key, of: parents)
+      let record = try ids.compactMap { id in try database.first(tables.shown, .integer(id)) { $0.text(0) } }.first
+      return RecordHistory(
+        resource: resource, columns: tables.resource.columns, telling: tables.telling, record: record,
+        changes: try ids.flatMap { try changes(of: $0, tables) }.sorted { $0.id < $1.id },
+        hasSnapshot: try hasSnapshot())
+    }
   }
 
   /// Current and earlier record ids of a key. A record with a text key gets a new id when it reappears.

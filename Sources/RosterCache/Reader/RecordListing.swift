@@ -106,7 +106,7 @@ extension CacheReader {
       ) { $0.text(0) }
       return Listing(
         resource: resource, telling: tables.telling, columns: tables.listed, page: page ?? 1, pages: pages,
-        total: total, records: records, hasSnapshot: try snapshot())
+        total: total, records: records, hasSnapshot: try hasSnapshot())
     }
   }
 

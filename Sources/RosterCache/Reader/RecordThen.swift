@@ -8,7 +8,7 @@ extension CacheReader {
     _ resource: String, key: [String], of parents: [String] = [], at date: Date
   ) throws -> RecordHistory {
     try read {
-      var found = try history(resource, key: key, of: parents)
+      var found = try show(resource, key: key, of: parents)
       let time = date.rfc3339
       found.at = time
       let (later, until) = (found.changes.filter { $0.at > time }, found.changes.filter { $0.at <= time })

@@ -38,7 +38,7 @@ extension CacheReader {
           $0.optionalText(0)
         } ?? nil
       }
-      return Rejects(records: records, failed: failed, hasSnapshot: try snapshot(), documents: documents)
+      return Rejects(records: records, failed: failed, hasSnapshot: try hasSnapshot(), documents: documents)
     }
   }
 

@@ -23,7 +23,7 @@ package actor SideReader {
 
   /// The first records that could not be stored. Throws `Failure` as above.
   package func rejected() async throws -> [AffectedItem] {
-    try await read { try $0.concernedByRejects() }
+    try await read { try $0.rejected() }
   }
 
   /// The changes after an id of the feed. Throws `Failure` as above.
@@ -31,7 +31,7 @@ package actor SideReader {
     let position = FeedPosition(feed: request.feed, seen: request.since)
     return try await read { reader in
       do {
-        switch try reader.follow(position, resource: request.resource, limit: request.limit) {
+        switch try reader.feed(position, resource: request.resource, limit: request.limit) {
         case .page(let page): return .page(json: page.json + [UInt8(ascii: "\n")], isEmpty: page.changes.isEmpty)
         case .readAnew(let why): return .readAnew(why)
         }

@@ -32,15 +32,13 @@ package struct SnapshotExport {
       )
     }
     guard let facts else { throw SQLiteError.damaged("cache_info is empty") }
-    let changes = try database.first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
-      ($0.optionalInteger(0), $0.optionalInteger(1))
-    }
+    let changes = try database.changeIDs()
     let lastSync = try database.first("SELECT coalesce(max(id), 0) FROM syncs") { $0.integer(0) }
     let running = try database.first("SELECT min(id) FROM syncs WHERE outcome = 'running'") { $0.optionalInteger(0) }
     position = ReplicaPosition(
-      feed: facts.feed, change: changes?.1 ?? 0, snapshot: facts.snapshot,
+      feed: facts.feed, change: changes.last ?? 0, snapshot: facts.snapshot,
       sync: (running ?? nil) ?? (lastSync ?? 0) + 1)
-    earliestChange = changes?.0
+    earliestChange = changes.first
     verifiedAt = facts.verified
     publishedAt = facts.published
     tables = try Self.tables(database)
@@ -126,16 +124,13 @@ package struct SnapshotExport {
   // MARK: Tables
 
   private static func tables(_ database: Database) throws -> [ReplicaTable] {
-    let resources = try database.rows("SELECT name, definition FROM resources ORDER BY rowid") {
-      try ResourceTables(name: $0.text(0), definition: $0.text(1)).resource
-    }
     let fixed: [ReplicaTable] = [
       try table(database, name: "resources", key: ["name"], role: .whole),
       try table(database, name: "cache_info", key: [], role: .whole),
       try table(database, name: "syncs", key: ["id"], role: .appended),
       try table(database, name: "changes", storedIn: "cache_changes", key: ["id"], role: .appended),
     ]
-    return try fixed + resources.flatMap { try tables(database, resource: $0) }
+    return try fixed + Schema(of: database).tables.flatMap { try tables(database, resource: $0.resource) }
   }
 
   private static func tables(_ database: Database, resource: Resource) throws -> [ReplicaTable] {
@@ -200,9 +195,6 @@ extension CacheReader {
   package func export<Result>(_ body: (SnapshotExport) throws -> Result) throws -> Result {
     try read { try body(try SnapshotExport(database)) }
   }
-
-  /// A number that differs after any other connection has written to the cache.
-  package func writes() throws -> Int64 { try dataVersion() }
 }
 
 extension Resource.ColumnType {

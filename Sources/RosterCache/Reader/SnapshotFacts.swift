@@ -169,18 +169,15 @@ extension CacheReader {
   }
 
   /// The first records that could not be stored.
-  package func rejected() throws -> [AffectedItem] { try read { try concernedByRejects() } }
-
-  /// The same within a transaction.
-  func concernedByRejects() throws -> [AffectedItem] {
-    let keys = try database.rows("SELECT name, definition FROM resources") {
-      (name: $0.text(0), key: try ResourceTables(name: $0.text(0), definition: $0.text(1)).resource.keyPlaces)
-    }
-    return try publishedRejects(limit: Diagnosis.maxConcerned).map { reject in
-      var reject = reject
-      let record = try? JSONValue(json: reject.document.utf8)
-      reject.key = keys.first { $0.name == reject.resource }.flatMap { record?.keyText(at: $0.key) }
-      return reject.concern
+  package func rejected() throws -> [AffectedItem] {
+    try read {
+      let resources = try Schema(of: database).tables.map(\.resource)
+      return try publishedRejects(limit: Diagnosis.maxConcerned).map { reject in
+        var reject = reject
+        let record = try? JSONValue(json: reject.document.utf8)
+        reject.key = resources.first { $0.name == reject.resource }.flatMap { record?.keyText(at: $0.keyPlaces) }
+        return reject.concern
+      }
     }
   }
 }

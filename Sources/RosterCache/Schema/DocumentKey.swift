@@ -18,7 +18,6 @@ struct DocumentKey {
       ? holder.key(ofRecord: tables.parent(inDocument: document)) : tables.key(inDocument: document)
   }
 
-  /// The key as JSON.
   var json: String { isComposite ? value : "json_quote(\(value))" }
 }
 

@@ -5,10 +5,7 @@ enum ListRules {
   /// If these settings have changed, the stored times say nothing about the next request of a list (E3). The next sync
   /// then requests each list of the child. A list that it does not pull stays due.
   static func apply(_ schema: Schema, to database: Database) throws {
-    let stored = try database.rows("SELECT name, definition FROM main.resources ORDER BY rowid") {
-      (name: $0.text(0), definition: $0.text(1))
-    }
-    for (name, definition) in stored {
+    for (name, definition) in try database.definitions() {
       guard let resource = schema.tables.first(where: { $0.resource.name == name })?.resource,
         !resource.hasListRules(of: definition)
       else { continue }

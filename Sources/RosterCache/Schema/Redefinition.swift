@@ -19,10 +19,7 @@ struct Redefinition {
     self.database = database
     self.tick = tick
     self.schema = schema
-    let stored = try database.rows("SELECT name, definition FROM main.resources ORDER BY rowid") {
-      (name: $0.text(0), definition: $0.text(1))
-    }
-    let pairs = try stored.compactMap { name, definition -> Pair? in
+    let pairs = try database.definitions().compactMap { name, definition -> Pair? in
       guard let new = schema.tables.first(where: { $0.resource.name == name }) else { return nil }
       return Pair(
         old: try ResourceTables(name: name, definition: definition), new: new,

@@ -17,24 +17,7 @@ struct Schema {
 
   /// Reads the schema of a cache, whatever the configuration says now.
   init(of database: Database) throws {
-    tables = try database.rows("SELECT name, definition FROM main.resources ORDER BY rowid") {
-      try ResourceTables(name: $0.text(0), definition: $0.text(1))
-    }
-  }
-
-  /// Creates the schema in an empty file, or migrates an older one, in one transaction.
-  func migrate(_ database: Database) throws {
-    let found = try database.count("PRAGMA user_version")
-    if found == Self.version { try SecondVersion.complete(database) }
-    guard found < Self.version else { return }
-    try database.transaction {
-      switch found {
-      case 0: try create(database)
-      case 1: try FirstVersion.migrate(database)
-      default: try SecondVersion.migrate(database)
-      }
-      try database.execute("PRAGMA user_version = \(Self.version)")
-    }
+    tables = try database.definitions().map { try ResourceTables(name: $0, definition: $1) }
   }
 
   /// Throws an error (damaged) if a table is missing, which only another program can have caused.
@@ -45,12 +28,6 @@ struct Schema {
     }
     try expect(ReservedNames.tables.sorted())
     try expect(Schema(of: database).tables.flatMap(\.requiredNames))
-  }
-
-  private func create(_ database: Database) throws {
-    for statement in FixedTables.create { try database.execute(statement) }
-    for table in tables { try add(table, to: database) }
-    try defineRemoved(database)
   }
 
   /// Adds a resource: its empty tables and its row.
@@ -101,5 +78,12 @@ struct Schema {
 
   func defineRemoved(_ database: Database) throws {
     for statement in FixedTables.removed(tables) { try database.execute(statement) }
+  }
+}
+
+extension Database {
+  /// The stored definitions of the resources, in the order in which they were added.
+  func definitions() throws -> [(name: String, definition: String)] {
+    try rows("SELECT name, definition FROM main.resources ORDER BY rowid") { ($0.text(0), $0.text(1)) }
   }
 }

@@ -86,9 +86,9 @@ extension CachedPage {
     guard let noted = entry.optionalInteger(1), noted >= guardedBelow, state == .published || noted > place else {
       return
     }
-    receivedAt = Date(timeIntervalSince1970: entry.real(2))
+    receivedAt = entry.date(2)
     validator = Validator(etag: entry.optionalText(3), lastModified: entry.optionalText(4))
-    answered = entry.optionalReal(5).map(Date.init(timeIntervalSince1970:))
+    answered = entry.optionalDate(5)
     if state == .guarded { state = .kept }
   }
 
@@ -115,7 +115,7 @@ extension CachedPage {
     self.place = place
     address = facts.address
     validator = facts.validator
-    digest = facts.digest
+    digest = facts.digest ?? 0
     next = facts.next
     count = facts.count
     last = facts.last

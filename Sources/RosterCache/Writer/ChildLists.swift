@@ -3,26 +3,19 @@ internal import RosterDecode
 internal import RosterModel
 
 extension Cache {
-  func descent(_ database: Database, file: PageSpool) -> ListDescent {
-    ListDescent(
-      database: database, file: file, tables: schema.tables, plans: plans, interruption: interruption)
+  func data(_ database: Database, file: PageSpool) -> PullData {
+    PullData(
+      database: database, file: file, tables: schema.tables, plans: plans, compared: pull.compared,
+      interruption: interruption, tick: tick)
   }
 
   func stageParents(_ resource: String, decision: RemovalDecision) throws {
     try performPull("find the parents of lists") { database, file in
       let index = try self.index(of: resource)
-      let descent = descent(database, file: file)
-      guard descent.family.hasChildren(index) else { return }
-      try database.transaction("BEGIN") {
-        try descent.stageParents(index, only: try only(at: index, database), decision: decision, tick: tick)
-      }
+      let data = data(database, file: file)
+      guard data.family.hasChildren(index) else { return }
+      try database.transaction("BEGIN") { try data.stageParents(index, decision: decision) }
     }
-  }
-
-  /// The only list of a resource, with its comparison; nil for a child, and before the comparison.
-  func only(at index: Int, _ database: Database) throws -> (ListScope, ResourceComparison)? {
-    guard plans[index].resource.each == nil, let found = pull.compared[plans[index].resource.name] else { return nil }
-    return (try onlyList(at: index, database), found)
   }
 
   @discardableResult
@@ -39,7 +32,7 @@ extension Cache {
           WHERE resource = ?1
           """, Value(index))
         try ListPlanning(
-          descent(database, file: file), resource: index, upstream: upstream, now: now, isFresh: pull.isFresh
+          data(database, file: file), resource: index, upstream: upstream, now: now, isFresh: pull.isFresh
         ).run()
         var planned = try chooseStarts(index, at: now, permits: permits, in: database)
         planned.resumedPages = try useKept(index, at: now, maxAge: maxAge, in: database, file: file)
@@ -68,12 +61,12 @@ extension Cache {
       tick()
       let (facts, body) = try file.page(at: entry.place)
       guard try isSameQuestion(facts, resource: index, list: entry.list, in: database) else { continue }
-      guard let manifest = ListManifest(UnsafeRawBufferPointer(body)), manifest.isEmpty || !entry.mustBeEmpty else {
+      guard let manifest = ListManifest(UnsafeRawBufferPointer(body)), manifest.pages == 0 || !entry.mustBeEmpty else {
         continue
       }
       try manifest.restore(index, list: entry.list, asEmpty: entry.mustBeEmpty, in: database)
-      pull.confirmed += manifest.same.count
-      pages += manifest.pages.count + manifest.same.count
+      pull.confirmed += manifest.composition.same.count
+      pages += manifest.pages
     }
     return pages
   }
@@ -82,9 +75,8 @@ extension Cache {
   private func isSameQuestion(
     _ facts: EntryFacts, resource index: Int, list: Int64, in database: Database
   ) throws -> Bool {
-    let name = plans[index].resource.name
-    if try questionColumns(of: name).isEmpty { return true }
-    return try facts.since?.question == question(of: name, list: list, database)
+    let questions = try questions(of: plans[index].resource.name, database)
+    return try questions.columns.isEmpty || facts.since?.question == questions.digest(list: list)
   }
 
   func wantedLists(of resource: String, after number: Int64, limit: Int) throws -> [WantedList] {
@@ -114,8 +106,8 @@ extension Cache {
             start = CASE WHEN ?2 = \(ParentTables.State.empty.rawValue) THEN NULL ELSE start END
           WHERE list = ?1
           """, .integer(end.place.number), Value(state.rawValue), Value(error),
-          end.answered.map { .real($0.timeIntervalSince1970) } ?? .null, Value(end.count.map(Int64.init)),
-          Value(moved.mark), Value(moved.token), Value(end.isWeak ? 1 : 0))
+          Value(end.answered), Value(end.count.map(Int64.init)),
+          Value(moved.mark), Value(moved.token), Value(end.isWeak))
         if end.isKept { entries.append(try entry(of: end, index, in: database)) }
       }
       guard !entries.isEmpty else { return }
@@ -133,11 +125,12 @@ extension Cache {
       "SELECT \(ParentTables.question) FROM temp.lists WHERE list = ?1", .integer(end.place.number)
     ) { $0.optionalText(0) }
     var facts = EntryFacts(
-      .list, number: begun, digest: try Self.digest(database)(body), resource: end.resource, list: end.place.path,
-      address: (asked ?? nil) ?? "", receivedAt: end.receivedAt ?? Date(timeIntervalSince1970: 0))
-    if try !questionColumns(of: end.resource).isEmpty {
-      let question = try question(of: end.resource, list: end.place.number, database)
-      facts.since = SinceFacts(question: question, answered: end.answered ?? facts.receivedAt)
+      .list, number: begun, resource: end.resource, list: end.place.path, address: (asked ?? nil) ?? "",
+      receivedAt: end.receivedAt ?? Date(timeIntervalSince1970: 0))
+    let questions = try questions(of: end.resource, database)
+    if !questions.columns.isEmpty {
+      facts.since = SinceFacts(
+        question: try questions.digest(list: end.place.number), answered: end.answered ?? facts.receivedAt)
     }
     return (facts, body)
   }
@@ -151,7 +144,7 @@ extension Cache {
           UPDATE temp.lists SET state = \(ParentTables.State.wanted.rawValue), is_resumed = 0,
             start = CASE WHEN ?2 THEN NULL ELSE start END
           WHERE list = ?1
-          """, .integer(place.number), Value(asksWhole ? 1 : 0))
+          """, .integer(place.number), Value(asksWhole))
       }
     }
   }
@@ -173,8 +166,8 @@ extension Cache {
             Value(index), Value(ParentTables.State.empty.rawValue))
           counts.empty += number - answered
           (counts.requested, counts.obtained) = (counts.requested + answered, counts.obtained + answered)
-        case .failed: (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
-        case .vanished: (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
+        case .failed, .vanished:
+          (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
         case .known, nil: break
         }
       }
@@ -193,7 +186,7 @@ extension Cache {
         try database.rows(
           """
           SELECT \(Family.keys(inPath: "f.path")), f.error FROM (\(try failed(index, in: database))) f WHERE f.has_vanished = ?3 LIMIT ?4
-          """, Value(index), .text(resource), Value(hasVanished ? 1 : 0), Value(limit)
+          """, Value(index), .text(resource), Value(hasVanished), Value(limit)
         ) {
           FailedList(
             of: resource, parent: parent, keys: $0.text(0), hasVanished: hasVanished, reason: $0.optionalText(1) ?? "")
@@ -222,6 +215,11 @@ extension Database {
   /// publication.
   func hasTable(of resource: String) throws -> Bool {
     try count("SELECT 1 FROM main.resources WHERE name = ?1", .text(resource)) == 1
+  }
+
+  /// True if the last published pages are of this upstream.
+  func isOf(_ upstream: String) throws -> Bool {
+    try count("SELECT upstream IS ?1 FROM main.cache_identity", .text(upstream)) == 1
   }
 
   /// True if the resource was published.

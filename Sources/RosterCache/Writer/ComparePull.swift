@@ -9,7 +9,10 @@ extension Cache {
       try interruptible(database) {
         try indices.map { index in
           try beginComparison(index, in: database)
-          return try compare(try onlyList(at: index, database), in: database, file: file)
+          let name = plans[index].resource.name
+          let isIncremental = pull.incremental.contains(name)
+          return try data(database, file: file).compare(
+            ListScope(name, at: index, isIncremental: isIncremental, in: database))
         }
       }
     }
@@ -26,10 +29,10 @@ extension Cache {
         try beginComparison(index, in: database)
         var total = ResourceComparison(resource: resource)
         var drifts: [ListDrift] = []
-        let descent = descent(database, file: file)
-        try descent.forEachList(of: index, nil) { scope, _ in
-          let found = try compare(scope, in: database, file: file)
-          try descent.note(found, of: scope)
+        let data = data(database, file: file)
+        try data.forEachList(of: index) { scope, _ in
+          let found = try data.compare(scope)
+          try data.note(found, of: scope)
           total.add(found)
           if let drift = try self.drift(of: scope, found, drift: drift, in: database) { drifts.append(drift) }
         }
@@ -39,12 +42,6 @@ extension Cache {
     }
     pull.compared[resource] = result.0
     return result
-  }
-
-  /// The only list of a resource.
-  func onlyList(at index: Int, _ database: Database) throws -> ListScope {
-    let name = plans[index].resource.name
-    return try ListScope(name, at: index, isIncremental: pull.incremental.contains(name), in: database)
   }
 
   private func drift(
@@ -83,33 +80,19 @@ extension Cache {
     }
   }
 
-  private func compare(_ scope: ListScope, in database: Database, file: PageSpool) throws -> ResourceComparison {
-    let (tables, plan) = (try tables(at: scope.index), plans[scope.index])
-    func onPage() throws {
-      tick()
-      if interruption.isWanted { throw CancellationError() }
-    }
-    if scope.isIncremental {
-      return try IncrementalComparison(
-        database, file: file, family: Family(tables: schema.tables), plan: plan, scope: scope
-      ).run(onPage)
-    }
-    return try KeyComparison(database, file: file, tables: tables, plan: plan, scope: scope).run(onPage: onPage)
-  }
-
   func missing(
     _ resource: String, list: Int64 = 0, after id: Int64, limit: Int, onlyDoubted: Bool = false
   ) throws -> [MissingRecord] {
     try performPull("list missing records") { database, _ in
       let index = try self.index(of: resource)
-      let keys = try tables(at: index).keys
+      let keys = schema.tables[index].keys
       return try database.rows(
         """
         SELECT record_id, key FROM \(keys.missing) WHERE resource = ?1 AND list = ?4 AND record_id > ?2
           AND NOT answered AND (NOT ?5 OR absent = \(VanishedLists.doubted))
         ORDER BY record_id LIMIT ?3
         """, Value(index), .integer(id), Value(limit), .integer(list),
-        Value(onlyDoubted ? 1 : 0)
+        Value(onlyDoubted)
       ) { MissingRecord(id: $0.integer(0), key: keys.isText ? .text($0.text(1)) : .integer($0.integer(1))) }
     }
   }
@@ -213,7 +196,7 @@ extension Cache {
   func latestKeys(_ resource: String, in place: ListPlace, limit: Int) throws -> [MissingRecord.Key] {
     try performPull("read the latest records") { database, _ in
       let index = try self.index(of: resource)
-      let tables = try tables(at: index)
+      let tables = schema.tables[index]
       let isBelow = tables.parentColumn.map { "t.\($0) = ?4" } ?? "?4 = 0"
       return try database.rows(
         """
@@ -236,7 +219,7 @@ extension Cache {
       let isAsked = "(list = 0 OR list IN (SELECT l.list FROM temp.lists l WHERE l.start IS NOT NULL))"
       return try database.count(
         """
-        SELECT count(*) FROM \(try tables(at: index).keys.missing)
+        SELECT count(*) FROM \(schema.tables[index].keys.missing)
         WHERE resource = ?1 AND \(isAsked) AND record_id > 0 AND NOT answered
         """, Value(index))
     }
@@ -270,15 +253,10 @@ extension Cache {
     let found = try database.first(
       "SELECT place, at FROM temp.seen WHERE resource = ?1 AND list = ?3 AND address = ?2",
       Value(try index(of: resource)), .text(address), .integer(list)
-    ) { (place: $0.integer(0), at: Date(timeIntervalSince1970: $0.real(1))) }
+    ) { (place: $0.integer(0), at: $0.date(1)) }
     guard let found, found.place >= pull.guardedBelow, times.contains(found.at) else { return nil }
     let facts = try file.facts(at: found.place)
     return facts.kind == .answer ? (facts, found.place) : nil
-  }
-
-  /// Number of records that the last whole pull has missed, by resource (P8, `twice`).
-  package func absent() throws -> [String: Int] {
-    try perform("read the cache") { try Dictionary(uniqueKeysWithValues: $0.absentRecords()) }
   }
 
   func listsToAskFor(_ resource: String) throws -> [WantedList] {
@@ -294,19 +272,20 @@ extension Cache {
         """
         SELECT \(WantedList.columns) FROM temp.lists l
         WHERE l.resource = ?1 AND l.state IN \(ParentTables.State.complete) AND EXISTS (
-          SELECT 1 FROM \(try tables(at: index).keys.missing) m
+          SELECT 1 FROM \(schema.tables[index].keys.missing) m
           WHERE m.resource = ?1 AND m.list = l.list AND \(isAsked))
         ORDER BY l.list
         """, Value(index)
       ) { WantedList($0, definition.since) }
     }
   }
+}
 
-  func tables(at index: Int) throws -> ResourceTables {
-    guard schema.tables.indices.contains(index) else {
-      throw Failure(.defect, step: "use a resource", subject: path, cause: "there is no definition \(index)")
-    }
-    return schema.tables[index]
+extension PullData {
+  /// Compares the pages of a list with the snapshot.
+  func compare(_ scope: ListScope) throws -> ResourceComparison {
+    try scope.isIncremental
+      ? IncrementalComparison(self, scope: scope).run() : KeyComparison(self, scope: scope).run()
   }
 }
 
@@ -314,13 +293,18 @@ extension [UInt8] {
   /// The last keys of a `KeyList`.
   func lastKeys(_ limit: Int, isText: Bool) -> [MissingRecord.Key] {
     var keys: [MissingRecord.Key] = []
-    forEachKey(isText: isText) { key in
-      switch key {
-      case .integer(let number): keys.append(.integer(number))
-      case .text(let text): keys.append(.text(String(decoding: text, as: UTF8.self)))
-      }
-    }
+    forEachKey(isText: isText) { keys.append(MissingRecord.Key($0)) }
     return keys.suffix(limit)
+  }
+}
+
+extension MissingRecord.Key {
+  /// A copy of the key.
+  init(_ key: RecordKey) {
+    switch key {
+    case .integer(let number): self = .integer(number)
+    case .text(let text): self = .text(String(decoding: text, as: UTF8.self))
+    }
   }
 }
 

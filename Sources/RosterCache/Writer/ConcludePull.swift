@@ -27,8 +27,7 @@ extension Cache {
         database, sync: sync, isGuarded: isGuarded, isFresh: pull.isFresh, removals: removals, incremental: incremental)
       _ = try store([], in: database, file: file)
       if isGuarded { pull.guardedBelow = file.end }
-      let body = conclusion.bytes
-      try file.conclude(EntryFacts(.conclusion, number: sync, digest: try Self.digest(database)(body)), body: body)
+      try file.conclude(EntryFacts(.conclusion, number: sync), body: conclusion.bytes)
       try writeOwner(database, file: file)
     }
   }
@@ -41,9 +40,7 @@ extension Cache {
       try writeOwner(database, file: file)
     }
     guard file.end == PageSpool.headerLength else { return try file.append(pages) }
-    let source = source.bytes
-    let facts = EntryFacts(.source, number: begun, digest: try Self.digest(database)(source))
-    return Array(try file.append([(facts, source)] + pages).dropFirst())
+    return Array(try file.append([(EntryFacts(.source, number: begun), source.bytes)] + pages).dropFirst())
   }
 
   var source: PullKey { PullKey(upstream, resources: schema.tables.map(\.resource)) }
@@ -61,11 +58,9 @@ extension Cache {
           let removal = decisions[plans[index].resource.name]?.removal ?? .missing
           let before = try ResourceDifferences.snapshot(database)[plans[index].resource.name] ?? 0
           report.records += before
-          let (descent, only) = (descent(database, file: file), try only(at: index, database))
-          try descent.forEachList(of: index, only) { scope, found in
-            var differences = try ResourceDifferences(
-              database, file: file, tables: schema.tables[index], plan: plans[index], scope: scope, found: found,
-              interruption: interruption)
+          let data = data(database, file: file)
+          try data.forEachList(of: index) { scope, found in
+            var differences = try ResourceDifferences(data, scope: scope, found: found)
             try differences.find(removal, table: nil)
             differences.sum(into: &report)
           }

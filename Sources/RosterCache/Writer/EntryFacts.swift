@@ -45,8 +45,8 @@ struct EntryFacts {
   var keys: [UInt8]
   var rejectedKeys: [UInt8]
   var skippedKeys: [UInt8]
-  /// Digest of the body.
-  var digest: Int64
+  /// Digest of the body; nil until the file has written it.
+  var digest: Int64?
   /// More facts of a page, if the resource has `since`.
   var since: SinceFacts?
   /// Path of the list: the JSON list of the keys of its ancestors; empty for the only list of a resource.
@@ -78,7 +78,7 @@ struct EntryFacts {
   /// Makes the facts of an entry that is not a page.
   /// - Parameter number: the sync that wrote the entry.
   init(
-    _ kind: Kind, number: Int64, digest: Int64, resource: String = "", list: String = "", address: String = "",
+    _ kind: Kind, number: Int64, resource: String = "", list: String = "", address: String = "",
     validator: Validator = Validator(), length: Int? = nil, receivedAt: Date = Date(timeIntervalSince1970: 0)
   ) {
     self.kind = kind
@@ -91,7 +91,6 @@ struct EntryFacts {
     self.receivedAt = receivedAt
     (records, storable, rejects, rejectsOfUnknownKey, skipped, recordsAt) = (0, 0, 0, 0, 0, 0)
     (keys, rejectedKeys, skippedKeys) = ([], [], [])
-    self.digest = digest
   }
 
   // MARK: Bytes

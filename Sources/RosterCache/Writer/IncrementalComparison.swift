@@ -20,8 +20,8 @@ struct IncrementalComparison {
     }
   }
 
+  private let data: PullData
   private let database: Database
-  private let file: PageSpool
   private let tables: ResourceTables
   private let plan: RecordPlan
   private let scope: ListScope
@@ -30,18 +30,9 @@ struct IncrementalComparison {
   private let insert: Statement
   private let insertKept: Statement
 
-  private let family: Family
-
-  init(
-    _ database: Database, file: PageSpool, family: Family, plan: RecordPlan, scope: ListScope
-  ) throws {
-    self.family = family
-    let tables = family.tables[scope.index]
-    self.database = database
-    self.file = file
-    self.tables = tables
-    self.plan = plan
-    self.scope = scope
+  init(_ data: PullData, scope: ListScope) throws {
+    (self.data, database, self.scope) = (data, data.database, scope)
+    (tables, plan) = (data.tables[scope.index], data.plans[scope.index])
     keys = tables.keys
     find = try database.statement("SELECT place FROM \(keys.received) WHERE resource = ?1 AND list = ?2 AND key = ?3")
     insert = try database.statement(
@@ -52,8 +43,7 @@ struct IncrementalComparison {
     insertKept = try database.statement("INSERT OR IGNORE INTO \(keys.received) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
   }
 
-  /// - Parameter onPage: Called for every page that is read; what it throws ends the comparison.
-  func run(_ onPage: () throws -> Void = {}) throws -> ResourceComparison {
+  func run() throws -> ResourceComparison {
     var found = ResourceComparison(resource: tables.resource.name)
     found.isIncremental = true
     found.isAsked = plan.resource.since?.asks == true
@@ -63,36 +53,30 @@ struct IncrementalComparison {
     found.snapshot = try database.count(
       "SELECT records FROM main.resources WHERE name = ?", .text(tables.resource.name))
     try countKept(&found)
-    let places = try database.rows(
-      "SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL ORDER BY number",
-      in: scope
-    ) { $0.integer(0) }
+    let places = try data.places(of: scope)
     found.pages += places.count
     for place in places {
-      try onPage()
-      try receive(file.facts(at: place), found: &found)
+      try data.onPage()
+      try receive(data.file.facts(at: place), found: &found)
     }
-    if !places.isEmpty || found.rejected > 0 { try receiveKept(&found, onPage: onPage) }
+    if !places.isEmpty || found.rejected > 0 { try receiveKept(&found) }
     try settle(&found)
-    found.doubted = try VanishedLists(family: family).doubt(in: scope, database)
+    found.doubted = try VanishedLists(family: data.family).doubt(in: scope, database)
     return found
   }
 
   /// Sums of unchanged pages, and the older pages that are not part of this pull.
   private func countKept(_ found: inout ResourceComparison) throws {
-    let sums = try database.first(
-      """
-      SELECT count(*), coalesce(sum(p.records), 0), coalesce(sum(p.rejects), 0), coalesce(sum(p.unknown), 0),
-        coalesce(sum(p.skipped), 0)
-      FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1 AND s.list = ?2
-      """, in: scope
-    ) { row in (0..<5).map { row.int($0) } }
-    let all = sums ?? Array(repeating: 0, count: 5)
-    found.pages = all[0]
-    found.received = all[1]
-    found.rejected = all[2]
-    found.rejectedUnknown = all[3]
-    found.skipped = all[4]
+    let all =
+      try database.first(
+        """
+        SELECT count(*), coalesce(sum(p.records), 0), coalesce(sum(p.rejects), 0), coalesce(sum(p.unknown), 0),
+          coalesce(sum(p.skipped), 0)
+        FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page WHERE s.resource = ?1 AND s.list = ?2
+        """, in: scope
+      ) { row in (0..<5).map { row.int($0) } } ?? [0, 0, 0, 0, 0]
+    (found.pages, found.received, found.rejected) = (all[0], all[1], all[2])
+    (found.rejectedUnknown, found.skipped) = (all[3], all[4])
     guard scope.list != nil else { return }
     try database.run(
       """
@@ -118,7 +102,7 @@ struct IncrementalComparison {
   /// found. The keys of rejected records are added too, because a rejected record is no parent (E1.2). A stored record
   /// wins against a rejected or skipped one. The marks of unchanged pages are not known. Therefore a key that a
   /// transferred page has too makes the sync repeat the pull without unchanged pages (I6.1).
-  private func receiveKept(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
+  private func receiveKept(_ found: inout ResourceComparison) throws {
     let pages = try database.rows(
       """
       SELECT s.number, p.keys, p.rejected_keys, p.skipped_keys FROM temp.same s
@@ -128,7 +112,7 @@ struct IncrementalComparison {
     let kept = Set(pages.map(\.place))
     for (column, kind) in [Kind.kept, .rejected, .skipped].enumerated() {
       for page in pages {
-        try onPage()
+        try data.onPage()
         try page.keys[column].forEachKey(isText: plan.hasTextKeys) { key in
           let earlier = try receive(
             key, kind: kind, mark: PageScan.noMark, place: page.place, by: insertKept, found: &found)

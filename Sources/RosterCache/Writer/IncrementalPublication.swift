@@ -85,7 +85,7 @@ extension ResourcePublication {
           due_at = CASE WHEN parent_id <> 0 THEN due_at WHEN NOT ?7 THEN \(FixedTables.dueWhole) END
         WHERE id = ?1
         """, .integer(list.id), Value(moved), .integer(question), .text(publication.at),
-        Value(missedNow), Value(token), Value(isSettled ? 1 : 0), Value(isEmpty ? 1 : 0))
+        Value(missedNow), Value(token), Value(isSettled), Value(isEmpty))
     } else {
       try database.run(
         """

@@ -2,19 +2,28 @@ internal import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
+extension SinceHistory {
+  /// The columns of the list `l` that `init` reads.
+  static let columns = "l.mark, l.token, l.whole_at, l.question, \(FixedTables.isDueWhole("l"))"
+
+  /// A mark or token of another question is of no use.
+  init(_ row: Row, of question: Int64) {
+    let isSame = question != 0 && row.integer(3) == question
+    self.init(
+      mark: isSame ? row.optionalText(0) : nil, token: isSame ? row.optionalText(1) : nil,
+      wholeAt: row.optionalText(2).flatMap { Date(rfc3339: $0) }, isSameQuestion: isSame, isUnsettled: row.int(4) != 0)
+  }
+}
+
 /// Facts of the cache for incremental pulls (I1, I11).
 extension Cache {
   func sinceHistory(of resource: String) throws -> SinceHistory {
     try performPull("read the mark") { database, _ in
-      let definition = plans[try index(of: resource)].resource
       guard let list = try ListID(resource, in: database) else {
         return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false)
       }
-      var history = try Self.history(of: list, Self.question(of: definition, database), in: database)
-      let isSameUpstream = try database.first("SELECT upstream IS ? FROM main.cache_identity", .text(upstream)) {
-        $0.int(0) != 0
-      }
-      if isSameUpstream != true || pull.isFresh { history.isSameQuestion = false }
+      var history = try Self.history(of: list, questions(of: resource, database).common, in: database)
+      if try pull.isFresh || !database.isOf(upstream) { history.isSameQuestion = false }
       return history
     }
   }
@@ -44,31 +53,9 @@ extension Cache {
   }
 
   static func history(of list: ListID, _ question: Int64, in database: Database) throws -> SinceHistory {
-    let found = try database.first(
-      "SELECT mark, whole_at, question, token, \(FixedTables.isDueWhole("l")) FROM main.cache_lists l WHERE id = ?",
-      .integer(list.id)
-    ) {
-      SinceHistory(
-        mark: $0.optionalText(0), token: $0.optionalText(3), wholeAt: $0.optionalText(1).flatMap { Date(rfc3339: $0) },
-        isSameQuestion: question != 0 && $0.integer(2) == question, isUnsettled: $0.int(4) != 0)
-    }
-    guard var found else { return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false) }
-    if !found.isSameQuestion { (found.mark, found.token) = (nil, nil) }
-    return found
-  }
-
-  /// Digest of the question of `since`; 0 without it.
-  func question(of resource: String, _ database: Database) throws -> Int64 {
-    if let known = pull.questions[resource] { return known }
-    let question = try Self.question(of: plans[try index(of: resource)].resource, database)
-    pull.questions[resource] = question
-    return question
-  }
-
-  static func question(of resource: Resource, _ database: Database) throws -> Int64 {
-    guard let question = resource.sinceQuestion else { return 0 }
-    let digest = try digest(database)(Array(question.utf8))
-    return digest == 0 ? 1 : digest
+    try database.first("SELECT \(SinceHistory.columns) FROM main.cache_lists l WHERE id = ?", .integer(list.id)) {
+      SinceHistory($0, of: question)
+    } ?? SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false)
   }
 
   /// Published pages whose stored records differ from the page, because an incremental pull has written or removed some
@@ -88,21 +75,29 @@ extension Cache {
     if overlaid.isEmpty { return [] }
     let keys = Set(overlaid)
     var expired: Set<Int64> = []
-    let pages = try database.statement("SELECT id, keys FROM main.cache_pages WHERE list_id = ?1 AND kind <> 1")
-    pages.bind(1, list)
-    defer { pages.reset() }
-    while try pages.step() {
+    try database.forEach(
+      "SELECT id, keys FROM main.cache_pages WHERE list_id = ?1 AND kind <> 1", .integer(list)
+    ) { page in
       tick()
-      let id = pages.row.integer(0)
-      pages.row.bytes(1).forEachKey(isText: plan.hasTextKeys) { key in
-        let isOverlaid =
-          switch key {
-          case .integer(let number): keys.contains(.integer(number))
-          case .text(let text): keys.contains(.text(String(decoding: text, as: UTF8.self)))
-          }
-        if isOverlaid { expired.insert(id) }
+      page.bytes(1).forEachKey(isText: plan.hasTextKeys) { key in
+        if keys.contains(MissingRecord.Key(key)) { expired.insert(page.integer(0)) }
       }
     }
     return expired
+  }
+}
+
+extension Cache {
+  func questions(of resource: String, _ database: Database) throws -> ListQuestions {
+    if let known = pull.questions[resource] { return known }
+    let questions = try ListQuestions(
+      try index(of: resource), of: Family(tables: schema.tables), in: database)
+    pull.questions[resource] = questions
+    return questions
+  }
+
+  func keptQuestion(of resource: String, list: Int64, _ database: Database) throws -> Int64 {
+    try questions(of: resource, database).keptDigest(
+      list: list, changed: plans[try index(of: resource)].resource.each?.changed ?? [])
   }
 }

@@ -6,22 +6,17 @@ internal import RosterModel
 ///
 /// The snapshot's records are the keys of its pages, each on one page, and those of `cache_unlisted`.
 struct KeyComparison {
+  private let data: PullData
   private let database: Database
-  private let file: PageSpool
   private let tables: ResourceTables
   private let plan: RecordPlan
   private let scope: ListScope
   private let keys: KeyTables
   private let pulled: Statement
 
-  init(
-    _ database: Database, file: PageSpool, tables: ResourceTables, plan: RecordPlan, scope: ListScope
-  ) throws {
-    self.database = database
-    self.file = file
-    self.tables = tables
-    self.plan = plan
-    self.scope = scope
+  init(_ data: PullData, scope: ListScope) throws {
+    (self.data, database, self.scope) = (data, data.database, scope)
+    (tables, plan) = (data.tables[scope.index], data.plans[scope.index])
     keys = tables.keys
     pulled = try database.statement(
       """
@@ -30,13 +25,12 @@ struct KeyComparison {
       """)
   }
 
-  /// - Parameter onPage: Called for every page that is read; what it throws ends the comparison.
-  func run(onPage: () throws -> Void = {}) throws -> ResourceComparison {
+  func run() throws -> ResourceComparison {
     let skips = try isPlain()
-    let found = try compare(skipsRelisted: skips, onPage: onPage)
+    let found = try compare(skipsRelisted: skips)
     // The publication needs the place of each key if one occurs more than once.
     guard skips, found.repeats > 0 || found.passedRepeats > 0 else { return found }
-    return try compare(skipsRelisted: false, onPage: onPage)
+    return try compare(skipsRelisted: false)
   }
 
   /// True if each record of the snapshot is on exactly one published page. Then a transferred page that lists the same
@@ -51,38 +45,38 @@ struct KeyComparison {
   }
 
   /// - Parameter skipsRelisted: Reads no key of a page that lists the same keys as before.
-  private func compare(skipsRelisted: Bool, onPage: () throws -> Void) throws -> ResourceComparison {
+  private func compare(skipsRelisted: Bool) throws -> ResourceComparison {
     var found = ResourceComparison(resource: tables.resource.name)
     for table in keys.compared + ["temp.missed_pages"] {
       try database.run("DELETE FROM \(table) WHERE resource = ?1 AND list = ?2", in: scope)
     }
-    let kept = try keptPages(&found, onPage: onPage)
+    let kept = try keptPages(&found)
     try countRecords(&found)
     let isAlone = kept == 0 && found.snapshot == 0
-    let places = try pulledPlaces()
+    let places = try data.places(of: scope)
     guard !places.isEmpty || found.snapshot > 0 || kept > 0 else { return found }
-    let isTold = isAlone ? try countAscending(places, found: &found, onPage: onPage) : false
-    let other = isTold ? 0 : try fill(places, kept: kept, skipsRelisted: skipsRelisted, found: &found, onPage: onPage)
+    let isTold = isAlone ? try countAscending(places, found: &found) : false
+    let other = isTold ? 0 : try fill(places, kept: kept, skipsRelisted: skipsRelisted, found: &found)
     found.pages += places.count
     if isAlone { return found }
     if kept > 0 || other < places.count, other > 0 {
-      try settleOverlap(&found, onPage: onPage)
-      try settlePassed(&found, onPage: onPage)
+      try settleOverlap(&found)
+      try settlePassed(&found)
     }
-    try findMissing(&found, onPage: onPage)
+    try findMissing(&found)
     return found
   }
 
   /// Sums the published pages that are part of this pull, and returns their number. Notes the other published pages,
   /// and the keys of those whose address is not part of this pull either.
-  private func keptPages(_ found: inout ResourceComparison, onPage: () throws -> Void) throws -> Int {
+  private func keptPages(_ found: inout ResourceComparison) throws -> Int {
     guard scope.list != nil else { return 0 }
     let kept = try count("temp.same")
     let totals = try database.first(
       "SELECT pages, storable, rejects, unknown, skipped FROM main.cache_lists WHERE id = ?3", in: scope
     ) { row in (0..<5).map { row.int($0) } }
     guard var totals else { return 0 }
-    if kept < totals[0] { try subtractMissed(from: &totals, onPage) }
+    if kept < totals[0] { try subtractMissed(from: &totals) }
     found.pages = totals[0]
     found.distinct = totals[1]
     found.rejected = totals[2]
@@ -91,26 +85,24 @@ struct KeyComparison {
     return kept
   }
 
-  private func subtractMissed(from totals: inout [Int], _ onPage: () throws -> Void) throws {
+  private func subtractMissed(from totals: inout [Int]) throws {
     try database.run(
       """
       INSERT INTO temp.missed_pages SELECT p.id, ?1, ?2 FROM main.cache_pages p
       WHERE p.list_id = ?3 AND p.kind <> 1
         AND NOT EXISTS (SELECT 1 FROM temp.same s WHERE s.resource = ?1 AND s.list = ?2 AND s.page = p.id)
       """, in: scope)
-    let pages = try database.statement(
+    try database.forEach(
       """
       SELECT 1, p.storable, p.rejects, p.unknown, p.skipped, p.keys, EXISTS (SELECT 1 FROM temp.pulled f
         WHERE f.resource = ?1 AND f.list = ?2 AND f.address = p.address AND f.number IS NOT NULL)
       FROM temp.missed_pages m CROSS JOIN main.cache_pages p ON p.id = m.page
       WHERE m.resource = ?1 AND m.list = ?2
-      """)
-    pages.bind(scope)
-    defer { pages.reset() }
-    while try pages.step() {
-      try onPage()
-      for column in 0..<5 { totals[column] -= pages.row.int(Int32(column)) }
-      if pages.row.int(6) == 0 { _ = try note(pages.row.bytes(5), in: keys.superseded) }
+      """, in: scope
+    ) { page in
+      try data.onPage()
+      for column in 0..<5 { totals[column] -= page.int(Int32(column)) }
+      if page.int(6) == 0 { _ = try note(page.bytes(5), in: keys.superseded) }
     }
   }
 
@@ -127,13 +119,6 @@ struct KeyComparison {
       """, in: scope, .text(tables.resource.name))
   }
 
-  private func pulledPlaces() throws -> [Int64] {
-    try database.rows(
-      "SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL ORDER BY number",
-      in: scope
-    ) { $0.integer(0) }
-  }
-
   private func add(_ facts: EntryFacts, to found: inout ResourceComparison) {
     found.rejected += facts.rejects
     found.rejectedUnknown += facts.rejectsOfUnknownKey
@@ -142,16 +127,14 @@ struct KeyComparison {
 
   /// Counts keys that ascend from page to page, which are different without a further check. Only possible without a
   /// snapshot. Returns false if the keys do not ascend, or if some records are not stored.
-  private func countAscending(
-    _ places: [Int64], found: inout ResourceComparison, onPage: () throws -> Void
-  ) throws -> Bool {
+  private func countAscending(_ places: [Int64], found: inout ResourceComparison) throws -> Bool {
     guard !plan.hasTextKeys else { return false }
     var counted = found
     var last: Int64 = 0
     var ascends = true
     for place in places {
-      try onPage()
-      let facts = try file.facts(at: place)
+      try data.onPage()
+      let facts = try data.file.facts(at: place)
       facts.keys.forEachKey(isText: false) { key in
         guard case .integer(let number) = key else { return }
         if number <= last { ascends = false }
@@ -168,15 +151,15 @@ struct KeyComparison {
   /// Notes the keys of the transferred pages, and of the published pages of the same addresses. Returns the number of
   /// pages whose keys are noted.
   private func fill(
-    _ places: [Int64], kept: Int, skipsRelisted: Bool, found: inout ResourceComparison, onPage: () throws -> Void
+    _ places: [Int64], kept: Int, skipsRelisted: Bool, found: inout ResourceComparison
   ) throws -> Int {
     let published = try database.statement(
       "SELECT keys FROM main.cache_pages WHERE list_id = ?3 AND address = ?5 AND kind <> 1")
     published.bind(scope)
     var (other, storable, excluded) = (0, 0, 0)
     for place in places {
-      try onPage()
-      let facts = try file.facts(at: place)
+      try data.onPage()
+      let facts = try data.file.facts(at: place)
       add(facts, to: &found)
       let before = scope.list == nil ? nil : try keys(of: facts.address, published)
       let isRelisted = before == facts.keys && facts.rejects == 0 && facts.skipped == 0
@@ -240,12 +223,12 @@ struct KeyComparison {
   }
 
   /// Counts keys that both a transferred page and an unchanged page list.
-  private func settleOverlap(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
+  private func settleOverlap(_ found: inout ResourceComparison) throws {
     let overlap = try countKept(in: keys.pulled)
     guard overlap > 0 else { return }
     found.distinct -= overlap
     found.repeats += overlap
-    try placeKept(onPage)
+    try placeKept()
   }
 
   /// Number of keys of a table that unchanged pages list too.
@@ -259,23 +242,21 @@ struct KeyComparison {
 
   /// Counts keys of rejected or skipped records on a transferred page that an unchanged page lists too, and the other
   /// way round.
-  private func settlePassed(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
+  private func settlePassed(_ found: inout ResourceComparison) throws {
     found.passedRepeats += try countKept(in: keys.excluded)
     let isHere = try database.statement(
       """
       SELECT 1 FROM \(keys.pulled) WHERE resource = ?1 AND list = ?2 AND key = ?3
       UNION ALL SELECT 1 FROM \(keys.excluded) WHERE resource = ?1 AND list = ?2 AND key = ?3
       """)
-    let pages = try database.statement(
+    try database.forEach(
       """
       SELECT p.rejected_keys, p.skipped_keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
       WHERE s.resource = ?1 AND s.list = ?2 AND (p.rejects > 0 OR p.skipped > 0)
-      """)
-    pages.bind(scope)
-    defer { pages.reset() }
-    while try pages.step() {
-      try onPage()
-      try (pages.row.bytes(0) + pages.row.bytes(1)).forEachKey(isText: plan.hasTextKeys) { key in
+      """, in: scope
+    ) { page in
+      try data.onPage()
+      try (page.bytes(0) + page.bytes(1)).forEachKey(isText: plan.hasTextKeys) { key in
         isHere.bind(key, in: scope)
         defer { isHere.reset() }
         if try isHere.step() { found.passedRepeats += 1 }
@@ -284,20 +265,18 @@ struct KeyComparison {
   }
 
   /// Corrects the places of such keys, so that the publication knows which occurrence is the last.
-  private func placeKept(_ onPage: () throws -> Void) throws {
+  private func placeKept() throws {
     let later = try database.statement(
       "UPDATE \(keys.pulled) SET place = ?4 WHERE resource = ?1 AND list = ?2 AND key = ?3 AND place < ?4")
-    let pages = try database.statement(
+    try database.forEach(
       """
       SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
       WHERE s.resource = ?1 AND s.list = ?2
-      """)
-    pages.bind(scope)
-    defer { pages.reset() }
-    while try pages.step() {
-      try onPage()
-      var position = KeyPlace(page: pages.row.int(0))
-      try pages.row.bytes(1).forEachKey(isText: plan.hasTextKeys) { key in
+      """, in: scope
+    ) { page in
+      try data.onPage()
+      var position = KeyPlace(page: page.int(0))
+      try page.bytes(1).forEachKey(isText: plan.hasTextKeys) { key in
         later.bind(key, in: scope)
         later.bind(4, position.next())
         try later.run()
@@ -305,8 +284,8 @@ struct KeyComparison {
     }
   }
 
-  private func findMissing(_ found: inout ResourceComparison, onPage: () throws -> Void) throws {
-    try refuseKept(onPage)
+  private func findMissing(_ found: inout ResourceComparison) throws {
+    try refuseKept()
     if found.rejected > 0 { try acceptStored() }
     let isListed = [keys.pulled, keys.rejected].map {
       "EXISTS (SELECT 1 FROM \($0) s WHERE s.resource = ?1 AND s.list = ?2 AND s.key = \(tables.key(of: "t")))"
@@ -330,18 +309,16 @@ struct KeyComparison {
   }
 
   /// Adds the keys of rejected records on unchanged pages.
-  private func refuseKept(_ onPage: () throws -> Void) throws {
-    let pages = try database.statement(
+  private func refuseKept() throws {
+    try database.forEach(
       """
       SELECT p.rejected_keys FROM main.cache_pages p
       CROSS JOIN temp.same s ON s.resource = ?1 AND s.list = ?2 AND s.page = p.id
       WHERE p.list_id = ?3 AND p.rejects > 0
-      """)
-    pages.bind(scope)
-    defer { pages.reset() }
-    while try pages.step() {
-      try onPage()
-      _ = try note(pages.row.bytes(0), in: keys.rejected)
+      """, in: scope
+    ) { page in
+      try data.onPage()
+      _ = try note(page.bytes(0), in: keys.rejected)
     }
   }
 

@@ -1,6 +1,38 @@
 internal import FoundationEssentials
 internal import RosterModel
 
+/// The pages of a list in a pull.
+struct PulledComposition {
+  /// Pages of the file.
+  let pages: [(Int64, place: Int64)]
+  /// Published pages that are unchanged.
+  let same: [(Int64, page: Int64)]
+
+  /// - Parameter list: number of the list; 0 for the only list of a resource.
+  init(_ index: Int, list: Int64 = 0, in database: Database) throws {
+    func pairs(_ sql: String) throws -> [(Int64, Int64)] {
+      try database.rows(sql, Value(index), .integer(list)) { ($0.integer(0), $0.integer(1)) }
+    }
+    pages = try pairs("SELECT number, place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL")
+    same = try pairs("SELECT number, page FROM temp.same WHERE resource = ?1 AND list = ?2")
+  }
+
+  /// nil if the bytes end before.
+  init?(_ reader: inout FactsReader, pages: Int, same: Int) {
+    guard let pages = reader.pairs(pages), let same = reader.pairs(same) else { return nil }
+    (self.pages, self.same) = (pages, same)
+  }
+
+  var numbers: [Int64] { pages.flatMap { [$0, $1] } + same.flatMap { [$0, $1] } }
+
+  /// Makes the unchanged pages part of this pull.
+  func restoreSame(_ index: Int, list: Int64 = 0, in database: Database) throws {
+    let keep = try database.statement(
+      "INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, NULL, NULL, NULL, NULL)")
+    for (number, page) in same { try keep.run([.integer(page), Value(index), .integer(list), .integer(number)]) }
+  }
+}
+
 /// The pages of a complete child list, which an interrupted sync leaves for the next one (E8.1).
 struct ListManifest {
   /// `Date` of its last answer, in seconds since 1970; nil if unknown.
@@ -9,36 +41,26 @@ struct ListManifest {
   /// The mark or the delta token after the pull; nil if the old one stays.
   var mark: String?
   var token: String?
-  /// Pages of the file.
-  var pages: [(number: Int64, place: Int64)]
-  /// Published pages that are unchanged.
-  var same: [(number: Int64, page: Int64)]
+  let composition: PulledComposition
 
   init(_ index: Int, list: Int64, end: ListEnd, in database: Database) throws {
     answered = end.answered?.timeIntervalSince1970
     count = end.count.map(Int64.init)
     (mark, token) = end.mark.stored
-    func pairs(_ sql: String) throws -> [(Int64, Int64)] {
-      try database.rows(sql, Value(index), .integer(list)) { ($0.integer(0), $0.integer(1)) }
-    }
-    pages = try pairs(
-      "SELECT number, place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL"
-    ).map { ($0, $1) }
-    same = try pairs("SELECT number, page FROM temp.same WHERE resource = ?1 AND list = ?2").map { ($0, $1) }
+    composition = try PulledComposition(index, list: list, in: database)
   }
 
-  /// True if an answer made the list empty (`none`).
-  var isEmpty: Bool { pages.isEmpty && same.isEmpty }
+  var pages: Int { composition.pages.count + composition.same.count }
 
   /// Makes the pages part of this pull, and ends the list.
   /// - Parameter asEmpty: true if an incremental pull is planned, and the kept one has found that the list is empty.
   func restore(_ index: Int, list: Int64, asEmpty: Bool = false, in database: Database) throws {
     let take = try database.statement(
       "UPDATE temp.pulled SET number = ?3 WHERE resource = ?1 AND list = ?2 AND place = ?4")
-    for page in pages { try take.run([Value(index), .integer(list), .integer(page.number), .integer(page.place)]) }
-    let keep = try database.statement(
-      "INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, NULL, NULL, NULL, NULL)")
-    for page in same { try keep.run([.integer(page.page), Value(index), .integer(list), .integer(page.number)]) }
+    for (number, place) in composition.pages {
+      try take.run([Value(index), .integer(list), .integer(number), .integer(place)])
+    }
+    try composition.restoreSame(index, list: list, in: database)
     try database.run(
       """
       UPDATE temp.lists SET state = ?6, is_resumed = 1, answered = ?2, count = ?3, mark = ?4, token = ?5,
@@ -52,8 +74,10 @@ struct ListManifest {
 
   var bytes: [UInt8] {
     let numbers =
-      [Int64(bitPattern: (answered ?? -1).bitPattern), count ?? Self.absent, Int64(pages.count), Int64(same.count)]
-      + pages.flatMap { [$0.number, $0.place] } + same.flatMap { [$0.number, $0.page] }
+      [
+        Int64(bitPattern: (answered ?? -1).bitPattern), count ?? Self.absent, Int64(composition.pages.count),
+        Int64(composition.same.count),
+      ] + composition.numbers
     return numbers.flatMap { Self.bytes(of: $0) } + Self.bytes(of: mark) + Self.bytes(of: token)
   }
 
@@ -73,11 +97,10 @@ struct ListManifest {
     let seconds = Double(bitPattern: UInt64(bitPattern: Int64(time)))
     answered = seconds < 0 ? nil : seconds
     self.count = Int64(count) == Self.absent ? nil : Int64(count)
-    guard let pages = reader.pairs(pages), let same = reader.pairs(same) else { return nil }
-    self.pages = pages.map { ($0, $1) }
-    self.same = same.map { ($0, $1) }
-    guard let mark = reader.text(), let token = reader.text() else { return nil }
-    (self.mark, self.token) = (mark, token)
+    guard let composition = PulledComposition(&reader, pages: pages, same: same), let mark = reader.text(),
+      let token = reader.text()
+    else { return nil }
+    (self.composition, self.mark, self.token) = (composition, mark, token)
   }
 }
 

@@ -5,7 +5,7 @@ internal import RosterModel
 /// Chooses the lists of a child that a sync requests (E3).
 struct ListPlanning {
   private let database: Database
-  private let descent: ListDescent
+  private let data: PullData
   private let index: Int
   private let parent: Int
   private let child: Resource
@@ -15,25 +15,22 @@ struct ListPlanning {
   /// True if the last published lists belong to another upstream.
   private let isForeign: Bool
 
-  init(_ descent: ListDescent, resource index: Int, upstream: String, now: Date, isFresh: Bool) throws {
-    database = descent.database
-    self.descent = descent
+  init(_ data: PullData, resource index: Int, upstream: String, now: Date, isFresh: Bool) throws {
+    database = data.database
+    self.data = data
     self.index = index
     self.now = now
-    child = descent.plans[index].resource
+    child = data.plans[index].resource
     self.isFresh = isFresh
-    guard let each = child.each, let parent = descent.family.parent(of: index) else {
+    guard let each = child.each, let parent = data.family.parent(of: index) else {
       throw Failure(.defect, step: "choose lists", subject: child.name, cause: "it has no parent")
     }
     (self.each, self.parent) = (each, parent)
-    isForeign =
-      try database.first("SELECT upstream IS NOT ?1 FROM main.cache_identity", .text(upstream)) {
-        $0.int(0) != 0
-      } ?? true
+    isForeign = try !database.isOf(upstream)
   }
 
-  private var family: Family { descent.family }
-  private var tables: ResourceTables { descent.tables[parent] }
+  private var family: Family { data.family }
+  private var tables: ResourceTables { data.tables[parent] }
 
   /// Parameters: ?1 the resource, ?2 the time, ?3 its id in `cache_resources`, ?4 the time as `whole_at` has it.
   func run() throws {
@@ -48,7 +45,7 @@ struct ListPlanning {
     let parents = try database.first("SELECT records FROM main.resources WHERE name = ?1", .text(each.parent)) {
       $0.int(0)
     }
-    guard let parents, try descent.arePublished(upFrom: parent) else { return }
+    guard let parents, try data.arePublished(upFrom: parent) else { return }
     if asksAll {
       // `WHERE true` would be the column of a parent that has one of that name.
       try wantStored(facts?.id, from: "FROM main.\(tables.table) t WHERE 1")
@@ -102,7 +99,7 @@ struct ListPlanning {
       """
       \(Self.insert) SELECT ?1, s.path, s.record_id, 1, s.facts, \(asked) FROM temp.parents s
       WHERE s.resource = \(parent) AND \(isWanted) \(Self.conflict)
-      """, Value(index), .real(now.timeIntervalSince1970), Value(id), .text(now.rfc3339))
+      """, Value(index), Value(now), Value(id), .text(now.rfc3339))
   }
 
   private func wantStored(_ id: Int64?, from: String) throws {
@@ -114,6 +111,6 @@ struct ListPlanning {
           AND NOT EXISTS (SELECT 1 FROM temp.parents s WHERE s.resource = \(parent) AND s.record_id = t.\(tables.id))
           AND \(family.isPublished(parent, row: "t"))) p
       WHERE true \(Self.conflict)
-      """, Value(index), .real(now.timeIntervalSince1970), Value(id), .text(now.rfc3339))
+      """, Value(index), Value(now), Value(id), .text(now.rfc3339))
   }
 }

@@ -2,36 +2,6 @@ internal import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
-/// A list of a child that is published.
-struct CompleteList {
-  /// Number of the list in this process.
-  var number: Int64
-  /// Record id of the parent.
-  var parent: Int64
-  /// JSON of the parent's `changed` columns.
-  var asked: String
-  /// `Date` of its last answer, in seconds since 1970; nil if no answer was needed.
-  var answered: Double?
-  /// JSON list of the keys of its ancestors.
-  var path: String
-  /// True if it is empty without a pull, or by the answer to an incremental one (E4.1).
-  var isEmpty: Bool
-  /// True if only its changed records were pulled.
-  var isIncremental: Bool
-  /// The mark or the delta token after the pull; nil if the old one stays.
-  var mark: String?
-  var token: String?
-  /// True if its incremental pull drifted too often (I6.3).
-  var isWeak: Bool
-  /// Its comparison (`ResourceComparison.bytes`).
-  var found: [UInt8]
-
-  func move(_ since: Since?) -> Since.MarkMove {
-    if let token { return .token(token) }
-    return mark.flatMap { since?.mark($0) }.map { .moves($0) } ?? .stays
-  }
-}
-
 /// Publishes what belongs to the lists of a child besides their pages.
 extension ResourcePublication {
   /// Removes the records whose parents are removed, with their lists (E5.1).
@@ -62,38 +32,21 @@ extension ResourcePublication {
     }
   }
 
-  /// The next lists of a child that are published.
-  /// - Parameter last: The list before them; less than 0 to begin.
-  func completeLists(after last: Int64) throws -> [CompleteList] {
-    try database.rows(
-      """
-      SELECT list, parent, asked, answered, path, start IS NOT NULL, mark, token, is_weak, found,
-        state = \(ParentTables.State.empty.rawValue) FROM temp.lists
-      WHERE \(ParentTables.State.isNextComplete) ORDER BY list LIMIT \(ListDescent.portion)
-      """, Value(index), .integer(last)
-    ) {
-      CompleteList(
-        number: $0.integer(0), parent: $0.integer(1), asked: $0.text(2), answered: $0.isNull(3) ? nil : $0.real(3),
-        path: $0.text(4), isEmpty: $0.int(10) != 0, isIncremental: $0.int(5) != 0, mark: $0.optionalText(6),
-        token: $0.optionalText(7), isWeak: $0.int(8) != 0, found: $0.bytes(9))
-    }
-  }
-
   /// True if the list would not have been requested for a change of its parent (I10.1).
   func isUntold(_ list: CompleteList) throws -> Bool {
-    guard plan.resource.each?.changed.isEmpty == false, !list.isIncremental else { return false }
+    guard plan.resource.each?.changed.isEmpty == false, !list.scope.isIncremental else { return false }
     return try database.count(
       """
       SELECT asked IS ?3 AND coalesce(due_at > 0, 1) AND state = 'current' FROM main.cache_lists
       WHERE resource_id = ?1 AND parent_id = ?2 AND asked IS NOT NULL
-      """, .integer(self.list.resource), .integer(list.parent), .text(list.asked)) == 1
+      """, .integer(self.list.resource), .integer(list.scope.parent), .text(list.asked)) == 1
   }
 
   /// Notes when a complete list is requested again (E3).
   /// - Parameter change: the change of the number of its records.
   func settle(_ complete: CompleteList, change: Int) throws {
     guard let each = plan.resource.each else { return }
-    let proof = complete.isIncremental ? (complete.isWeak ? .weak : .since) : decision.proof
+    let proof = complete.scope.isIncremental ? (complete.isWeak ? .weak : .since) : decision.proof
     let wholeAt = try wholeTime(each, complete: complete)
     let due = try dueTime(each, complete: complete, wholeAt: wholeAt)
     try database.run(
@@ -125,7 +78,7 @@ extension ResourcePublication {
   /// Seconds since 1970, or what `FixedTables.lists` says; nil if only a change of its parent requests the list again.
   private func dueTime(_ each: Each, complete: CompleteList, wholeAt: String?) throws -> Double? {
     let isWholeDue =
-      complete.isIncremental ? try Cache.history(of: list, question, in: database).isUnsettled : !isSettled
+      complete.scope.isIncremental ? try Cache.history(of: list, question, in: database).isUnsettled : !isSettled
     if plan.resource.since != nil, isWholeDue { return Double(FixedTables.dueWhole) }
     if each.wholeEvery == .inEachSync { return nil }
     let hasAbsent =
@@ -137,7 +90,7 @@ extension ResourcePublication {
     let isUnasked = decision.removal == .keepsAll && found.missing + found.asked > 0
     if isAbsenceOpen || isUnasked || isHeldBack || isYoung || complete.isWeak { return 0 }
     let last = wholeAt.flatMap { Date(rfc3339: $0) } ?? publication.time
-    return each.dueTime(after: last, path: complete.path, try Cache.digest(database))
+    return each.dueTime(after: last, path: complete.path, try database.pageDigest())
   }
 
   /// Failed and vanished lists keep their records, and are requested again by the next sync (E7). A list that vanishes
@@ -165,7 +118,7 @@ extension ResourcePublication {
           due_at = CASE WHEN \(FixedTables.isDueWhole("l")) THEN \(FixedTables.dueWhole) ELSE 0 END + ?4,
           state = CASE WHEN ?2 THEN 'vanished' ELSE 'failed' END
         WHERE id = ?1
-        """, .integer(list.id), Value(entry.hasVanished ? 1 : 0), .text(entry.error),
+        """, .integer(list.id), Value(entry.hasVanished), .text(entry.error),
         Value(entry.isNotFound ? FixedTables.dueAfterNotFound : 0))
     }
   }

@@ -20,54 +20,61 @@ extension Family {
   }
 }
 
-extension Cache {
-  /// Digest of the question of a list: that of `since`, with the values of `Family.questionColumns`. 0 without both.
+/// The questions of the lists of one resource.
+struct ListQuestions {
+  /// Digest of the question of `since`; 0 without it.
+  let common: Int64
+  /// The columns of `Family.questionColumns`.
+  let columns: [ParentColumn]
+  private let database: Database
+  private let digest: PageDigest
+
+  init(_ index: Int, of family: Family, in database: Database) throws {
+    self.database = database
+    columns = family.questionColumns(index)
+    digest = try database.pageDigest()
+    common = family.tables[index].resource.sinceQuestion.map(digest.ofQuestion) ?? 0
+  }
+
+  /// Digest of the question of a list: that of `since`, with the values of `columns`. 0 without both.
   /// - Parameter list: number of the list; 0 for the only list of a resource.
-  func question(of resource: String, list: Int64, _ database: Database) throws -> Int64 {
-    let question = try question(of: resource, database)
-    let columns = try questionColumns(of: resource)
-    if columns.isEmpty || list == 0 { return question }
-    return try Self.question(question, columns, list: list, in: database)
+  func digest(list: Int64) throws -> Int64 {
+    if columns.isEmpty || list == 0 { return common }
+    return digest(facts: try listText("facts", of: list))
+  }
+
+  /// - Parameter facts: JSON of `ParentValues`.
+  func digest(facts: String) -> Int64 {
+    if columns.isEmpty { return common }
+    let values = ParentValues(json: facts.utf8) ?? ParentValues([])
+    let own = ParentValues(columns.map { .init($0, values[$0]) })
+    return digest.ofQuestion("\(common) \(own.json)")
   }
 
   /// Digest of all that kept pages of a list depend on: its question, and the parent's columns of `changed`. The list
   /// changes with these columns, so that its earlier pages do not belong to it any more (E8.1).
-  func keptQuestion(of resource: String, list: Int64, _ database: Database) throws -> Int64 {
-    let question = try question(of: resource, list: list, database)
-    guard list != 0, plans[try index(of: resource)].resource.each?.changed.isEmpty == false else { return question }
-    let asked = try database.first("SELECT asked FROM temp.lists WHERE list = ?1", .integer(list)) {
-      $0.optionalText(0)
-    }
-    let digest = try Self.digest(database)(Array("\(question) \((asked ?? nil) ?? "")".utf8))
+  func keptDigest(list: Int64, changed: [String]) throws -> Int64 {
+    let question = try digest(list: list)
+    if list == 0 || changed.isEmpty { return question }
+    return digest.ofQuestion("\(question) \(try listText("asked", of: list))")
+  }
+
+  private func listText(_ column: String, of list: Int64) throws -> String {
+    try database.first("SELECT \(column) FROM temp.lists WHERE list = ?1", .integer(list)) { $0.text(0) } ?? ""
+  }
+}
+
+extension PageDigest {
+  /// Never 0, which means no question.
+  fileprivate func ofQuestion(_ text: String) -> Int64 {
+    let digest = self(Array(text.utf8))
     return digest == 0 ? 1 : digest
   }
+}
 
-  /// The columns are searched for once in a pull (`Family.questionColumns`).
-  func questionColumns(of resource: String) throws -> [ParentColumn] {
-    if let known = pull.questionColumns[resource] { return known }
-    let columns = Family(tables: schema.tables).questionColumns(try index(of: resource))
-    pull.questionColumns[resource] = columns
-    return columns
-  }
-
-  static func question(
-    _ question: Int64, _ columns: [ParentColumn], list: Int64, in database: Database
-  ) throws -> Int64 {
-    if columns.isEmpty { return question }
-    let facts = try database.first("SELECT facts FROM temp.lists WHERE list = ?1", .integer(list)) {
-      $0.optionalText(0)
-    }
-    return try self.question(question, columns, facts: (facts ?? nil) ?? "", in: database)
-  }
-
-  /// - Parameter facts: JSON of `ParentValues`.
-  static func question(
-    _ question: Int64, _ columns: [ParentColumn], facts: String, in database: Database
-  ) throws -> Int64 {
-    if columns.isEmpty { return question }
-    let values = ParentValues(json: facts.utf8) ?? ParentValues([])
-    let own = ParentValues(columns.map { .init($0, values[$0]) })
-    let digest = try digest(database)(Array("\(question) \(own.json)".utf8))
-    return digest == 0 ? 1 : digest
+extension Database {
+  /// Makes the digests of this cache.
+  func pageDigest() throws -> PageDigest {
+    PageDigest(key: try first("SELECT digest_key FROM main.cache_identity") { $0.bytes(0) } ?? [])
   }
 }

@@ -66,6 +66,11 @@ extension Database {
     try statement(sql).rows(scope.values + values, limit: 1, read: read).first
   }
 
+  /// Calls `body` for each row, which is valid until the next one.
+  func forEach(_ sql: String, in scope: ListScope, body: (Row) throws -> Void) throws {
+    try statement(sql).forEach(scope.values, body: body)
+  }
+
   /// The number in the only column of the first row; 0 without a row.
   func count(_ sql: String, in scope: ListScope, _ values: Value...) throws -> Int {
     try statement(sql).rows(scope.values + values, limit: 1) { $0.int(0) }.first ?? 0

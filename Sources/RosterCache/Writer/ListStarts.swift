@@ -51,34 +51,26 @@ extension Cache {
 
   private func requestedLists(_ index: Int, in database: Database) throws -> [RequestedList] {
     let name = plans[index].resource.name
-    let (question, columns) = (try question(of: name, database), try questionColumns(of: name))
-    let isSameUpstream = try database.first("SELECT upstream IS ? FROM main.cache_identity", .text(upstream)) {
-      $0.int(0) != 0
-    }
-    let mayContinue = isSameUpstream == true && !pull.isFresh
+    let questions = try questions(of: name, database)
+    let mayContinue = try !pull.isFresh && database.isOf(upstream)
     return try database.rows(
       """
-      SELECT w.list, w.path, coalesce(l.pages, 0), l.mark, l.token, l.whole_at, l.question,
-        \(FixedTables.isDueWhole("l")), w.facts
+      SELECT \(SinceHistory.columns), w.list, w.path, coalesce(l.pages, 0), w.facts
       FROM temp.lists w LEFT JOIN main.cache_lists l
         ON l.resource_id = (SELECT id FROM main.cache_resources WHERE name = ?2) AND l.parent_id = w.parent
       WHERE w.resource = ?1 AND w.state = \(ParentTables.State.wanted.rawValue)
       """, Value(index), .text(name)
     ) {
-      let own = try Self.question(question, columns, facts: columns.isEmpty ? "" : $0.text(8), in: database)
-      let isSameQuestion = $0.optionalInteger(6) == own
-      return RequestedList(
-        number: $0.integer(0), path: $0.text(1), pages: $0.int(2),
-        history: SinceHistory(
-          mark: isSameQuestion ? $0.optionalText(3) : nil, token: isSameQuestion ? $0.optionalText(4) : nil,
-          wholeAt: $0.optionalText(5).flatMap { Date(rfc3339: $0) }, isSameQuestion: isSameQuestion && mayContinue,
-          isUnsettled: $0.int(7) != 0))
+      let own = questions.columns.isEmpty ? questions.common : questions.digest(facts: $0.text(8))
+      var history = SinceHistory($0, of: own)
+      if !mayContinue { history.isSameQuestion = false }
+      return RequestedList(number: $0.integer(5), path: $0.text(6), pages: $0.int(7), history: history)
     }
   }
 
   private func isDue(_ list: RequestedList, index: Int, at now: Date, in database: Database) throws -> Bool {
     guard let each = plans[index].resource.each, let wholeAt = list.history.wholeAt,
-      let due = each.dueTime(after: wholeAt, path: list.path, try Self.digest(database))
+      let due = each.dueTime(after: wholeAt, path: list.path, try database.pageDigest())
     else { return false }
     // A whole pull in the future means that the clock was wrong, so that the age of the list is unknown.
     return due <= now.timeIntervalSince1970 || wholeAt > now

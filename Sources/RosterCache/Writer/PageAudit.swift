@@ -65,7 +65,7 @@ extension Cache {
       return Set(
         try database.rows(
           Self.selectDue, Value(try index(of: resource)), .text(resource), Value(limit),
-          .real(max(period.seconds, 1)), .real(now.timeIntervalSince1970), .integer(begun)
+          .real(max(period.seconds, 1)), Value(now), .integer(begun)
         ) { $0.integer(0) })
     }
   }

@@ -154,7 +154,7 @@ final class PageSpool {
       places.append(end + Int64(buffer.count))
       var facts: [UInt8] = []
       page.facts.write(to: &facts)
-      let head = Head(facts: facts.count, body: page.body.count, digest: page.facts.digest)
+      let head = Head(facts: facts.count, body: page.body.count, digest: page.facts.digest ?? digest(page.body))
       head.write(to: &buffer, check: facts.withUnsafeBytes { digest($0) })
       buffer.append(contentsOf: facts)
       buffer.append(contentsOf: page.body)

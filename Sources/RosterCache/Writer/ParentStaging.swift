@@ -3,23 +3,18 @@ internal import RosterModel
 
 /// Finds the records of a parent resource that this pull adds or changes.
 struct ParentStaging {
-  private let database: Database
-  private let file: PageSpool
+  private let data: PullData
   private let tables: ResourceTables
   private let plan: RecordPlan
   private let needed: [Int]
-  private let interruption: Interruption
   private let stored: StoredRecords?
   private let insert: Statement
   private var nextID: Int64
 
-  init(_ descent: ListDescent, resource index: Int) throws {
-    database = descent.database
-    file = descent.file
-    tables = descent.tables[index]
-    plan = descent.plans[index]
-    interruption = descent.interruption
-    let family = descent.family
+  init(_ data: PullData, resource index: Int) throws {
+    self.data = data
+    (tables, plan) = (data.tables[index], data.plans[index])
+    let (database, family) = (data.database, data.family)
     needed = family.neededColumns(index)
     let name = plan.resource.name
     stored = try database.hasSnapshot(of: name) ? StoredRecords(database, tables) : nil
@@ -49,9 +44,7 @@ struct ParentStaging {
 
   mutating func stage(_ scope: ListScope, found: ResourceComparison) throws {
     for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
-      guard var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption) else {
-        continue
-      }
+      guard var pulled = try PulledRecords(part, of: scope, found, in: data) else { continue }
       while try pulled.nextPage() != nil {
         while let step = try pulled.next() {
           guard case .record = step else { continue }
@@ -85,5 +78,36 @@ struct ParentStaging {
     insert.bind(5, Int64(1))
     for (offset, column) in needed.enumerated() { insert.bind(Int32(6 + offset), decoder.column(column)) }
     try insert.run()
+  }
+}
+
+extension PullData {
+  /// Notes the records of a resource that this pull adds or removes. A changed record is noted if lists of its children
+  /// depend on the changed columns.
+  func stageParents(_ index: Int, decision: RemovalDecision) throws {
+    for table in ["temp.parents", "temp.removed_parents"] {
+      try database.run("DELETE FROM \(table) WHERE resource = ?1", Value(index))
+    }
+    var staging = try ParentStaging(self, resource: index)
+    try forEachList(of: index) { scope, found in
+      tick()
+      try staging.stage(scope, found: found)
+      if scope.list != nil, let query = decision.removalQuery(for: plans[index], comparison: found) {
+        try database.run("INSERT OR IGNORE INTO temp.removed_parents SELECT ?1, record_id FROM (\(query))", in: scope)
+      }
+    }
+    try stageRemovedBelow(index)
+  }
+
+  /// Records whose own parent is removed go with it (E5.1).
+  private func stageRemovedBelow(_ index: Int) throws {
+    guard let parent = family.parent(of: index), let column = tables[index].parentColumn,
+      try database.hasTable(of: plans[index].resource.name)
+    else { return }
+    try database.run(
+      """
+      INSERT OR IGNORE INTO temp.removed_parents SELECT ?1, t.\(tables[index].id) FROM temp.removed_parents r
+      CROSS JOIN main.\(tables[index].table) t ON t.\(column) = r.record_id WHERE r.resource = ?2
+      """, Value(index), Value(parent))
   }
 }

@@ -26,6 +26,9 @@ enum ParentTables {
   /// The question for a list: the parent's columns, and the start of an incremental pull.
   static let question = "asked || coalesce(char(10) || start, '')"
 
+  /// A condition: the list needs no request (E4.1, R5.5). See `Family.asked`.
+  static let isEmpty = "substr(asked, 1, 7) = '\"empty\"'"
+
   /// - lists: lists of children. path: JSON list of the keys of the ancestors. facts: JSON of `ParentValues`. asked:
   ///   JSON of the parent's `changed` columns. kept: place in the file of the entry that ends the list, with the
   ///   columns, the start and the time then (E8.1). answered: `Date` of its last answer, in seconds since 1970. start:
@@ -64,7 +67,7 @@ enum ParentTables {
   static func keep(_ facts: EntryFacts, list: Int64, place: Int64, in database: Database) throws {
     try database.run(
       "UPDATE temp.lists SET kept = ?2, kept_asked = ?3, kept_at = ?4 WHERE list = ?1", .integer(list), .integer(place),
-      .text(facts.address), .real(facts.receivedAt.timeIntervalSince1970))
+      .text(facts.address), Value(facts.receivedAt))
   }
 
   /// Forgets the end of a list, or of all lists of a resource, because pages were dropped.
@@ -183,7 +186,7 @@ struct Family {
       "CASE WHEN \(isEmpty(child, each, facts)) THEN '\"empty\"' ELSE '' END || json_array(\(values.joined(separator: ", ")))"
   }
 
-  /// `Resource.isListEmpty` as a condition.
+  /// A condition: a column that the request names is NULL or empty, or `each.empty` is true (E4.1, R5.5).
   private func isEmpty(_ child: Resource, _ each: Each, _ facts: String) -> String {
     let unnamed = child.parentColumns.map { "coalesce(\($0.column.value(in: facts)), '') = ''" }
     let conditions = each.empty.map { $0.test.holds(for: ParentColumn(each.parent, $0.column).value(in: facts)) }

@@ -22,10 +22,8 @@ struct PullFacts {
   var isFresh = false
   /// Resources for which only the changed records are pulled.
   var incremental: Set<String> = []
-  /// Digests of the questions of `since`, by resource. An entry is added when it is first needed.
-  var questions: [String: Int64] = [:]
-  /// As `Family.questionColumns`, by resource. An entry is added when it is first needed.
-  var questionColumns: [String: [ParentColumn]] = [:]
+  /// The questions of each resource. An entry is added when it is first needed.
+  var questions: [String: ListQuestions] = [:]
   /// Published pages with a record that an incremental pull has written or removed since (I11.2), by the id of the
   /// list. A list without such a page, or one that was not searched yet, has no entry.
   var expired: [Int64: Set<Int64>] = [:]

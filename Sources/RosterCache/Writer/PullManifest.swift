@@ -2,21 +2,18 @@
 /// that belong to it. A reader needs it to compare the pull with the snapshot as the publication would.
 struct PullManifest {
   struct Part {
-    var removal = RemovalDecision.Removal.missing
+    let removal: RemovalDecision.Removal
     /// Only the records that changed were pulled.
-    var isIncremental = false
-    /// Pages of the file.
-    var pages: [(number: Int64, place: Int64)] = []
-    /// Published pages that are unchanged.
-    var same: [(number: Int64, page: Int64)] = []
+    let isIncremental: Bool
+    let composition: PulledComposition
     /// Places of answers.
-    var answers: [Int64] = []
+    let answers: [Int64]
 
     private var flags: Int64 { (removal == .missing ? 1 : 0) + (isIncremental ? 2 : 0) }
 
     fileprivate var numbers: [Int64] {
-      [flags, Int64(pages.count), Int64(same.count), Int64(answers.count)]
-        + pages.flatMap { [$0.number, $0.place] } + same.flatMap { [$0.number, $0.page] } + answers
+      [flags] + [composition.pages.count, composition.same.count, answers.count].map { Int64($0) }
+        + composition.numbers + answers
     }
   }
 
@@ -38,19 +35,10 @@ struct PullManifest {
     self.sync = sync
     self.isGuarded = isGuarded
     self.isFresh = isFresh
-    func pairs(_ sql: String, index: Int) throws -> [(Int64, Int64)] {
-      try database.rows(sql, Value(index)) { ($0.integer(0), $0.integer(1)) }
-    }
     parts = try removals.enumerated().map { index, removal in
       Part(
         removal: removal, isIncremental: incremental.contains(index),
-        pages: try pairs(
-          "SELECT number, place FROM temp.pulled WHERE resource = ? AND list = 0 AND number IS NOT NULL", index: index
-        )
-        .map { ($0, $1) },
-        same: try pairs("SELECT number, page FROM temp.same WHERE resource = ? AND list = 0", index: index).map {
-          ($0, $1)
-        },
+        composition: try PulledComposition(index, in: database),
         answers: try database.rows("SELECT place FROM temp.answers WHERE resource = ?", Value(index)) {
           $0.integer(0)
         })
@@ -61,10 +49,9 @@ struct PullManifest {
   /// restore the answers.
   func restore(_ database: Database) throws {
     let list = try database.statement("INSERT OR REPLACE INTO temp.listed VALUES (?1, ?2)")
-    let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, 0, ?3, NULL, NULL, NULL, NULL)")
     for (index, part) in parts.enumerated() {
-      for page in part.pages { try list.run([.integer(page.place), .integer(page.number)]) }
-      for page in part.same { try same.run([.integer(page.page), Value(index), .integer(page.number)]) }
+      for (number, place) in part.composition.pages { try list.run([.integer(place), .integer(number)]) }
+      try part.composition.restoreSame(index, in: database)
     }
     try database.execute(
       """
@@ -98,17 +85,16 @@ struct PullManifest {
 
 extension PullManifest.Part {
   fileprivate init?(_ reader: inout FactsReader) {
-    guard let removal = reader.number(), let pages = reader.number(), let same = reader.number(),
-      let answers = reader.number()
+    guard let flags = reader.number(), let pages = reader.number(), let same = reader.number(),
+      let count = reader.number(), let composition = PulledComposition(&reader, pages: pages, same: same)
     else { return nil }
-    self.removal = removal & 1 == 1 ? .missing : .keepsAll
-    isIncremental = removal & 2 == 2
-    guard let pages = reader.pairs(pages), let same = reader.pairs(same) else { return nil }
-    self.pages = pages.map { ($0, $1) }
-    self.same = same.map { ($0, $1) }
-    for _ in 0..<answers {
+    var answers: [Int64] = []
+    for _ in 0..<count {
       guard let place = reader.number() else { return nil }
-      self.answers.append(Int64(place))
+      answers.append(Int64(place))
     }
+    self.init(
+      removal: flags & 1 == 1 ? .missing : .keepsAll, isIncremental: flags & 2 == 2, composition: composition,
+      answers: answers)
   }
 }

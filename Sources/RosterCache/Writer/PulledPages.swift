@@ -11,12 +11,7 @@ extension Cache {
 
   /// Makes digests of bodies, to compare a body with the one of a `CachedPage` before it is scanned.
   package var digest: PageDigest {
-    get throws { try perform("read the cache") { try Self.digest($0) } }
-  }
-
-  static func digest(_ database: Database) throws -> PageDigest {
-    let key = try database.first("SELECT digest_key FROM main.cache_identity") { $0.bytes(0) }
-    return PageDigest(key: key ?? [])
+    get throws { try perform("read the cache") { try $0.pageDigest() } }
   }
 
   func known(
@@ -120,8 +115,8 @@ extension Cache {
           }
           try same.run([
             .integer(confirmed.page.place), Value(index), .integer(list), Value(confirmed.number),
-            Value(confirmed.validator.etag), Value(confirmed.validator.lastModified), Self.value(confirmed.confirmedAt),
-            Self.value(confirmed.answered),
+            Value(confirmed.validator.etag), Value(confirmed.validator.lastModified), Value(confirmed.confirmedAt),
+            Value(confirmed.answered),
           ])
           pull.confirmed += 1
         }
@@ -129,14 +124,11 @@ extension Cache {
     }
   }
 
-  private static func value(_ time: Date?) -> Value { time.map { .real($0.timeIntervalSince1970) } ?? .null }
-
   /// Notes pages that were transferred although they are unchanged, or that have another validator now, and kept pages
   /// that upstream confirmed. The next sync does not transfer them again (P4).
   private func noteSeen(
     _ resource: String, place: ListPlace, pages: [ConfirmedPage], in database: Database, file: PageSpool
   ) throws -> [(EntryFacts, Int64)] {
-    let digest = try Self.digest(database)([])
     let question = try keptQuestion(of: resource, list: place.number, database)
     let seen = pages.compactMap { confirmed -> EntryFacts? in
       let validator = confirmed.validator.isEmpty ? confirmed.page.validator : confirmed.validator
@@ -144,7 +136,7 @@ extension Cache {
       let changed = validator == confirmed.page.validator ? nil : Date.distantPast
       guard let at = confirmed.receivedAt ?? kept ?? changed else { return nil }
       var facts = EntryFacts(
-        .again, number: begun, digest: digest, resource: resource, list: place.path, address: confirmed.page.address,
+        .again, number: begun, resource: resource, list: place.path, address: confirmed.page.address,
         validator: validator, receivedAt: at)
       if question != 0 { facts.since = SinceFacts(question: question, answered: confirmed.answered ?? at) }
       return facts
@@ -167,7 +159,7 @@ extension Cache {
     of index: Int, after page: Int64, in database: Database, file: PageSpool
   ) throws -> Int64? {
     let name = plans[index].resource.name
-    let (digest, question) = (try Self.digest(database)([]), try question(of: name, database))
+    let question = try questions(of: name, database).common
     let pages = try database.rows(
       """
       SELECT s.page, p.address, s.confirmed, s.answered, s.etag, s.last_modified, p.etag, p.last_modified
@@ -178,10 +170,11 @@ extension Cache {
       let sent = Validator(etag: row.optionalText(4), lastModified: row.optionalText(5))
       let known = Validator(etag: row.optionalText(6), lastModified: row.optionalText(7))
       var facts = EntryFacts(
-        .again, number: begun, digest: digest, resource: name, address: row.text(1),
-        validator: sent.isEmpty ? known : sent, receivedAt: Date(timeIntervalSince1970: row.real(2)))
-      let answered = row.optionalReal(3).map(Date.init(timeIntervalSince1970:))
-      if question != 0, let answered { facts.since = SinceFacts(question: question, answered: answered) }
+        .again, number: begun, resource: name, address: row.text(1), validator: sent.isEmpty ? known : sent,
+        receivedAt: row.date(2))
+      if question != 0, let answered = row.optionalDate(3) {
+        facts.since = SinceFacts(question: question, answered: answered)
+      }
       return (page: row.integer(0), facts: facts)
     }
     guard let last = pages.last else { return nil }
@@ -205,9 +198,7 @@ extension Cache {
       if place != nil || plans[index].resource.each != nil { try SharedAnswers.forget(database) }
       // The file has no other page, so it can be emptied.
       if try hasPulled(database) {
-        let digest = try Self.digest(database)([])
-        let entry = EntryFacts(
-          .dropped, number: begun, digest: digest, resource: resource, list: place?.path ?? "")
+        let entry = EntryFacts(.dropped, number: begun, resource: resource, list: place?.path ?? "")
         _ = try file.append([(entry, [])])
       } else {
         try file.empty()
@@ -227,9 +218,8 @@ extension Cache {
 
   private func noteLies(_ database: Database, file: PageSpool) throws {
     guard !pull.lying.isEmpty else { return }
-    let digest = try Self.digest(database)([])
-    let notes = pull.lying.sorted().map { EntryFacts(.lie, number: begun, digest: digest, resource: $0) }
-    _ = try store(notes.map { ($0, []) }, in: database, file: file)
+    let notes = pull.lying.sorted().map { (EntryFacts(.lie, number: begun, resource: $0), [UInt8]()) }
+    _ = try store(notes, in: database, file: file)
   }
 
   func beginFresh() throws {
@@ -256,7 +246,7 @@ extension Cache {
   func openPulled(_ database: Database, migrated: StagingFile?) throws {
     try database.execute(PulledTables.create)
     let remembered = try rememberedFile(database)
-    let file = try PageSpool(pulledPath, digest: Self.digest(database))
+    let file = try PageSpool(pulledPath, digest: database.pageDigest())
     let found = try file.owner()
     let isOurs = try found.map { try isOfSnapshot($0, in: database) } ?? false
     let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, in: database)
@@ -305,7 +295,7 @@ extension Cache {
     logger.notice("pulled pages are dropped: \(reason)", metadata: ["path": "\(pulledPath)"])
     let remembered = try rememberedFile(database)
     pulled = nil
-    let file = try PageSpool(pulledPath, digest: Self.digest(database))
+    let file = try PageSpool(pulledPath, digest: database.pageDigest())
     pulled = file
     generation += 1
     try remember(file, remembered: remembered, in: database)
@@ -354,7 +344,7 @@ extension Cache {
 
   /// The owner that belongs in a file of the current cache.
   private func owner(_ database: Database) throws -> PageSpool.Owner? {
-    let digest = try Self.digest(database)
+    let digest = try database.pageDigest()
     return try database.first("SELECT feed, \(FixedTables.verified) FROM main.cache_identity") {
       PageSpool.Owner(
         feed: $0.text(0), cache: files.database?.text ?? "", epoch: $0.integer(1), source: digest(source.bytes))
@@ -415,7 +405,7 @@ extension Cache {
       SELECT l.id FROM main.cache_identity i, main.cache_resources c
       CROSS JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = ?4
       WHERE c.name = ?1 AND l.repeats = 0 AND i.upstream = ?2 AND (?3 = 0 OR l.question IS ?3)
-      """, .text(resource), .text(upstream), .integer(try question(of: resource, list: place.number, database)),
+      """, .text(resource), .text(upstream), .integer(try questions(of: resource, database).digest(list: place.number)),
       .integer(place.parent)
     ) { $0.integer(0) }
   }
@@ -441,5 +431,22 @@ extension Cache {
         hint: "the next sync pulls what is missing")
     }
     return pulled
+  }
+}
+
+extension Cache {
+  var pauses: RequestPauses { pull.pauses }
+
+  func notePause(from start: Date, until end: Date, by question: String?) throws {
+    try performPull("note a pause of requests") { database, file in
+      guard !file.hasConclusion else { return }
+      try noteConfirmed(in: database, file: file)
+      guard try hasPulled(database), pull.pauses.add(from: start, until: end, by: question) else { return }
+      let length = Int((end.timeIntervalSince(start) * 1000).rounded(.up))
+      let facts = EntryFacts(
+        .pause, number: begun, address: question ?? "", length: length, receivedAt: start)
+      // `store` would note this sync as the one that pulled the pages.
+      _ = try file.append([(facts, [])])
+    }
   }
 }

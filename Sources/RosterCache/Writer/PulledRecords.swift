@@ -16,20 +16,17 @@ struct PulledRecords: ~Copyable {
   /// Number of the current page; 0 for an answer.
   private(set) var number = 0
 
-  private let file: PageSpool
+  private let data: PullData
   private let scope: ListScope
   private let part: Part
   private let hasRepeats: Bool
-  private let interruption: Interruption
   private let look: Statement
   private var places: ArraySlice<(place: Int64, number: Int)>
   private var place = KeyPlace(page: 0)
 
   /// nil if the list has no such page or answer.
-  init?(
-    _ part: Part, of plan: RecordPlan, _ scope: ListScope, _ found: ResourceComparison, _ database: Database,
-    _ file: PageSpool, _ interruption: Interruption
-  ) throws {
+  init?(_ part: Part, of scope: ListScope, _ found: ResourceComparison, in data: PullData) throws {
+    let (database, plan) = (data.database, data.plans[scope.index])
     let keys = KeyTables(isText: plan.hasTextKeys)
     let (pages, looks) =
       part == .pages
@@ -50,13 +47,8 @@ struct PulledRecords: ~Copyable {
       isOwn
       ? try asked.map { try RecordPlan($0) } ?? plan
       : try RecordPlan((asked ?? plan.resource).readIncrementally, isIncremental: true)
-    let look = try database.statement(looks)
-    self.file = file
-    self.scope = scope
-    self.part = part
-    self.interruption = interruption
-    self.look = look
-    self.places = places[...]
+    look = try database.statement(looks)
+    (self.data, self.scope, self.part, self.places) = (data, scope, part, places[...])
     hasRepeats = found.repeats > 0
     decoder = RecordDecoder(read)
   }
@@ -75,8 +67,8 @@ struct PulledRecords: ~Copyable {
   /// The next page or answer; nil after the last one.
   mutating func nextPage() throws -> EntryFacts? {
     guard let (at, number) = places.popFirst() else { return nil }
-    if interruption.isWanted { throw CancellationError() }
-    let (facts, body) = try file.page(at: at)
+    if data.interruption.isWanted { throw CancellationError() }
+    let (facts, body) = try data.file.page(at: at)
     try decoder.begin(body, at: facts.recordsAt)
     self.number = number
     place = KeyPlace(page: number)

@@ -6,10 +6,9 @@ extension Cache {
     try performPull("list rejected records") { database, file in
       let index = try self.index(of: resource)
       var found: [RejectedRecord] = []
-      let (descent, only) = (descent(database, file: file), try only(at: index, database))
-      try descent.forEachList(of: index, only, while: { found.count < limit }) { scope, compared in
-        guard var pulled = try PulledRecords(.pages, of: plans[index], scope, compared, database, file, interruption)
-        else { return }
+      let data = data(database, file: file)
+      try data.forEachList(of: index, while: { found.count < limit }) { scope, compared in
+        guard var pulled = try PulledRecords(.pages, of: scope, compared, in: data) else { return }
         let known = found.count
         try collect(&pulled, resource: resource, limit: limit, found: &found)
         try name(&found[known...], parentOf: scope, of: plans[index].resource, in: database)

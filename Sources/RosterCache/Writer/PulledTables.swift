@@ -99,8 +99,8 @@ enum PulledTables {
   static func see(_ facts: EntryFacts, index: Int, list: Int64, place: Int64, in database: Database) throws {
     try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)").run([
       Value(index), .integer(list), .text(facts.address), .integer(place),
-      .real(facts.receivedAt.timeIntervalSince1970), Value(facts.validator.etag), Value(facts.validator.lastModified),
-      facts.since.map { .real($0.answered.timeIntervalSince1970) } ?? .null,
+      Value(facts.receivedAt), Value(facts.validator.etag), Value(facts.validator.lastModified),
+      Value(facts.since?.answered),
     ])
   }
 

@@ -48,21 +48,3 @@ extension RequestPauses {
       by: facts.address.isEmpty ? nil : facts.address)
   }
 }
-
-extension Cache {
-  var pauses: RequestPauses { pull.pauses }
-
-  func notePause(from start: Date, until end: Date, by question: String?) throws {
-    try performPull("note a pause of requests") { database, file in
-      guard !file.hasConclusion else { return }
-      try noteConfirmed(in: database, file: file)
-      guard try hasPulled(database), pull.pauses.add(from: start, until: end, by: question) else { return }
-      let length = Int((end.timeIntervalSince(start) * 1000).rounded(.up))
-      let facts = EntryFacts(
-        .pause, number: begun, digest: try Self.digest(database)([]), address: question ?? "", length: length,
-        receivedAt: start)
-      // `store` would note this sync as the one that pulled the pages.
-      _ = try file.append([(facts, [])])
-    }
-  }
-}

@@ -10,28 +10,20 @@ struct ResourceDifferences {
   /// Records that this pull misses for the first time, and that are kept. They are counted only with a table.
   private(set) var absent = 0
 
-  private let database: Database
-  private let file: PageSpool
+  private let data: PullData
   private let plan: RecordPlan
   private let scope: ListScope
   private let found: ResourceComparison
-  private let interruption: Interruption
   /// nil if the resource has no snapshot, so that every record is new.
   private let stored: StoredRecords?
   /// Rejected records in answers.
   private var rejected = 0
 
-  init(
-    _ database: Database, file: PageSpool, tables: ResourceTables, plan: RecordPlan, scope: ListScope,
-    found: ResourceComparison, interruption: Interruption
-  ) throws {
-    self.database = database
-    self.file = file
-    self.plan = plan
-    self.scope = scope
-    self.found = found
-    self.interruption = interruption
-    stored = try database.hasSnapshot(of: plan.resource.name) ? StoredRecords(database, tables) : nil
+  init(_ data: PullData, scope: ListScope, found: ResourceComparison) throws {
+    (self.data, self.scope, self.found, plan) = (data, scope, found, data.plans[scope.index])
+    stored =
+      try data.database.hasSnapshot(of: plan.resource.name)
+      ? StoredRecords(data.database, data.tables[scope.index]) : nil
   }
 
   /// Number of records in the snapshot, by resource.
@@ -45,9 +37,7 @@ struct ResourceDifferences {
   ///   - table: The table for each difference; nil only counts them.
   mutating func find(_ removal: RemovalDecision.Removal?, table: DifferenceTable?) throws {
     for part in found.isAsked ? [PulledRecords.Part.answers] : [.pages, .answers] {
-      guard var pulled = try PulledRecords(part, of: plan, scope, found, database, file, interruption) else {
-        continue
-      }
+      guard var pulled = try PulledRecords(part, of: scope, found, in: data) else { continue }
       while try pulled.nextPage() != nil {
         while let step = try pulled.next() {
           switch step {
@@ -70,7 +60,7 @@ struct ResourceDifferences {
   }
 
   private func ids(_ query: String?) throws -> [Int64] {
-    try query.map { try database.rows($0, in: scope, read: { $0.integer(0) }) } ?? []
+    try query.map { try data.database.rows($0, in: scope, read: { $0.integer(0) }) } ?? []
   }
 
   private mutating func take(_ decoder: inout RecordDecoder, table: DifferenceTable?) throws {

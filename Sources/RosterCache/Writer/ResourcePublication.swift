@@ -28,8 +28,7 @@ struct ResourcePublication {
   private(set) var isHeldBack = false
   /// Digest of the question of the list at hand; 0 if nothing depends on it.
   private(set) var question: Int64
-  private let questionOfAll: Int64
-  private let questionColumns: [ParentColumn]
+  private let questions: ListQuestions
   /// True if the list at hand is empty without a pull, or by the answer to an incremental one (E4.1).
   private(set) var isEmpty = false
   /// True if a change of the list at hand counts as missed, because no column of `changed` shows it (I10.1).
@@ -48,9 +47,9 @@ struct ResourcePublication {
     self.publication = publication
     self.index = index
     self.decision = decision
-    database = publication.database
-    tables = publication.schema.tables[index]
-    plan = publication.plans[index]
+    database = publication.data.database
+    tables = publication.data.tables[index]
+    plan = publication.data.plans[index]
     let name = plan.resource.name
     found = publication.pull.compared[name] ?? ResourceComparison(resource: name)
     let state = try database.first(
@@ -65,9 +64,8 @@ struct ResourcePublication {
       throw SQLiteError.damaged("cache_lists lacks \(name)")
     }
     (self.list, isFirst, before, pagesBefore) = (list, state.isFirst, state.records, state.pages)
-    questionOfAll = try Cache.question(of: plan.resource, database)
-    question = questionOfAll
-    questionColumns = publication.family.questionColumns(index)
+    questions = try ListQuestions(index, of: publication.family, in: database)
+    question = questions.common
     move = decision.mark
     records = try RecordWriter(
       database, tables, sync: publication.sync, at: publication.at, isFirst: state.isFirst,
@@ -121,11 +119,7 @@ struct ResourcePublication {
     defer { found = all }
     try removeWithParents()
     var hasNew = false
-    var last: Int64 = -1
-    while case let lists = try completeLists(after: last), let end = lists.last {
-      for complete in lists where try writeList(complete) { hasNew = true }
-      last = end.number
-    }
+    try publication.data.forEachComplete(of: index) { if try writeList($0) { hasNew = true } }
     try records.finish()
     try noteFailedLists()
     try countLists()
@@ -144,13 +138,12 @@ struct ResourcePublication {
   }
 
   private mutating func begin(_ complete: CompleteList) throws {
-    let (name, parent) = (plan.resource.name, complete.parent)
     isUntold = try isUntold(complete)
-    list = try ListID(name, parent: parent, in: database) ?? ListID(adding: name, parent: parent, database)
-    scope = ListScope(
-      index: index, number: complete.number, parent: parent, list: list, isIncremental: complete.isIncremental)
-    found = ResourceComparison(resource: name, complete.found)
-    question = try Cache.question(questionOfAll, questionColumns, list: complete.number, in: database)
+    scope = complete.scope
+    list = try scope.list ?? ListID(adding: plan.resource.name, parent: scope.parent, database)
+    scope.list = list
+    found = complete.found
+    question = try questions.digest(list: scope.number)
     isEmpty = complete.isEmpty
     (mark, missed) = (try storedMark(), 0)
     isHeldBack = try holdsBack()
@@ -261,7 +254,7 @@ struct ResourcePublication {
   }
 
   private func pulled(_ part: PulledRecords.Part) throws -> PulledRecords? {
-    try PulledRecords(part, of: plan, scope, found, database, publication.file, publication.interruption)
+    try PulledRecords(part, of: scope, found, in: publication.data)
   }
 
   private func reject(_ reject: RecordReject, page: Int, position: Int) throws {
@@ -295,16 +288,12 @@ struct ResourcePublication {
 
   private mutating func removeMissing() throws {
     guard let query = decision.removalQuery(for: plan, comparison: found) else { return }
-    let removed = try database.statement(query)
-    removed.bind(scope)
-    defer { removed.reset() }
     if found.isIncremental { try overlayRemoved() }
-    while try removed.step() {
-      let id = removed.row.integer(0)
+    try database.forEach(query, in: scope) { removed in
+      let id = removed.integer(0)
       try records.remove(id)
       try database.run(
-        "DELETE FROM main.cache_unlisted WHERE list_id = ?1 AND record_id = ?2", .integer(list.id),
-        .integer(id))
+        "DELETE FROM main.cache_unlisted WHERE list_id = ?1 AND record_id = ?2", .integer(list.id), .integer(id))
     }
   }
 
@@ -449,13 +438,13 @@ private struct PageRows {
     upsert.bind(15, blob: facts.keys)
     upsert.bind(16, blob: facts.rejectedKeys)
     upsert.bind(17, blob: facts.skippedKeys)
-    upsert.bind(18, Value(facts.address.hasPrefix(Resource.incrementalPrefix) ? 1 : 0))
+    upsert.bind(18, Value(facts.address.hasPrefix(Resource.incrementalPrefix)))
     upsert.bind(19, Value(facts.since?.highest))
     try upsert.run([
       .integer(list.id), .text(facts.address), Value(number), Value(facts.validator.etag),
       Value(facts.validator.lastModified), Value(facts.next), Value(facts.count.map(Int64.init)),
       Value(facts.last.map(Int64.init)), Value(facts.records), Value(facts.storable), Value(facts.rejects),
-      Value(facts.rejectsOfUnknownKey), Value(facts.skipped), .integer(facts.digest),
+      Value(facts.rejectsOfUnknownKey), Value(facts.skipped), Value(facts.digest),
     ])
   }
 

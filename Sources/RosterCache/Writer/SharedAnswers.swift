@@ -69,7 +69,7 @@ extension Cache {
           .text(answer.key), Value(answer.response.status), .text(SharedAnswers.text(answer.response.headers)),
           Value(answer.response.redirectedTo), Value(answer.digest), Value(answer.confirmed.etag),
           Value(answer.confirmed.lastModified), Value(try index(of: answer.resource)),
-          .integer(answer.place.number), .text(answer.address), Value(answer.confirmed.isEmpty ? 1 : 0),
+          .integer(answer.place.number), .text(answer.address), Value(answer.confirmed.isEmpty),
         ])
       }
     }
