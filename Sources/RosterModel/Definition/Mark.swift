@@ -186,8 +186,9 @@ package struct Timestamp: Sendable, Equatable {
       - days(year, month: month, day: 1) >= day
   }
 
-  /// Days since 1970-01-01 in the Gregorian calendar.
-  private static func days(_ year: Int64, month: Int64, day: Int64) -> Int64 {
+  /// Days since 1970-01-01 in the Gregorian calendar. The year is counted from March, so that the leap day is its last
+  /// day.
+  static func days(_ year: Int64, month: Int64, day: Int64) -> Int64 {
     let years = month > 2 ? year : year - 1
     let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
     return years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear - 719_468

@@ -77,13 +77,6 @@ extension Each {
   }
 }
 
-extension Resource {
-  /// True if the list of a parent with these values is empty and not requested (E4.1, R5.5).
-  package func isListEmpty(by values: ParentValues) -> Bool {
-    each?.isEmpty(by: values) == true || !parentColumns.allSatisfy { values.hasText(at: $0.column) }
-  }
-}
-
 extension ParentValues {
   /// False if the column is NULL or empty, so that a request cannot name it (R5.5).
   package func hasText(at column: ParentColumn) -> Bool { self[column].map { $0 != .text("") } ?? false }

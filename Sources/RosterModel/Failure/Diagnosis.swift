@@ -70,9 +70,6 @@ extension Diagnosis {
 }
 
 extension Diagnosis.Kind {
-  /// True if the data are right, so that the kind is only a note.
-  package var isNote: Bool { self == .ignoredSince || self == .listReset }
-
   /// One outage shows in several ways and still counts as one. The first kind of each group represents it.
   package var family: Diagnosis.Kind {
     switch self {

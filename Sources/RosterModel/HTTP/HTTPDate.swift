@@ -32,8 +32,9 @@ extension Date {
       let minute = Int(parts[4]), (0...59).contains(minute),
       let second = Int(parts[5]), (0...60).contains(second)
     else { return nil }
-    let days = Self.days(year: parts[2].count == 2 ? Self.fullYear(year) : year, month: month + 1, day: day)
-    self.init(timeIntervalSince1970: Double(days * 86400 + hour * 3600 + minute * 60 + second))
+    let days = Timestamp.days(
+      Int64(parts[2].count == 2 ? Self.fullYear(year) : year), month: Int64(month + 1), day: Int64(day))
+    self.init(timeIntervalSince1970: Double(Int(days) * 86400 + hour * 3600 + minute * 60 + second))
   }
 
   private static let months = [
@@ -42,13 +43,4 @@ extension Date {
 
   /// Years of two digits are in 1970 to 2069: no server of today means an earlier one.
   private static func fullYear(_ twoDigits: Int) -> Int { twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits }
-
-  /// Days since 1970-01-01 in the Gregorian calendar. The year is counted from March, so that the leap day is its last
-  /// day.
-  private static func days(year: Int, month: Int, day: Int) -> Int {
-    let years = month > 2 ? year : year - 1
-    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    let daysBefore1970 = 719_468
-    return years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear - daysBefore1970
-  }
 }

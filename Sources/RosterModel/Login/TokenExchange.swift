@@ -98,6 +98,22 @@ package struct TokenExchange: Sendable, Equatable {
   }
 }
 
+extension TokenPlace {
+  /// Reads `NAME: …{access_token}…`, or `?NAME=…{access_token}…`. nil if the text has neither form, or the token occurs
+  /// more than once.
+  package init?(_ text: String) {
+    guard let field = TokenExchange.Field(text), let token = field.value.firstRange(of: Self.placeholder) else {
+      return nil
+    }
+    (carrier, name) = (field.carrier, field.name)
+    before = String(field.value[..<token.lowerBound])
+    after = String(field.value[token.upperBound...])
+    if after.contains(Self.placeholder) { return nil }
+    // White space around a header's value is not part of it (RFC 9110 §5.5).
+    if carrier == .header { after = String(after.reversed().drop { $0 == " " || $0 == "\t" }.reversed()) }
+  }
+}
+
 extension TokenExchange.Step {
   /// The placeholders that body and field contain.
   package var placeholders: Set<TokenExchange.Placeholder> { body.placeholders.union(send?.placeholders ?? []) }

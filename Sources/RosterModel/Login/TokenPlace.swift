@@ -16,24 +16,6 @@ package struct TokenPlace: Sendable, Hashable {
   /// The part of the value after the token.
   package var after: String
 
-  /// Reads `NAME: …{access_token}…`, or `?NAME=…{access_token}…`. nil if the text has neither form, or the token occurs
-  /// more than once.
-  package init?(_ text: String) {
-    let isParameter = text.hasPrefix("?")
-    guard let end = text.firstIndex(of: isParameter ? "=" : ":") else { return nil }
-    let value = text[text.index(after: end)...]
-    guard let token = value.firstRange(of: Self.placeholder), !value[token.upperBound...].contains(Self.placeholder)
-    else { return nil }
-    carrier = isParameter ? .parameter : .header
-    name = isParameter ? String(text[..<end].dropFirst()) : String(text[..<end])
-    before = String(value[..<token.lowerBound])
-    after = String(value[token.upperBound...])
-    guard !isParameter else { return }
-    // White space around a header's value is not part of it (RFC 9110 §5.5).
-    before = String(before.drop(while: Self.isSpace))
-    after = String(after.reversed().drop(while: Self.isSpace).reversed())
-  }
-
   /// The token alone is the value by default.
   package init(_ carrier: Carrier, name: String, before: String = "", after: String = "") {
     self.carrier = carrier
@@ -61,6 +43,4 @@ package struct TokenPlace: Sendable, Hashable {
   package static let bearer = TokenPlace(.header, name: "Authorization", before: "Bearer ")
   /// The Basic scheme (RFC 7617): the token is the encoded user and password.
   package static let basic = TokenPlace(.header, name: "Authorization", before: "Basic ")
-
-  private static func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
 }

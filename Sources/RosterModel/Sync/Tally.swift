@@ -46,30 +46,30 @@ package final class Tally: Sendable {
     /// Counts a page of a resource as done.
     /// - Parameter pages: total number of pages of the resource; nil if no answer says it.
     package mutating func done(_ resource: String, records: Int, pages: Int?) {
-      guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
-      resources[index].pagesDone += 1
-      resources[index].pagesTotal = pages
-      resources[index].records += records
+      change(resource) {
+        $0.pagesDone += 1
+        $0.pagesTotal = pages
+        $0.records += records
+      }
     }
 
     /// Counts a list of a child as done.
     package mutating func endList(of resource: String) {
-      guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
-      resources[index].listsDone = (resources[index].listsDone ?? 0) + 1
+      change(resource) { $0.listsDone = ($0.listsDone ?? 0) + 1 }
     }
 
     /// Sets the numbers of lists of a child, at the start and if lists are requested again.
     package mutating func setLists(of resource: String, done: Int, total: Int) {
-      guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
-      resources[index].kind = .each
-      resources[index].listsDone = done
-      resources[index].listsTotal = total
+      change(resource) { ($0.kind, $0.listsDone, $0.listsTotal) = (.each, done, total) }
     }
 
     /// Resets a resource that is pulled again from its first page.
     package mutating func restart(_ resource: String, as kind: DaemonStatus.PulledResource.Kind) {
-      guard let index = resources.firstIndex(where: { $0.name == resource }) else { return }
-      resources[index] = DaemonStatus.PulledResource(name: resource, kind: kind)
+      change(resource) { $0 = DaemonStatus.PulledResource(name: resource, kind: kind) }
+    }
+
+    private mutating func change(_ resource: String, _ change: (inout DaemonStatus.PulledResource) -> Void) {
+      if let index = resources.firstIndex(where: { $0.name == resource }) { change(&resources[index]) }
     }
 
     /// Counts a request for a resource; nil for any other request.
