@@ -109,7 +109,7 @@ final class Pull: Sendable {
   ) async {
     repeat {
       while let job = work.shared.next() ?? work.plan.next(concurrency: progress.host.settings.concurrency) {
-        guard let list = work.lists[job.list] else { continue }
+        guard let list = work.lists[job.list]?.list else { continue }
         if list.isShared, !work.shared.begin(job.page.sharedKey, job: job) { continue }
         await begin(job, list: list, work: &work, in: &group)
       }
@@ -121,7 +121,7 @@ final class Pull: Sendable {
     in group: inout ThrowingTaskGroup<PullStep, any Error>
   ) async {
     do {
-      let known = try await work.windows[job.list]?.known(job, plan: work.plan, in: session)
+      let known = try await work.lists[job.list]?.known(job, plan: work.plan, in: session)
       if let known, canTakeOver(known[0], job: job, of: list, in: work.plan) {
         work.note(isResumed: true, list: job.list)
         try confirm(
@@ -267,7 +267,7 @@ extension Pull {
   private func take(_ step: PullStep, work: inout PullState) {
     switch step {
     case .answered(let job, let known, let answer, let shared):
-      guard let list = work.lists[job.list] else { return }
+      guard let list = work.lists[job.list]?.list else { return }
       do { try take(answer, to: job, list: list, known: known, work: &work) } catch {
         guard list.isChild, let failure = error as? Failure, failure.kind == .badAnswer else {
           return work.failed(error, whileWriting: false)
@@ -281,7 +281,7 @@ extension Pull {
     case .lied(let job, let lie):
       work.plan.lied(job, lie: lie)
       work.shared.end(job.page.sharedKey)
-      if let list = work.lists[job.list] { settle(job, list: list, work: &work) }
+      if let list = work.lists[job.list]?.list { settle(job, list: list, work: &work) }
     case .written(let batch):
       work.queue.written()
       for answer in batch.shared { work.shared.end(answer.key) }
@@ -294,7 +294,7 @@ extension Pull {
 
   /// A failure ends the sync, or only the list of a child (E7).
   private func failed(_ error: any Error, job: PullPlan.PageJob, work: inout PullState) {
-    guard let list = work.lists[job.list], list.isChild, let failure = error as? Failure, failure.endsOneList,
+    guard let list = work.lists[job.list]?.list, list.isChild, let failure = error as? Failure, failure.endsOneList,
       !failure.isPause(beyond: progress.host.settings.maxRetryAfter)
     else {
       work.plan.failed()
@@ -302,7 +302,7 @@ extension Pull {
     }
     work.shared.end(job.page.sharedKey)
     note(failure, of: list, work: &work)
-    if failure.kind == .unreachable { work.serverErrors[job.list] = failure }
+    if failure.kind == .unreachable { work.lists[job.list]?.serverError = failure }
     work.plan.ended(job, as: .failed("\(failure)"))
     settle(job, list: list, work: &work)
   }

@@ -40,16 +40,13 @@ struct PullState {
   var plan: PullPlan
   var queue = StageQueue()
   /// The open lists, by their numbers in the plan.
-  private(set) var lists: [Int: PulledList] = [:]
-  var windows: [Int: KnownWindow] = [:]
+  var lists: [Int: OpenList] = [:]
   /// Requests whose answer several lists need.
   var shared = SharedRequests()
   /// Child lists, if the pull requests any.
   var supply: ListSupply?
   /// The outcome of the child lists.
   var children = ChildOutcome()
-  /// Server errors that pages of open child lists ended with, by the number of the list.
-  var serverErrors: [Int: Failure] = [:]
   private var opened: Int
   /// True if a child waits until the batch is due.
   var isTimed = false
@@ -60,29 +57,23 @@ struct PullState {
     plan = PullPlan(lists.map(\.paging), maxPages: maxPages)
     opened = lists.count
     self.supply = supply
-    for (number, list) in lists.enumerated() {
-      self.lists[number] = list
-      windows[number] = KnownWindow(list)
-    }
+    for (number, list) in lists.enumerated() { self.lists[number] = OpenList(list) }
   }
 
   mutating func open(_ list: PulledList, maxPages: Int) {
     plan.open(opened, paging: list.paging, maxPages: maxPages)
-    lists[opened] = list
-    windows[opened] = KnownWindow(list)
+    lists[opened] = OpenList(list)
     opened += 1
   }
 
   /// Returns the server error that a page of the list ended with.
   mutating func close(_ number: Int) -> Failure? {
     plan.close(number)
-    lists[number] = nil
-    windows[number] = nil
-    return serverErrors.removeValue(forKey: number)
+    return lists.removeValue(forKey: number)?.serverError
   }
 
   /// Notes whether the last page of a list was kept and not requested.
-  mutating func note(isResumed: Bool, list number: Int) { lists[number]?.isResumed = isResumed }
+  mutating func note(isResumed: Bool, list number: Int) { lists[number]?.list.isResumed = isResumed }
 
   var isOver: Bool { plan.isIdle && queue.isEmpty }
 
@@ -166,16 +157,13 @@ extension PulledList {
     var end = ListEnd(
       name, at: place, state: outcome.ending ?? .pulled, answered: outcome.answered, count: outcome.count)
     guard end.state == .pulled, let since, outcome.hasPages else { return end }
-    if let at = since.token {
-      guard let token = outcome.token else {
-        end.state = .failed("its last page has no delta token at \(at): correct token of [resource.\(name).since]")
-        return end
-      }
-      end.mark = .token(token)
+    guard let move = move(of: mark, after: outcome) else {
+      let place = since.token?.description ?? ""
+      end.state = .failed("its last page has no delta token at \(place): correct token of [resource.\(name).since]")
       return end
     }
-    end.mark = since.move(of: mark, after: outcome.extent, isWhole: start == nil, path: wholePath)
-    if end.mark == .unreadable {
+    end.mark = move
+    if move == .unreadable {
       end.state = .failed(
         "no record has a value of the form \(since.form.rawValue) at \(since.at?.description ?? "")"
           + ": correct at and form of [resource.\(name).since]")

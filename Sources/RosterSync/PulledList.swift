@@ -54,9 +54,6 @@ struct PulledList: Sendable {
     (place, start, mark) = (wanted.place, wanted.start, wanted.mark)
   }
 
-  /// The path of whole pulls.
-  var wholePath: String { wholePlans[0].resource.path }
-
   var since: Since? { wholePlans[0].resource.since }
 
   /// Asks for the whole list again, or for what changed since a mark or a delta token. Throws (65) if the mark cannot
@@ -75,6 +72,14 @@ struct PulledList: Sendable {
     do throws(PagingFault) { paging = try paging.startingAtToken(links) } catch {
       throw failure("its delta token: \(error.reason)", hint: error.hint, trouble: error.trouble)
     }
+  }
+
+  /// The change of the mark after a pull of the list; nil if its last page lacks the delta token.
+  /// - Parameter mark: The mark before the pull.
+  func move(of mark: Mark?, after outcome: PullOutcome) -> Since.MarkMove? {
+    guard let since else { return .stays }
+    if since.token != nil { return outcome.token.map { .token($0) } }
+    return since.move(of: mark, after: outcome.extent, isWhole: start == nil, path: wholePlans[0].resource.path)
   }
 
   private func failure(_ cause: String, hint: String, trouble: Diagnosis.Kind) -> Failure {
@@ -100,12 +105,14 @@ struct PulledList: Sendable {
   }
 }
 
-/// The known facts of the next pages of a list. Announced pages are looked up many at a time, because a look-up costs
-/// half as much as a page.
-struct KnownWindow {
+/// A list that is pulled, with the known facts of its next pages. Announced pages are looked up many at a time, because
+/// a look-up costs half as much as a page.
+struct OpenList {
   private static let width = 256
 
-  private let list: PulledList
+  var list: PulledList
+  /// The server error that one of its pages ended with.
+  var serverError: Failure?
   private var pages: [[String: CachedPage]] = []
   private var end = 0
 

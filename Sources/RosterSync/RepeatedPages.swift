@@ -8,7 +8,6 @@ struct RepeatedPages: Sendable {
   struct Page: Sendable, Equatable {
     /// Equal for pages with the same records.
     var likeness: Int
-    /// Hashes of its keys.
     var keys: [Int] = []
     /// True if the page has records that `where` skips, whose keys are not read.
     var isSkipping = false

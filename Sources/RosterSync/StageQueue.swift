@@ -13,7 +13,6 @@ struct StageQueue {
 
   struct Batch: Sendable {
     var received: [PageBody] = []
-    /// Confirmed pages by list.
     var confirmed: [StagedList: [ConfirmedPage]] = [:]
     /// Child lists that end after these pages.
     var ends: [ListEnd] = []
@@ -22,13 +21,11 @@ struct StageQueue {
     var confirmedCount = 0
     /// Number of transferred pages, changed or unchanged.
     var transferred = 0
-    /// Size of all bodies.
     var bytes = 0
 
     var isEmpty: Bool { received.isEmpty && confirmedCount == 0 && ends.isEmpty && shared.isEmpty }
   }
 
-  /// A list of a resource.
   struct StagedList: Hashable, Sendable {
     var resource: String
     var place: ListPlace

@@ -356,20 +356,12 @@ package actor Sync {
     var moves: [String: Since.MarkMove] = [:]
     for (list, outcome) in zip(lists, pulled) {
       guard let since = list.since else { continue }
-      if let place = since.token {
-        guard let token = outcome.token else {
-          useless = list.resources
-          throw Self.withoutToken(place, resource: list.resources[0])
-        }
-        for resource in list.resources { moves[resource] = .token(token) }
-        continue
-      }
       for resource in list.resources {
-        let move = since.move(
-          of: marks[resource], after: outcome.extent, isWhole: list.start == nil, path: list.wholePath)
-        if move == .unreadable {
+        let move = list.move(of: marks[resource], after: outcome)
+        guard let move, move != .unreadable else {
           useless = list.resources
-          throw Self.unreadable(since, resource: resource)
+          throw move == nil
+            ? Self.withoutToken(since, resource: resource) : Self.unreadable(since, resource: resource)
         }
         moves[resource] = move
       }
@@ -377,10 +369,11 @@ package actor Sync {
     return moves
   }
 
-  private static func withoutToken(_ place: Resource.AnswerPlace, resource: String) -> Failure {
+  private static func withoutToken(_ since: Since, resource: String) -> Failure {
     Failure(
       .badAnswer, step: "keep the delta token of \(resource)", subject: resource,
-      cause: "the last page has none at \(place)", hint: "correct token of [resource.\(resource).since]: since.token"
+      cause: "the last page has none at \(since.token?.description ?? "")",
+      hint: "correct token of [resource.\(resource).since]: since.token"
     ).with(.malformed, [.resource(resource)])
   }
 

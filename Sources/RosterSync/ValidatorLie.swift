@@ -2,7 +2,6 @@ import RosterModel
 
 /// A validator that upstream gave again although the records of its page had changed (P15.3). It ends its list's pull.
 struct ValidatorLie: Error, Sendable, Equatable {
-  /// The header that carries the validator.
   enum Header: String, Sendable {
     case etag = "ETag"
     case lastModified = "Last-Modified"
@@ -19,6 +18,5 @@ struct ValidatorLie: Error, Sendable, Equatable {
   var header: Header
   /// The page's place in its list.
   var page: Int
-  /// The page's request.
   var request: Request
 }
