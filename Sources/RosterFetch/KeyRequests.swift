@@ -40,7 +40,12 @@ package struct KeyRequests: Sendable {
   /// The requests, in the order of the keys. Keys with a comma have their own requests at the end, because a comma
   /// separates keys.
   package func requests(for keys: [String]) -> [KeyLookup] {
-    if !columns.isEmpty { return keys.map(composite) }
+    if !columns.isEmpty {
+      return keys.map { key in
+        let texts = zip(columns, Self.parts(of: key)).map { ("{key.\($0)}", QueryText.encoded($1.queryText)) }
+        return lookup([key], filling: texts)
+      }
+    }
     let asksMany = path.contains(Self.many)
     let (alone, together) = keys.reduce(into: ([String](), [String]())) { parts, key in
       if !asksMany || key.utf8.contains(UInt8(ascii: ",")) { parts.0.append(key) } else { parts.1.append(key) }
@@ -50,9 +55,7 @@ package struct KeyRequests: Sendable {
     }
     return (groups + alone.map { [$0] }).map { keys in
       let list = keys.map(QueryText.encoded).joined(separator: ",")
-      var request = Request(.get, baseURL + Self.filled(path, with: list))
-      request.keylessURL = baseURL + shownPath
-      return KeyLookup(request: request, keys: keys, canBeAsked: !isLost(list))
+      return lookup(keys, filling: [(Self.many, list), ("{key}", list)])
     }
   }
 
@@ -60,18 +63,19 @@ package struct KeyRequests: Sendable {
     if case .list(let values)? = try? JSONValue(json: key.utf8) { values } else { [] }
   }
 
-  /// Replaces the name of each column with that part of the key (R2.3).
-  private func composite(_ key: String) -> KeyLookup {
-    let parts = Self.parts(of: key)
-    let texts = zip(columns, parts).map { ("{key.\($0)}", QueryText.encoded($1.queryText)) }
-    let filled = path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").map { segment in
-      (segment, texts.reduce(String(segment)) { $0.replacing($1.0, with: $1.1) })
+  /// Replaces the placeholders of the keys (R2.3).
+  private func lookup(_ keys: [String], filling texts: [(placeholder: String, text: String)]) -> KeyLookup {
+    func filled(_ text: some StringProtocol) -> String {
+      texts.reduce(String(text)) { $0.replacing($1.placeholder, with: $1.text) }
     }
-    let isLost = filled.contains { $0 != $1 && Self.dots.contains($1) }
-    let target = texts.reduce(path) { $0.replacing($1.0, with: $1.1) }
-    var request = Request(.get, baseURL + target)
+    var request = Request(.get, baseURL + filled(path))
     request.keylessURL = baseURL + shownPath
-    return KeyLookup(request: request, keys: [key], canBeAsked: !isLost)
+    // Clients and servers remove such a segment.
+    let isLost = path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").contains { segment in
+      let filled = filled(segment)
+      return filled != segment && [".", ".."].contains(filled)
+    }
+    return KeyLookup(request: request, keys: keys, canBeAsked: !isLost)
   }
 
   /// The control question for keys that upstream has just listed (P16); nil if `by_key` cannot ask for any of them.
@@ -85,21 +89,5 @@ package struct KeyRequests: Sendable {
     return requests(for: Array(list.keys.prefix(2))).first
   }
 
-  /// True if a whole segment of the path would be `.` or `..`, which clients and servers remove.
-  private func isLost(_ list: String) -> Bool {
-    guard Self.dots.contains(list) else { return false }
-    return path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").contains { segment in
-      let filled = Self.filled(String(segment), with: list)
-      return filled != segment && Self.dots.contains(filled)
-    }
-  }
-
-  private static func filled(_ text: String, with list: String) -> String {
-    text.replacing(many, with: list).replacing(one, with: list)
-  }
-
-  private static let dots: Set = [".", ".."]
-
   private static let many = "{keys}"
-  private static let one = "{key}"
 }

@@ -37,9 +37,8 @@ struct Answer {
     body.append(contentsOf: part.readableBytesView)
   }
 
-  /// The complete answer.
   func whole() throws -> Response {
-    guard let head else { throw ExchangeFailure(cause: ClosedWithoutAnswer(), isUnsent: false) }
+    guard let head else { throw ExchangeFailure(cause: TransportFault.closed, isUnsent: false) }
     do { return response(head, body: try content(head)) } catch {
       return try settled(error, isUnsent: false)
     }
@@ -49,10 +48,10 @@ struct Answer {
   func settled(_ error: any Error, isUnsent: Bool) throws -> Response {
     guard let head, !(error is CancellationError) else {
       // The parser reports no error if the connection ends before the first byte.
-      throw ExchangeFailure(cause: error.isEndInMessage ? CutOff() : error, isUnsent: isUnsent)
+      throw ExchangeFailure(cause: error.isEndInMessage ? TransportFault.cutOff : error, isUnsent: isUnsent)
     }
     guard head.needsBody(method) else { return response(head, body: (try? content(head)) ?? []) }
-    let cause = error.isEndOfConnection ? CutOff() : error
+    let cause = error.isEndOfConnection ? TransportFault.cutOff : error
     throw ExchangeFailure(cause: cause, received: received, isUnsent: isUnsent)
   }
 
@@ -65,7 +64,7 @@ struct Answer {
       return body
     }
     do { return try inflated(body, maxBytes: Self.maxBytes) } catch .cutShort where !head.tellsItsEnd {
-      throw CutOff()
+      throw TransportFault.cutOff
     }
   }
 
@@ -78,10 +77,7 @@ struct Answer {
 
 extension Error {
   fileprivate var isEndOfConnection: Bool {
-    switch self {
-    case is ClosedWithoutAnswer, is KeptConnectionEnded, is IOError: true
-    default: isEndInMessage
-    }
+    self is IOError || [.closed, .keptConnectionClosed].contains(self as? TransportFault) || isEndInMessage
   }
 
   /// True if the connection ended in the head or in the body of an answer.

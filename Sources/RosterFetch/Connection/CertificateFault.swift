@@ -27,6 +27,8 @@ enum CertificateFault: Error, Equatable {
   case otherHost(String, named: [String])
   /// The certificate has no subjectAltName for hosts or addresses.
   case unnamed
+  /// The server has this key, in the form of a pin, and the key is not pinned.
+  case unpinned(String)
   /// BoringSSL refused the chain without naming a certificate.
   case unreadable
 
@@ -81,6 +83,8 @@ enum CertificateFault: Error, Equatable {
     return authority.flatMap { try? CertificateFields($0).name } ?? ""
   }
 
+  var isOfPin: Bool { if case .unpinned = self { true } else { false } }
+
   var cause: String {
     switch self {
     case .expired(let name, let end): "the certificate \"\(name)\" expired at \(end.rfc3339)"
@@ -107,6 +111,7 @@ enum CertificateFault: Error, Equatable {
     case .otherHost(let host, let names):
       "the server's certificate is for another host: it names \(names.joined(separator: ", ")), not \(host)"
     case .unnamed: "the server's certificate names no host: it has no subjectAltName"
+    case .unpinned(let key): "the server's key is not in upstream.tls.pins: \(key)"
     case .unreadable: "the server's certificate could not be verified"
     }
   }
@@ -130,7 +135,20 @@ enum CertificateFault: Error, Equatable {
     case .weakSignature: "the server needs a chain that is signed with SHA-256 or better"
     case .otherHost: "use a name in upstream.base_url that the certificate has"
     case .unnamed: "the server needs a certificate with a subjectAltName; the common name does not count (RFC 9525)"
+    case .unpinned: "pin that key only if you know from elsewhere that it is the server's new one"
     case .unreadable: "see what certificate the server sends: openssl s_client"
     }
   }
+}
+
+extension CertificateFields {
+  /// The fault of a certificate whose key or signature is too weak; nil if both are strong enough.
+  /// - Parameter isSignatureTrusted: true for a trust anchor, which is trusted for its key.
+  func weakness(isSignatureTrusted: Bool) -> CertificateFault? {
+    if let rsaBits, rsaBits < Self.minRSABits { return .weakKey(name, bits: rsaBits) }
+    guard !isSignatureTrusted, let brokenHash else { return nil }
+    return .weakSignature(name, hash: brokenHash)
+  }
+
+  private static let minRSABits = 2048
 }

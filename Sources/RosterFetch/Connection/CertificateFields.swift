@@ -67,14 +67,6 @@ struct CertificateFields {
     return Self.md5Signatures.contains(where: algorithm.elementsEqual) ? "MD5" : nil
   }
 
-  /// The fault of a certificate whose key or signature is too weak; nil if both are strong enough.
-  /// - Parameter isSignatureTrusted: true for a trust anchor, which is trusted for its key.
-  func weakness(isSignatureTrusted: Bool) -> CertificateFault? {
-    if let rsaBits, rsaBits < Self.minRSABits { return .weakKey(name, bits: rsaBits) }
-    guard !isSignatureTrusted, let brokenHash else { return nil }
-    return .weakSignature(name, hash: brokenHash)
-  }
-
   /// SubjectPublicKeyInfo (RFC 5280 §4.1.2.7): an algorithm, and a bit string with modulus and exponent.
   private static func rsaBits(_ info: DERElement) throws -> Int? {
     let parts = try info.elements(atLeast: 2)
@@ -99,12 +91,9 @@ struct CertificateFields {
   /// `[0] EXPLICIT`.
   private static let firstTag: UInt8 = 0xA0
 
-  private static let minRSABits = 2048
   /// rsaEncryption, id-RSASSA-PSS (RFC 8017 appendix C).
   private static let rsaKeys: [[UInt8]] = [pkcs1 + [1], pss]
-  /// id-RSASSA-PSS.
   private static let pss = pkcs1 + [10]
-  /// id-sha1.
   private static let sha1: [UInt8] = [0x2B, 0x0E, 0x03, 0x02, 0x1A]
   /// sha1WithRSAEncryption, its old name of OIW, ecdsa-with-SHA1, dsa-with-sha1 (RFC 3279 §2.2); id-sha1 for RSA-PSS.
   private static let sha1Signatures: [[UInt8]] = [
@@ -168,4 +157,30 @@ extension NIOSSLCertificate {
 
   /// 1.3.6.1.5.5.7.3.1
   private static let serverAuth: [UInt8] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01]
+}
+
+/// The subjectAltName of a certificate (RFC 5280 §4.2.1.6).
+struct CertifiedNames {
+  var hosts: [[UInt8]] = []
+  var addresses: [[UInt8]] = []
+
+  init(_ certificate: NIOSSLCertificate) {
+    for name in certificate._subjectAlternativeNames() {
+      switch name.nameType {
+      case .dnsName: hosts.append(Array(name.contents))
+      case .ipAddress: addresses.append(Array(name.contents))
+      default: break
+      }
+    }
+  }
+
+  /// The first names, printable.
+  var texts: [String] {
+    let names = hosts.map { String(decoding: $0, as: UTF8.self).printable }
+    // A host name that is an address does not match the address.
+    let all = names.map { IPAddress.bytes($0) == nil ? $0 : "\($0) as a host name" } + addresses.map(IPAddress.text)
+    return all.prefix(Self.maxShown) + (all.count > Self.maxShown ? ["…"] : [])
+  }
+
+  private static let maxShown = 4
 }

@@ -41,7 +41,7 @@ final class ChainWatch {
     if let refused { return CertificateFault(refused, own: own, verified: verified, now: Date()) }
     guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return error }
     if error.names("KEY_USAGE_BIT_INCORRECT") { return CertificateFault.wrongUse }
-    return error.names("CERTIFICATE_VERIFY_FAILED") ? CertificateFault.unreadable : TLSBrokenOff()
+    return error.names("CERTIFICATE_VERIFY_FAILED") ? CertificateFault.unreadable : TransportFault.handshakeBrokenOff
   }
 }
 

@@ -3,9 +3,7 @@ import NIOCore
 /// The connections to one server, or to one proxy. Only the transport's loop uses it.
 final class ConnectionPool {
   struct Limits: Sendable {
-    /// Largest number of connections, in use or idle.
     var most: Int
-    /// Longest time that a connection stays idle.
     var maxIdle: TimeAmount
   }
 
@@ -18,7 +16,6 @@ final class ConnectionPool {
   private let loop: any EventLoop
   /// Idle connections; the last element was used last.
   private var idle: [HTTPConnection] = []
-  /// Connections that are in use or idle.
   private var open: [HTTPConnection] = []
   private var beingMade = 0
   private var waiting: [Exchange] = []

@@ -31,9 +31,9 @@ final class HTTPConnection: ChannelInboundHandler {
   func carries(_ exchange: Exchange) -> Bool { self.exchange === exchange }
 
   func begin(_ exchange: Exchange) {
-    guard let context, channel.isActive else { return exchange.fail(ClosedWithoutAnswer()) }
+    guard let context, channel.isActive else { return exchange.fail(TransportFault.closed) }
     guard exchange.deadline > .now() else {
-      exchange.fail(DeadlineExceeded())
+      exchange.fail(TransportFault.late)
       return pool.released(self)
     }
     self.exchange = exchange
@@ -94,11 +94,11 @@ final class HTTPConnection: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if error is IOError, endedWhileKept(exchange, error: error) { return }
     guard let tls = error as? NIOSSLError, tls == .uncleanShutdown else { return end(with: error) }
-    if let head = exchange?.answer.head, !head.tellsItsEnd { end(with: ClosedWithoutAnswer()) }
+    if let head = exchange?.answer.head, !head.tellsItsEnd { end(with: TransportFault.closed) }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    end(with: ClosedWithoutAnswer())
+    end(with: TransportFault.closed)
     context.fireChannelInactive()
   }
 
@@ -106,12 +106,12 @@ final class HTTPConnection: ChannelInboundHandler {
   func end(with error: any Error) {
     let exchange = exchange
     self.exchange = nil
-    exchange?.fail(endedWhileKept(exchange, error: error) ? KeptConnectionEnded() : error)
+    exchange?.fail(endedWhileKept(exchange, error: error) ? TransportFault.keptConnectionClosed : error)
     close()
   }
 
   private func endedWhileKept(_ exchange: Exchange?, error: any Error) -> Bool {
     guard hasServed, exchange?.answer.head == nil else { return false }
-    return error is ClosedWithoutAnswer || error is IOError
+    return error as? TransportFault == .closed || error is IOError
   }
 }

@@ -97,7 +97,7 @@ package final class HTTPTransport: Sendable {
     let deadline = NIODeadline.now() + timeout
     let url = request.secret.map { QueryText.setting($0, in: request.url) } ?? request.url
     guard let target = RequestTarget(url), let route = routes.route(to: target) else {
-      throw fault(ExchangeFailure(cause: UnusableRequest(), isUnsent: true), by: nil)
+      throw fault(ExchangeFailure(cause: TransportFault.unusableRequest, isUnsent: true), by: nil)
     }
     do {
       let message = try Message(request, target: target, by: route)
@@ -148,12 +148,11 @@ package final class HTTPTransport: Sendable {
 /// - Parameter proxy: the proxy through which the request was sent.
 private func fault(_ failure: ExchangeFailure, by proxy: ProxyServer?) -> any Error {
   if Task.isCancelled || failure.cause is CancellationError { return CancellationError() }
-  var fault = (failure.cause as? ProxyFault)?.fault ?? TransportCause(failure.cause).fault
-  if failure.cause is PinMismatch { fault.trouble = .pin }
+  var fault = RequestFault(transport: failure.cause)
   if let proxy, !fault.isOfProxy { fault.cause += " (through the proxy \(proxy))" }
   fault.received = failure.received
   fault.isUnsent = failure.isUnsent
-  fault.isOfKeptConnection = failure.cause is KeptConnectionEnded
-  fault.isOfOutlivedToken = failure.cause is TokenOutlived
+  fault.isOfKeptConnection = failure.cause as? TransportFault == .keptConnectionClosed
+  fault.isOfOutlivedToken = failure.cause as? TransportFault == .tokenOutlived
   return fault
 }

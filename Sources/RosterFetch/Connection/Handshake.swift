@@ -12,13 +12,13 @@ final class Handshake: ChannelInboundHandler, RemovableChannelHandler {
     self.done = done
   }
 
-  /// Begins the handshake over an open channel, on its loop. Fails with an error of NIOSSL, a `TLSBrokenOff` or a
-  /// `HandshakeTimeout`; the channel is then useless.
+  /// Begins the handshake over an open channel, on its loop. Fails with an error of NIOSSL or a `TransportFault`;
+  /// the channel is then useless.
   static func begin(
     on channel: any Channel, _ tls: NIOSSLClientHandler, by deadline: NIODeadline
   ) throws -> EventLoopFuture<Void> {
     let done = channel.eventLoop.makePromise(of: Void.self)
-    let alarm = channel.eventLoop.scheduleTask(deadline: deadline) { done.fail(HandshakeTimeout()) }
+    let alarm = channel.eventLoop.scheduleTask(deadline: deadline) { done.fail(TransportFault.handshakeLate) }
     let pipeline = channel.pipeline.syncOperations
     let watch = Handshake(done)
     try pipeline.addHandlers([tls, watch])
@@ -40,13 +40,7 @@ final class Handshake: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    done.fail(TLSBrokenOff())
+    done.fail(TransportFault.handshakeBrokenOff)
     context.fireChannelInactive()
   }
 }
-
-/// The handshake failed for another reason than the server's certificate.
-struct TLSBrokenOff: Error {}
-
-/// The handshake did not end by the deadline.
-struct HandshakeTimeout: Error {}

@@ -8,7 +8,7 @@ struct Message: Sendable {
   let head: HTTPRequestHead
   let body: [UInt8]
 
-  /// Throws an `UnusableRequest`.
+  /// Throws a `TransportFault`.
   init(_ request: Request, target: RequestTarget, by route: Route) throws {
     method = request.method
     way = route.way
@@ -17,7 +17,7 @@ struct Message: Sendable {
     headers.reserveCapacity(request.headers.count + Self.ownHeaders)
     headers.add(name: "Host", value: route.host)
     for header in request.headers {
-      guard header.name.isHTTPToken, header.value.hasOnly(Self.isOfLine) else { throw UnusableRequest() }
+      guard header.name.isHTTPToken, header.value.hasOnly(Self.isOfLine) else { throw TransportFault.unusableRequest }
       headers.add(name: header.name, value: header.value)
     }
     headers.add(name: "Accept-Encoding", value: "gzip")
@@ -40,6 +40,3 @@ struct Message: Sendable {
   /// False for a byte that would begin another field (RFC 9110 §5.5).
   private static func isOfLine(_ byte: UInt8) -> Bool { byte != 0x0D && byte != 0x0A && byte != 0 }
 }
-
-/// The address is not valid, or a header would end its line.
-struct UnusableRequest: Error {}

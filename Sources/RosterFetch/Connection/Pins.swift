@@ -12,19 +12,13 @@ struct Pins: Sendable {
     digests = Set(pins.map { Data(base64Encoded: String($0.dropFirst(Self.prefix.count))) ?? Data() })
   }
 
-  /// Throws a `PinMismatch`.
+  /// Throws a `CertificateFault`.
   /// - Parameter certificate: the server's own certificate.
   func verify(_ certificate: NIOSSLCertificate) throws {
     if digests.isEmpty { return }
     let digest = Data(SHA256.hash(data: try certificate.extractPublicKey().toSPKIBytes()))
-    guard digests.contains(digest) else { throw PinMismatch(found: Self.prefix + digest.base64EncodedString()) }
+    guard digests.contains(digest) else { throw CertificateFault.unpinned(Self.prefix + digest.base64EncodedString()) }
   }
 
   private static let prefix = "sha256/"
-}
-
-/// The server has a key that is not pinned.
-struct PinMismatch: Error {
-  /// The found key in the form of a pin.
-  var found: String
 }

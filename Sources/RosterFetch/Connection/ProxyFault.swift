@@ -4,7 +4,7 @@ import RosterModel
 struct ProxyFault: Error {
   enum Kind {
     /// The proxy could not be reached.
-    case unreachable(TransportCause)
+    case unreachable(RequestFault)
     /// The proxy opens no tunnel to that origin, or requires credentials.
     case refused(Int, Origin)
     /// The proxy ended the connection instead of opening a tunnel, or its answer is not HTTP.
@@ -31,9 +31,7 @@ struct ProxyFault: Error {
 
   private var reason: Failure.Reason? {
     switch kind {
-    case .unreachable(.passing(let reason, _, _)): reason
-    case .unreachable(.clientCertificate): .clientCertificate
-    case .unreachable: nil
+    case .unreachable(let fault): fault.reason
     case .silent: .timeout
     case .refused, .closed: .connection
     }
@@ -41,10 +39,7 @@ struct ProxyFault: Error {
 
   private var cause: String {
     switch kind {
-    case .unreachable(.passing(_, let text, _)), .unreachable(.noNetwork(let text)),
-      .unreachable(.untrusted(let text, _)):
-      "is out of reach: \(text)"
-    case .unreachable(.clientCertificate(let alert)): "is out of reach: \(alert.cause)"
+    case .unreachable(let fault): "is out of reach: \(fault.cause)"
     case .refused(let status, _) where Self.blamesCredentials(status):
       "\(proxy.authorization == nil ? "wants a user and a password" : "refuses the user and the password") (\(status))"
     case .refused(let status, let origin): "opens no tunnel to \(origin.authority) (\(status))"

@@ -1,7 +1,6 @@
 import RosterModel
 import Synchronization
 
-/// The route of a request to its server.
 struct Route: Sendable {
   /// Requests with equal ways share connections.
   enum Way: Sendable, Hashable {
@@ -25,7 +24,6 @@ struct Route: Sendable {
   }
 }
 
-/// Finds routes by the proxies' rules.
 final class Routes: Sendable {
   private let rules: ProxyRules
   /// Routes by scheme and authority, as written. base_url and token_url have at most two.

@@ -45,29 +45,3 @@ struct ServerIdentity: Sendable {
     }
   }
 }
-
-/// The subjectAltName of a certificate (RFC 5280 §4.2.1.6).
-struct CertifiedNames {
-  var hosts: [[UInt8]] = []
-  var addresses: [[UInt8]] = []
-
-  init(_ certificate: NIOSSLCertificate) {
-    for name in certificate._subjectAlternativeNames() {
-      switch name.nameType {
-      case .dnsName: hosts.append(Array(name.contents))
-      case .ipAddress: addresses.append(Array(name.contents))
-      default: break
-      }
-    }
-  }
-
-  /// The first names, printable.
-  var texts: [String] {
-    let names = hosts.map { String(decoding: $0, as: UTF8.self).printable }
-    // A host name that is an address does not match the address.
-    let all = names.map { IPAddress.bytes($0) == nil ? $0 : "\($0) as a host name" } + addresses.map(IPAddress.text)
-    return all.prefix(Self.maxShown) + (all.count > Self.maxShown ? ["…"] : [])
-  }
-
-  private static let maxShown = 4
-}

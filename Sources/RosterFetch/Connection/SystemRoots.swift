@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import NIOSSL
+import RosterFiles
 package import RosterModel
 
 /// The system's roots, in the places that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, otherwise in Debian's.
@@ -15,8 +16,7 @@ package struct SystemRoots: Sendable, Equatable {
 
     /// nil if there is no such file.
     init?(_ path: String) {
-      var found = stat()
-      guard stat(path, &found) == 0 else { return nil }
+      guard let found = fileStatus(path) else { return nil }
       (device, inode, size) = (found.st_dev, found.st_ino, found.st_size)
       (seconds, nanoseconds) = (found.st_mtim.tv_sec, found.st_mtim.tv_nsec)
     }
@@ -51,8 +51,7 @@ package struct SystemRoots: Sendable, Equatable {
   }
 
   private static func isFolder(_ path: String) -> Bool {
-    var found = stat()
-    return stat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
+    fileStatus(path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
   }
 
   private static let usualFile = "/etc/ssl/certs/ca-certificates.crt"

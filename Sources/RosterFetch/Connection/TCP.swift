@@ -4,8 +4,8 @@ import RosterModel
 
 /// Opens connections that are still unused.
 enum TCP {
-  /// Connects to an address at once. A name is looked up on another thread. Fails with a `NameTimeout` if the name has
-  /// no address by the deadline.
+  /// Connects to an address at once. A name is looked up on another thread. Fails with a `TransportFault` if the
+  /// name has no address by the deadline.
   static func connect(
     to host: String, _ port: Int, by deadline: NIODeadline, on loop: any EventLoop
   ) -> EventLoopFuture<any Channel> {
@@ -17,7 +17,7 @@ enum TCP {
       isResolved.value = true
       return channel.eventLoop.makeSucceededVoidFuture()
     }.connect(host: host, port: port).flatMapErrorThrowing { error in
-      if case ChannelError.connectTimeout = error, !isResolved.value { throw NameTimeout(host: host) }
+      if case ChannelError.connectTimeout = error, !isResolved.value { throw TransportFault.nameLate(host) }
       throw error
     }
   }
@@ -27,12 +27,7 @@ enum TCP {
     to proxy: ProxyServer, by deadline: NIODeadline, on loop: any EventLoop
   ) -> EventLoopFuture<any Channel> {
     connect(to: proxy.host, proxy.port, by: deadline, on: loop).flatMapErrorThrowing { error in
-      throw ProxyFault(proxy: proxy, kind: .unreachable(TransportCause(error)))
+      throw ProxyFault(proxy: proxy, kind: .unreachable(RequestFault(transport: error)))
     }
   }
-}
-
-/// The name servers returned no address by the deadline (getaddrinfo(3)).
-struct NameTimeout: Error {
-  let host: String
 }

@@ -52,7 +52,6 @@ struct BudgetSlot: Sendable, Equatable {
     sealed([magic, sum(Array(upstream.utf8)), sum(Array(rule.text.utf8)), wasShort ? 1 : 0])
   }
 
-  /// The whole file.
   static func file(
     _ upstream: String, rule: RequestBudget, wasShort: Bool, slots: [Int: BudgetSlot]
   ) -> [UInt8] {

@@ -49,7 +49,6 @@ package final class RequestPacer: Sendable {
     }
   }
 
-  /// Number of waiting requests.
   var waiting: Int { state.withLock { $0.queue.count } }
 
   /// Applies the rate of a reload at once, to waiting requests too.

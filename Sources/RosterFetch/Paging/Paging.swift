@@ -111,7 +111,6 @@ package final class Paging: Sendable {
     _ = try request(1, after: 0, at: token, from: page, links)
   }
 
-  /// True if it starts from a delta token.
   var startsFromToken: Bool { token != nil }
 
   /// True if a page ends the list and has no delta token (I7.1).

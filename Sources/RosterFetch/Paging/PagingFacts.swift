@@ -1,0 +1,271 @@
+import FoundationEssentials
+package import RosterDecode
+package import RosterModel
+
+/// The reason why an answer does not match its definition, as a clause.
+package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The part of the definition that the answer lacks.
+  package var reason: String
+  /// The key of `pages` that names a total; set if the answer has none there.
+  package var absentTotal: String?
+  /// The reason.
+  package var description: String { reason }
+}
+
+extension Paging {
+  /// The facts of the list in an answer. An answer without a value that the definition names is malformed (P11). In a
+  /// chain, only the first page must have a count (G3.1).
+  package func facts(
+    in scan: PageScan, of response: Response, isFirst: Bool
+  ) throws(UndefinedAnswer) -> ListFacts {
+    let scan = adding(response, to: scan)
+    var facts = ListFacts(records: scan.records)
+    facts.skipped = scan.skipped
+    if let place = resource.listing.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent {
+      facts.count = try total(scan.count, named: "count", at: place)
+    }
+    if let place = last { facts.last = try total(scan.last, named: "last", at: place) }
+    if let place = resource.listing.pages.more { facts.more = try flag(scan.more, named: "more", at: place) }
+    if let place = resource.listing.pages.done { facts.more = try !flag(scan.more, named: "done", at: place) }
+    if let last = facts.last, let count = facts.count, last > max(1, count) {
+      throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
+    }
+    facts.next = try next(scan, response: response)
+    facts.highest = scan.highest
+    if isIncremental { facts.lowest = scan.marks.lazy.filter { $0 != PageScan.noMark }.min() }
+    facts.token = try deltaToken(scan.token, response: response)
+    if let token = response.token,
+      facts.next?.texts.contains(where: token.isRepeated) == true || facts.token.map(token.isRepeated) == true
+    {
+      throw UndefinedAnswer(reason: "its next-page value repeats the access token")
+    }
+    if facts.records == 0, facts.more == nil, followsAnswers { facts.more = isContinued(facts) }
+    return facts
+  }
+
+  /// True if an empty page must have a successor: only the last page has a delta token (I7.1).
+  private func isContinued(_ facts: ListFacts) -> Bool {
+    resource.since?.token != nil && facts.token == nil && facts.next != nil
+  }
+
+  /// Without the access token, if it is an address. Empty is absent.
+  private func deltaToken(_ found: PointedValue, response: Response) throws(UndefinedAnswer) -> String? {
+    guard let since = resource.since, let place = since.token else { return nil }
+    switch found.kind {
+    case .absent, .null, .text(""): return nil
+    case .text(let text): return since.param == nil ? response.token?.removed(from: text) ?? text : text
+    case .integer(let number): return "\(number)"
+    case .number(let digits): return digits
+    case .boolean, .compound, .members:
+      throw UndefinedAnswer(reason: "\(place) (since.token) is neither a text nor a number")
+    }
+  }
+
+  /// Adds the values that the definition expects in the answer's headers, as if they were in the body.
+  func adding(_ response: Response, to scan: PageScan) -> PageScan {
+    var scan = scan
+    if let place = resource.listing.pages.count, case .header(let name) = place {
+      scan.count = PointedValue(header: place.total(in: response[name]))
+    }
+    if case .header(let name)? = last { scan.last = PointedValue(header: response[name]) }
+    if case .header(let name)? = resource.since?.token {
+      scan.token = PointedValue(response[name].map(PointedValue.Kind.text) ?? .absent)
+    }
+    if case .header(let name)? = resource.listing.pages.ending { scan.more = PointedValue(header: response[name]) }
+    return scan
+  }
+
+  /// True if the answer's headers agree with the known facts. A 304 need not repeat them (RFC 9110 §15.4.5). The next
+  /// address of a page that `more` ends is not known, and does not matter.
+  /// - Parameter page: the page that was requested; nil if it may be the last one.
+  func agrees(_ response: Response, with known: ListFacts?, on page: PageRequest? = nil) -> Bool {
+    guard readsHeaders else { return true }
+    let told = adding(response, to: PageScan())
+    let count = PointedValue.Kind(known?.count)
+    let last = PointedValue.Kind(known?.last)
+    return agrees(response, resource.listing.pages.count, told.count.kind, count)
+      && agrees(response, self.last, told.last.kind, last)
+      && agrees(response, resource.listing.pages.more, told.more.kind, .boolean(known?.more != false))
+      && agrees(response, resource.listing.pages.done, told.more.kind, .boolean(known?.more == false))
+      && (known?.more == false || leads(response, to: known?.next))
+      && agrees(response, deltaToken: told.token, with: known, on: page)
+  }
+
+  /// True if a delta token in a header is the known one. The token of a page that is not the last one does not matter.
+  private func agrees(
+    _ response: Response, deltaToken told: PointedValue, with known: ListFacts?, on page: PageRequest?
+  ) -> Bool {
+    guard case .header? = resource.since?.token, !(followsAnswers && known?.next != nil) else { return true }
+    if let known, let page, !mayEnd(page, known) { return true }
+    if told.kind == .absent, response.status == 304 { return true }
+    return (try? deltaToken(told, response: response)) == known?.token
+  }
+
+  private func agrees(
+    _ response: Response, _ place: Resource.AnswerPlace?, _ told: PointedValue.Kind, _ known: PointedValue.Kind
+  ) -> Bool {
+    guard case .header? = place else { return true }
+    return told == known || (told == .absent && response.status == 304)
+  }
+
+  private func leads(_ response: Response, to known: ListFacts.Value?) -> Bool {
+    switch resource.listing.pages.style {
+    case .cursor(_, _, .header(let name)):
+      text(response[name]) == known || (response[name] == nil && response.status == 304)
+    case .next(.header(let name)):
+      address(response[name], in: response) == known || (response[name] == nil && response.status == 304)
+    case .link: links(response, to: known)
+    case .cursor, .next, .number, .offset, .after, .one, .record: true
+    }
+  }
+
+  private var last: Resource.AnswerPlace? {
+    if case .number(_, _, let last) = resource.listing.pages.style { last } else { nil }
+  }
+
+  private func next(_ scan: PageScan, response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
+    switch resource.listing.pages.style {
+    case .cursor(_, _, .header(let name)): text(response[name])
+    case .cursor(.everyMember, _, .body(let place)): try members(scan.at, place: place, response: response)
+    case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place: place)
+    case .next(.header(let name)): address(response[name], in: response)
+    case .next(.body(let place)): try address(scan.at, at: place, in: response)
+    case .link: try link(response)
+    case .number, .offset, .one, .record: nil
+    }
+  }
+
+  private func links(_ response: Response, to known: ListFacts.Value?) -> Bool {
+    do throws(UndefinedAnswer) {
+      return try link(response) == known || (response["Link"] == nil && response.status == 304)
+    } catch { return false }
+  }
+
+  private func link(_ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
+    do throws(LinkHeader.Unclosed) { return address(try LinkHeader.next(in: response.headers), in: response) } catch {
+      throw UndefinedAnswer(reason: "an address in its Link header has no closing >")
+    }
+  }
+
+  private func text(_ text: String?) -> ListFacts.Value? {
+    text.flatMap { $0.isEmpty ? nil : .text($0) }
+  }
+
+  /// The address without the token, which upstream may repeat: an address is stored and shown (T8, T9).
+  private func address(_ text: String?, in response: Response) -> ListFacts.Value? {
+    self.text(
+      text.map { text in
+        let address = absolute(text, after: response)
+        return response.token?.removed(from: address) ?? address
+      })
+  }
+
+  /// After a redirect at base_url's origin, a relative address is relative to the page that answered (RFC 3986
+  /// §5.1.3). It is stored with the page, which is known by the address that was requested.
+  private func absolute(_ address: String, after response: Response) -> String {
+    guard !address.isEmpty, let base = response.redirectedTo.flatMap({ URL(written: $0) }),
+      let url = URL(written: address, relativeTo: base), URL(written: address)?.scheme == nil,
+      let origin = Origin(url: url.absoluteString), origin == Origin(url: baseURL)
+    else { return address }
+    return url.absoluteString
+  }
+
+  private func value(_ found: PointedValue, place: JSONPointer) throws(UndefinedAnswer) -> ListFacts.Value? {
+    switch found.kind {
+    case .absent, .null: return nil
+    case .text(let text): return self.text(text)
+    case .integer(let number): return .integer(Int(number))
+    case .number(let digits): return .number(digits)
+    case .boolean, .compound, .members: throw UndefinedAnswer(reason: "\(place) is neither a text nor a number")
+    }
+  }
+
+  /// The object is sent member by member. The token's parameter is not among them (T8).
+  private func members(
+    _ found: PointedValue, place: JSONPointer, response: Response
+  ) throws(UndefinedAnswer) -> ListFacts.Value? {
+    switch found.kind {
+    case .absent, .null: return nil
+    case .members(let members):
+      if members.isEmpty { return nil }
+      let secret = response.token?.parameter
+      return .members(members.filter { member in secret?.utf8.elementsEqual(member.name.utf8) != true })
+    case .boolean, .integer, .number, .text, .compound: throw UndefinedAnswer(reason: "\(place) is not an object")
+    }
+  }
+
+  private func address(
+    _ found: PointedValue, at place: JSONPointer, in response: Response
+  ) throws(UndefinedAnswer) -> ListFacts.Value? {
+    switch found.kind {
+    case .absent, .null: return nil
+    case .text(let text): return address(text, in: response)
+    case .integer, .number, .boolean, .compound, .members: throw UndefinedAnswer(reason: "\(place) is not an address")
+    }
+  }
+
+  private func total(
+    _ found: PointedValue, named name: String, at place: Resource.AnswerPlace
+  ) throws(UndefinedAnswer) -> Int {
+    if found.isAbsent {
+      throw UndefinedAnswer(
+        reason: "\(place) (\(name)) is \(found.kind == .null ? "null" : "absent")", absentTotal: name)
+    }
+    guard let number = found.number, (0...Self.most).contains(number) else {
+      throw UndefinedAnswer(reason: "\(place) (\(name)) is not a whole number from 0 to \(Self.most)")
+    }
+    return number
+  }
+
+  /// Limit for numbers of records or pages: more than a cache could hold. Sums over all resources still fit an Int.
+  private static let most = 1_000_000_000_000
+
+  private func flag(
+    _ found: PointedValue, named name: String, at place: Resource.AnswerPlace
+  ) throws(UndefinedAnswer) -> Bool {
+    guard case .boolean(let flag) = found.kind else {
+      throw UndefinedAnswer(reason: "\(place) (\(name)) is neither true nor false")
+    }
+    return flag
+  }
+}
+
+extension PointedValue {
+  /// A header's value, parsed like a JSON number or boolean; absent if the header is missing.
+  fileprivate init(header text: String?) {
+    self.init(text.map(Kind.init) ?? .absent)
+  }
+
+  fileprivate var number: Int? {
+    if case .integer(let number) = kind { Int(number) } else { nil }
+  }
+
+  fileprivate var isAbsent: Bool { kind == .absent || kind == .null }
+}
+
+extension PointedValue.Kind {
+  fileprivate init(_ text: String) {
+    switch text {
+    case "true": self = .boolean(true)
+    case "false": self = .boolean(false)
+    default: self = Int64(text).map(Self.integer) ?? .text(text)
+    }
+  }
+
+  fileprivate init(_ number: Int?) {
+    self = number.map { .integer(Int64($0)) } ?? .absent
+  }
+}
+
+extension Resource {
+  /// True if a fact of the list is in a header of the answer.
+  var readsHeaders: Bool {
+    let isStyle =
+      switch pages.style {
+      case .cursor(_, _, .header), .next(.header), .link, .number(_, _, .header?): true
+      case .cursor, .next, .number, .offset, .after, .one, .record: false
+      }
+    let places = [pages.count, pages.more, pages.done, since?.token]
+    return isStyle || places.contains { if case .header? = $0 { true } else { false } }
+  }
+}
