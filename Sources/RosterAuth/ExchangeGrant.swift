@@ -26,12 +26,9 @@ extension Credentials {
   fileprivate func value(of placeholder: TokenExchange.Placeholder, _ tokens: Grant.SentTokens) -> String {
     let secret =
       switch placeholder {
-      case .username: username
-      case .password: password
-      case .clientID: clientID
-      case .clientSecret: clientSecret
       case .refreshToken: tokens.refresh
       case .accessToken: tokens.access
+      case .username, .password, .clientID, .clientSecret: self[placeholder]
       }
     return secret?.reveal() ?? ""
   }

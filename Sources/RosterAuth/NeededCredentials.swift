@@ -2,17 +2,17 @@ import RosterModel
 
 extension TokenSettings {
   /// Names of the credential files without which no session can begin. The token store may replace a file (`mayKeep`).
-  package var neededCredentials: [String] {
-    let files: [CredentialFile] =
-      switch flow {
-      case .none: []
-      case .static, .bearerRenew: [.accessToken]
-      case .basic: [.username]
-      case .oauth2Refresh, .authenticateForm, .bearerRefresh: [.refreshToken]
-      case .oauth2ClientCredentials: [.clientID, .clientSecret]
-      case .exchange: exchangeFiles + (exchange?.login == nil ? refreshFiles : [])
-      }
-    return files.map(\.rawValue)
+  package var neededCredentials: [String] { neededFiles.map(\.rawValue) }
+
+  var neededFiles: [CredentialFile] {
+    switch flow {
+    case .none: []
+    case .static, .bearerRenew: [.accessToken]
+    case .basic: [.username]
+    case .oauth2Refresh, .authenticateForm, .bearerRefresh: [.refreshToken]
+    case .oauth2ClientCredentials: [.clientID, .clientSecret]
+    case .exchange: exchangeFiles + (exchange?.login == nil ? refreshFiles : [])
+    }
   }
 
   /// True if the token store has the successor of this needed credential after the first token request. The file may be
@@ -29,8 +29,7 @@ extension TokenSettings {
       guard let session = try TokenStore(path: path).session() else { return true }
       var binding = Session.Binding(self, credentials: client ?? Credentials())
       if client == nil { binding.clientID = session.binding.clientID }
-      let isRenewed = name == CredentialFile.accessToken.rawValue && flow == .exchange
-      return session.binding != binding || (isRenewed ? session.renewedAccess : session.refreshToken) == nil
+      return session.binding != binding || CredentialFile(rawValue: name).flatMap { session.token(of: $0, flow) } == nil
     } catch { return false }
   }
 }
@@ -59,14 +58,12 @@ extension TokenSettings {
   /// True if an `exchange` names the client, which a stored token belongs to then (T8).
   var exchangeIdentifiesClient: Bool { exchangeFiles.contains(.clientID) }
 
-  var loginPlaceholders: Set<TokenExchange.Placeholder> { exchange?.login?.placeholders ?? [] }
+  var loginPlaceholders: Set<CredentialFile> { exchange?.login?.placeholders ?? [] }
 
-  var refreshPlaceholders: Set<TokenExchange.Placeholder> { exchange?.refresh?.placeholders ?? [] }
+  var refreshPlaceholders: Set<CredentialFile> { exchange?.refresh?.placeholders ?? [] }
 
-  private func files(_ placeholders: Set<TokenExchange.Placeholder>) -> [CredentialFile] {
-    TokenExchange.Placeholder.allCases.filter(placeholders.contains).compactMap {
-      CredentialFile(rawValue: $0.rawValue)
-    }
+  private func files(_ placeholders: Set<CredentialFile>) -> [CredentialFile] {
+    CredentialFile.allCases.filter(placeholders.contains)
   }
 }
 

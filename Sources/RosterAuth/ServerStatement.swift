@@ -38,7 +38,7 @@ struct ServerStatement: Sendable, Equatable {
 extension Credentials {
   /// All files, for `ServerStatement`.
   var secrets: [Secret] {
-    let files = [refreshToken, accessToken, clientID, clientSecret, username, password].compactMap { $0 }
+    let files = CredentialFile.allCases.compactMap { self[$0] }
     guard let username, let password else { return files }
     return files + [Secret("\(username.reveal()):\(password.reveal())")]
   }

@@ -141,8 +141,13 @@ extension Session {
   /// True if the session has each token that a refresh of `exchange` contains; a refresh without a token is a login by
   /// another name.
   fileprivate func knowsTokens(of settings: TokenSettings) -> Bool {
-    let tokens = settings.refreshFiles.map { $0 == .refreshToken ? refreshToken : renewedAccess }
-    return !tokens.isEmpty && tokens.allSatisfy { $0 != nil }
+    let files = settings.refreshFiles
+    return !files.isEmpty && files.allSatisfy { token(of: $0, settings.flow) != nil }
+  }
+
+  /// The successor of the token in this file.
+  func token(of file: CredentialFile, _ flow: Flow) -> Secret? {
+    file == .accessToken && flow == .exchange ? renewedAccess : refreshToken
   }
 
   /// Forgets the tokens that upstream refused to replace, so that a login follows (T13.4).
@@ -323,48 +328,29 @@ extension Credentials {
   }
 
   fileprivate func check(_ settings: TokenSettings, stored: Session?) throws(Failure) {
-    switch settings.flow {
-    case .none: return
-    case .basic: return try checkBasic(settings)
-    case .static: try require(accessToken, file: .accessToken, settings: settings)
-    case .oauth2Refresh, .authenticateForm, .bearerRefresh:
-      try require(refreshToken ?? stored?.refreshToken, file: .refreshToken, settings: settings)
-    case .oauth2ClientCredentials:
-      try require(clientID, file: .clientID, settings: settings)
-      try require(clientSecret, file: .clientSecret, settings: settings)
-    case .bearerRenew: try require(accessToken ?? stored?.refreshToken, file: .accessToken, settings: settings)
-    case .exchange: try checkExchange(settings, stored: stored)
-    }
-    if settings.flow == .bearerRefresh { try requireSendable(refreshToken, file: .refreshToken, settings: settings) }
-    try requireSendable(accessToken, file: .accessToken, settings: settings)
-  }
-
-  /// F5.2, F5.3: the files that placeholders name, and without a login the tokens that a refresh contains.
-  private func checkExchange(_ settings: TokenSettings, stored: Session?) throws(Failure) {
-    for file in settings.exchangeFiles where self[file] == nil { throw .missingCredential(file, settings: settings) }
-    if settings.exchange?.login == nil {
-      for file in settings.refreshFiles {
-        let known = file == .refreshToken ? stored?.refreshToken : stored?.renewedAccess
-        try require(self[file] ?? known, file: file, settings: settings)
+    for file in settings.neededFiles {
+      let stored = settings.mayKeep(file.rawValue) ? stored?.token(of: file, settings.flow) : nil
+      // An empty user or secret of `exchange` is one (F5.2).
+      let mayBeEmpty = settings.flow == .exchange && !file.isToken
+      guard let known = self[file] ?? stored, mayBeEmpty || !known.reveal().isEmpty else {
+        throw .missingCredential(file, settings: settings)
       }
     }
-    for file in settings.sentFiles { try requireSendable(self[file], file: file, settings: settings) }
-  }
-
-  private subscript(file: CredentialFile) -> Secret? {
-    switch file {
-    case .refreshToken: refreshToken
-    case .accessToken: accessToken
-    case .clientID: clientID
-    case .clientSecret: clientSecret
-    case .username: username
-    case .password: password
+    if settings.flow == .basic { return try checkBasic(settings) }
+    let sent: [CredentialFile] =
+      switch settings.flow {
+      case .none, .basic: []
+      case .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRenew: [.accessToken]
+      case .bearerRefresh: [.refreshToken, .accessToken]
+      case .exchange: settings.sentFiles
+      }
+    for file in sent {
+      if let secret = self[file], !secret.fitsHeader { throw .unsendableCredential(file, settings: settings) }
     }
   }
 
   /// RFC 7617 §2: the colon ends the user's name, and neither may hold a control character.
   private func checkBasic(_ settings: TokenSettings) throws(Failure) {
-    try require(username, file: .username, settings: settings)
     for (secret, file) in [(username, CredentialFile.username), (password, .password)] {
       let text = secret?.reveal() ?? ""
       if text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) || (file == .username && text.contains(":")) {
@@ -372,23 +358,6 @@ extension Credentials {
       }
     }
   }
-
-  private func require(_ secret: Secret?, file: CredentialFile, settings: TokenSettings) throws(Failure) {
-    if secret?.reveal().isEmpty ?? true { throw .missingCredential(file, settings: settings) }
-  }
-
-  private func requireSendable(_ secret: Secret?, file: CredentialFile, settings: TokenSettings) throws(Failure) {
-    if let secret, !secret.fitsHeader { throw .unsendableCredential(file, settings: settings) }
-  }
-}
-
-/// The files of `credentials_dir`.
-enum CredentialFile: String, CaseIterable {
-  case refreshToken = "refresh_token"
-  case accessToken = "access_token"
-  case clientID = "client_id"
-  case clientSecret = "client_secret"
-  case username, password
 }
 
 extension Session {

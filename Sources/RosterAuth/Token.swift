@@ -96,3 +96,19 @@ package struct Credentials: Sendable, Equatable {
     self.password = password
   }
 }
+
+/// The files of `credentials_dir` have the names of the placeholders.
+typealias CredentialFile = TokenExchange.Placeholder
+
+extension Credentials {
+  subscript(file: CredentialFile) -> Secret? {
+    switch file {
+    case .refreshToken: refreshToken
+    case .accessToken: accessToken
+    case .clientID: clientID
+    case .clientSecret: clientSecret
+    case .username: username
+    case .password: password
+    }
+  }
+}

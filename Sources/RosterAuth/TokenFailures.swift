@@ -191,7 +191,7 @@ extension TokenSettings {
   private var loginCredential: CredentialFile? {
     let files: [CredentialFile] = [.password, .clientSecret, .username, .clientID]
     guard exchange?.login != nil else { return nil }
-    return files.first { file in loginPlaceholders.contains { $0.rawValue == file.rawValue } } ?? .password
+    return files.first(where: loginPlaceholders.contains) ?? .password
   }
 
   /// The file of what a token request sends to be replaced.
