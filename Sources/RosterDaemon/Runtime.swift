@@ -26,7 +26,7 @@ struct Runtime: Sendable {
 
   private let locks: Locks
   let gate: RetryAfterGate
-  private let plans: [RecordPlan]
+  let plans: [RecordPlan]
   private let troubles: Troubles
   private let syncEnds = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -224,19 +224,6 @@ struct Runtime: Sendable {
   func close() async {
     await closeFiles()
     await live.close()
-  }
-
-  /// Makes one sync, ready to run. `begun` and `ended` report its progress to an observer.
-  func sync(
-    _ request: SyncRequest, begun: @escaping @Sendable (Int64) async -> Void = { _ in },
-    ended: @escaping @Sendable (SyncRecord) async -> Date? = { _ in nil }
-  ) -> Sync {
-    let tally = Tally(resources: plans.map(\.resource.name))
-    let upstream = Upstream(self)
-    return Sync(
-      request, of: plans, from: live.configuration.upstream.baseURL, into: cache, tokens: keeper, gate: gate,
-      send: upstream.send(tally), retry: upstream.retry, tally: tally,
-      host: SyncProcess(runtime: self, begun: begun, ended: ended), clock: clock, logger: logger)
   }
 
   /// If the folder was removed, the lock must be in the new one, before another process creates and locks it.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import RosterConfiguration
+import RosterDecode
 import RosterFetch
 import RosterModel
 import RosterStatus
@@ -49,5 +50,20 @@ struct SyncProcess: SyncHost {
   func ended(_ record: SyncRecord) async {
     if [.published, .unchanged, .tried].contains(record.outcome) { runtime.limits.ledger.syncWentWell() }
     await runtime.finish(record, next: await ended(record))
+  }
+}
+
+extension Runtime {
+  /// Makes one sync, ready to run. `begun` and `ended` report its progress to an observer.
+  func sync(
+    _ request: SyncRequest, begun: @escaping @Sendable (Int64) async -> Void = { _ in },
+    ended: @escaping @Sendable (SyncRecord) async -> Date? = { _ in nil }
+  ) -> Sync {
+    let tally = Tally(resources: plans.map(\.resource.name))
+    let upstream = Upstream(self)
+    return Sync(
+      request, of: plans, from: live.configuration.upstream.baseURL, into: cache, tokens: keeper, gate: gate,
+      send: upstream.send(tally), retry: upstream.retry, tally: tally,
+      host: SyncProcess(runtime: self, begun: begun, ended: ended), clock: clock, logger: logger)
   }
 }
