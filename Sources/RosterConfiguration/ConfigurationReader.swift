@@ -44,17 +44,16 @@ extension Configuration {
 
 /// Collects the settings of the file and the environment, and all mistakes in them.
 struct ConfigurationReader {
-  /// A mistake and its place.
   private struct Misplaced {
     enum Place {
       case file(line: Int?, key: String? = nil)
       case path([String])
-      case variable(String)
-      case nowhere(key: String)
+      /// A variable, or a key that is not set.
+      case outside(String)
     }
 
     var place: Place
-    var mistake: Mistake
+    var problem: String
     var allowed: String
   }
 
@@ -91,7 +90,8 @@ struct ConfigurationReader {
   /// Refuses an instance of the service whose name has a colon. systemd separates the folders in STATE_DIRECTORY by
   /// colons, and loads no credential for such a name.
   mutating func checkInstance(ofFile path: String, environment: [String: String]) {
-    guard environment["STATE_DIRECTORY"] != nil, let unit = DaemonPlaces.unit(ofFile: path), unit.contains(":") else {
+    guard environment["STATE_DIRECTORY"] != nil, let unit = Defaults.system.unit(ofFile: path), unit.contains(":")
+    else {
       return
     }
     refuseFile(
@@ -112,11 +112,10 @@ struct ConfigurationReader {
       self.document = document
       readTable(document.items, below: [])
     } catch {
-      let mistake = Mistake("is not TOML: \(error.cause)")
       let key = Self.key(in: text, line: error.line)
       let place = Misplaced.Place.file(line: error.line, key: key?.name)
       let allowed = key?.allowed.map { "\($0), in TOML 1.0, once" } ?? "TOML 1.0, each key and table once"
-      misplaced.append(Misplaced(place: place, mistake: mistake, allowed: allowed))
+      misplaced.append(Misplaced(place: place, problem: "is not TOML: \(error.cause)", allowed: allowed))
     }
   }
 
@@ -132,13 +131,13 @@ struct ConfigurationReader {
         if case .table(let inner) = item {
           readTable(inner, below: path)
         } else {
-          let mistake = Mistake(item.isNot("a table"))
-          misplaced.append(Misplaced(place: .path(path), mistake: mistake, allowed: "[\(dotted(path))]"))
+          let allowed = "[\(dotted(path))]"
+          misplaced.append(Misplaced(place: .path(path), problem: item.isNot("a table"), allowed: allowed))
         }
       } else {
         let names = Self.names(in: below) + (below.isEmpty ? [Self.resource] : [])
         let allowed = names.joined(separator: ", ")
-        misplaced.append(Misplaced(place: .path(path), mistake: Mistake("is unknown"), allowed: allowed))
+        misplaced.append(Misplaced(place: .path(path), problem: "is unknown", allowed: allowed))
       }
     }
   }
@@ -149,12 +148,12 @@ struct ConfigurationReader {
     if !resources.isEmpty { configuration.resources = resources }
     warnings += reader.warnings
     misplaced += reader.faults.list.map {
-      Misplaced(place: .path($0.path), mistake: $0.mistake, allowed: $0.allowed)
+      Misplaced(place: .path($0.path), problem: $0.problem, allowed: $0.allowed)
     }
   }
 
   private mutating func refuseFile(_ line: Int?, problem: String, allowed: String) {
-    misplaced.append(Misplaced(place: .file(line: line), mistake: Mistake(problem), allowed: allowed))
+    misplaced.append(Misplaced(place: .file(line: line), problem: problem, allowed: allowed))
   }
 
   // MARK: - The environment
@@ -171,9 +170,9 @@ struct ConfigurationReader {
       variables[key.name] = variable
       refused.remove(key.name)
       if let item = key.isBare ? .string(text) : TOMLDocument.item(text) {
-        read(key, item: item, at: .variable(variable))
+        read(key, item: item, at: .outside(variable))
       } else {
-        refuse(key, mistake: Mistake("is not \(key.type) in TOML's notation"), at: .variable(variable))
+        refuse(key, mistake: Mistake("is not \(key.type) in TOML's notation"), at: .outside(variable))
       }
     }
   }
@@ -188,9 +187,18 @@ struct ConfigurationReader {
 
   private mutating func refuse(_ key: ConfigurationKey, mistake: Mistake, at place: Misplaced.Place) {
     refused.insert(key.name)
-    var place = place
-    if let entry = mistake.entry, case .path(let path) = place { place = .path(path + [entry]) }
-    misplaced.append(Misplaced(place: place, mistake: mistake, allowed: mistake.allowed ?? key.allowed))
+    add(mistake, at: place, allowed: mistake.allowed ?? key.allowed)
+  }
+
+  /// The entry of a table becomes a part of the path in the file, or of the message.
+  private mutating func add(_ mistake: Mistake, at place: Misplaced.Place, allowed: String) {
+    var (place, problem) = (place, mistake.problem)
+    switch (place, mistake.entry) {
+    case (.path(let path), let entry?): place = .path(path + [entry])
+    case (.outside, let entry?): problem = "\(entry): \(problem)"
+    case (.file, _), (_, nil): break
+    }
+    misplaced.append(Misplaced(place: place, problem: problem, allowed: allowed))
   }
 
   // MARK: - Omitted and contradictory settings
@@ -213,21 +221,19 @@ struct ConfigurationReader {
 
   mutating func check(_ further: (Configuration) -> [Conflict]) {
     for conflict in configuration.conflicts() + further(configuration) where refused.isDisjoint(with: conflict.keys) {
-      let mistake = Mistake(conflict.problem, allowed: conflict.allowed, entry: conflict.entry)
-      misplaced.append(Misplaced(place: place(of: conflict), mistake: mistake, allowed: conflict.allowed))
+      add(
+        Mistake(conflict.problem, entry: conflict.entry), at: place(ofFirst: conflict.keys), allowed: conflict.allowed)
     }
   }
 
-  /// The first key that the user has set is the place of the correction.
-  private func place(of conflict: Conflict) -> Misplaced.Place {
-    for key in conflict.keys {
-      if let variable = variables[key] { return .variable(variable) }
-      if keysInFile.contains(key) {
-        let entry = key == conflict.keys.first ? conflict.entry.map { [$0] } ?? [] : []
-        return .path(key.split(separator: ".").map(String.init) + entry)
-      }
+  /// The first key that the user has set is the place of the correction. If there is a wrong entry, it is in the first
+  /// of all keys, which is then set.
+  private func place(ofFirst keys: [String]) -> Misplaced.Place {
+    for key in keys {
+      if let variable = variables[key] { return .outside(variable) }
+      if keysInFile.contains(key) { return .path(key.split(separator: ".").map(String.init)) }
     }
-    return .nowhere(key: conflict.keys.first ?? "")
+    return .outside(keys.first ?? "")
   }
 
   // MARK: - Sentences
@@ -236,21 +242,14 @@ struct ConfigurationReader {
   var faults: [ConfigurationFault] {
     let lines = document?.lines() ?? [:]
     let faults = misplaced.map { misplaced in
-      let mistake = misplaced.mistake
-      return switch misplaced.place {
-      case .file(let line, let key):
-        ConfigurationFault(file: file, line: line, key: key, problem: mistake.problem, allowed: misplaced.allowed)
-      case .path(let path):
-        ConfigurationFault(
-          file: file, line: Self.line(of: path, lines), key: dotted(path), problem: mistake.problem,
-          allowed: misplaced.allowed)
-      case .variable(let name):
-        ConfigurationFault(
-          file: nil, line: nil, key: name, problem: (mistake.entry.map { "\($0): " } ?? "") + mistake.problem,
-          allowed: misplaced.allowed)
-      case .nowhere(let key):
-        ConfigurationFault(file: nil, line: nil, key: key, problem: mistake.problem, allowed: misplaced.allowed)
-      }
+      let (file, line, key): (String?, Int?, String?) =
+        switch misplaced.place {
+        case .file(let line, let key): (file, line, key)
+        case .path(let path): (file, Self.line(of: path, lines), dotted(path))
+        case .outside(let name): (nil, nil, name)
+        }
+      return ConfigurationFault(
+        file: file, line: line, key: key, problem: misplaced.problem, allowed: misplaced.allowed)
     }
     let inFile = faults.filter { $0.file != nil }
     return inFile.sorted { ($0.line ?? 0) < ($1.line ?? 0) } + faults.filter { $0.file == nil }

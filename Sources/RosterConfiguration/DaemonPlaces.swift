@@ -44,22 +44,19 @@ package struct DaemonPlaces: Sendable, Equatable {
     return Self(defaults, unit: nil)
   }
 
-  /// The unit of the package that reads this configuration file, without `.service`; nil if no unit reads it.
-  package static func unit(ofFile path: String, system: Defaults = .system) -> String? {
-    resolved(path) == system.configurationFile ? rosterd : system.instanceName(ofFile: path).map { "rosterd@\($0)" }
-  }
-
   /// The daemon of the package whose status socket has this path; nil if no daemon has it.
   package static func installed(socket: String, system: Defaults = .system) -> Self? {
     let real = resolved(socket)
     let folder = String(system.socket.dropLast(statusSocket.count))
-    return installed(named: between(folder, path: real, suffix: "/" + statusSocket), system) { $0.socket.path == real }
+    return installed(named: Defaults.name(in: real, after: folder, before: "/" + statusSocket), system) {
+      $0.socket.path == real
+    }
   }
 
   /// The daemon of the package whose cache has this path; nil if no daemon has it.
   package static func installed(cache: String, system: Defaults = .system) -> Self? {
     let real = resolved(cache)
-    let name = between(system.stateDirectory + "/", path: real, suffix: "/roster.db")
+    let name = Defaults.name(in: real, after: system.stateDirectory + "/", before: "/roster.db")
     return installed(named: name, system) { $0.cache.path == real }
   }
 
@@ -74,9 +71,7 @@ package struct DaemonPlaces: Sendable, Equatable {
 
   private init(_ defaults: Defaults, unit: String?) {
     self.init(
-      socket: .place("status.socket", field: \.status.socket, defaults: defaults),
-      cache: .place("cache.path", field: \.cache.path, defaults: defaults),
-      unit: unit)
+      socket: .place(.socket, defaults: defaults), cache: .place(.cache, defaults: defaults), unit: unit)
   }
 
   private static let rosterd = "rosterd"
@@ -88,47 +83,4 @@ package struct DaemonPlaces: Sendable, Equatable {
       .configuration, step: "find the daemon", subject: file, cause: SystemError.last.text,
       hint: "name a configuration file of rosterd that this user may read")
   }
-
-  /// The text between the two, if it contains no slash; nil for any other path.
-  static func between(_ prefix: String, path: String, suffix: String) -> String? {
-    guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count > prefix.utf8.count + suffix.utf8.count else {
-      return nil
-    }
-    let name = path.dropFirst(prefix.count).dropLast(suffix.count)
-    return name.contains("/") ? nil : String(name)
-  }
-}
-
-/// The absolute path without links, also if its last parts or the target of a link are missing.
-func place(of path: String) -> String {
-  func names(_ path: String) -> [String] { path.split(separator: "/").reversed().map { String($0) } }
-  var place = path.hasPrefix("/") ? "/" : resolved(".")
-  var left = names(path)
-  var links = 0
-  while let name = left.popLast() {
-    if name == "." { continue }
-    if name == ".." {
-      place = parentFolder(of: place)
-      continue
-    }
-    let next = place == "/" ? "/\(name)" : "\(place)/\(name)"
-    if links < maxLinks, let target = linkTarget(next) {
-      links += 1
-      if target.hasPrefix("/") { place = "/" }
-      left += names(target)
-    } else {
-      place = next
-    }
-  }
-  return place
-}
-
-/// The system follows no more (path_resolution(7)).
-private let maxLinks = 40
-
-/// The absolute path without links, if the file exists.
-package func resolved(_ path: String) -> String {
-  guard let real = realpath(path, nil) else { return path }
-  defer { free(real) }
-  return String(cString: real)
 }

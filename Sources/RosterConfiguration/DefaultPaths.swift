@@ -21,26 +21,35 @@ package struct DefaultPaths: Sendable, Equatable {
   package static func socket(
     environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
   ) -> Self {
-    find("status.socket", field: \.status.socket, environment: environment, isRoot: isRoot, system: system)
+    find(.socket, environment: environment, isRoot: isRoot, system: system)
   }
 
   /// - Parameter system: the places of the system's own daemon, for users without one.
   package static func cache(
     environment: [String: String], isRoot: Bool = geteuid() == 0, system: Defaults = .system
   ) -> Self {
-    find("cache.path", field: \.cache.path, environment: environment, isRoot: isRoot, system: system)
+    find(.cache, environment: environment, isRoot: isRoot, system: system)
+  }
+
+  /// The keys of these paths.
+  enum Key: String {
+    case socket = "status.socket"
+    case cache = "cache.path"
+
+    fileprivate func value(in configuration: Configuration) -> String {
+      self == .socket ? configuration.status.socket : configuration.cache.path
+    }
   }
 
   private static func find(
-    _ key: String, field: KeyPath<Configuration, String>, environment: [String: String], isRoot: Bool,
-    system: Defaults
+    _ key: Key, environment: [String: String], isRoot: Bool, system: Defaults
   ) -> Self {
-    let variable = ConfigurationKey.all.first { $0.name == key }?.variable ?? ""
+    let variable = ConfigurationKey.all.first { $0.name == key.rawValue }?.variable ?? ""
     let own = Defaults(environment: environment, isRoot: isRoot)
     if let named = environment[variable] {
-      return Self(path: named.isEmpty ? filled(Configuration(), defaults: own)[keyPath: field] : named)
+      return Self(path: named.isEmpty ? value(of: key, in: Configuration(), defaults: own) : named)
     }
-    return place(key, field: field, defaults: isSystemMeant(insteadOf: own, system) ? system : own)
+    return place(key, defaults: isSystemMeant(insteadOf: own, system) ? system : own)
   }
 
   /// True if a user without a daemon means the system's. A cache alone does not prove a daemon: a manual sync may have
@@ -48,35 +57,32 @@ package struct DefaultPaths: Sendable, Equatable {
   private static func isSystemMeant(insteadOf own: Defaults, _ system: Defaults) -> Bool {
     guard own.configurationFile != system.configurationFile, !isThere(own.configurationFile), !isThere(own.socket)
     else { return false }
-    let theirs = [
-      place("status.socket", field: \.status.socket, defaults: system).path,
-      place("cache.path", field: \.cache.path, defaults: system).path,
-    ]
+    let theirs = [place(.socket, defaults: system).path, place(.cache, defaults: system).path]
     if theirs.contains(where: mayBeThere) { return true }
-    return !isThere(place("cache.path", field: \.cache.path, defaults: own).path)
-      && mayBeThere(system.configurationFile)
+    return !isThere(place(.cache, defaults: own).path) && mayBeThere(system.configurationFile)
   }
 
   private static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   /// Reads only this key of the file; the others need not be valid.
-  static func place(_ key: String, field: KeyPath<Configuration, String>, defaults: Defaults) -> Self {
+  static func place(_ key: Key, defaults: Defaults) -> Self {
     let file = defaults.configurationFile
     var reader = ConfigurationReader()
     reader.readFile(file, mustExist: false)
-    let path = filled(reader.configuration, defaults: defaults)[keyPath: field]
+    let path = value(of: key, in: reader.configuration, defaults: defaults)
     if access(file, R_OK) != 0, !ConfigurationReader.absences.contains(errno) {
       let cause = SystemError.last.text
-      return Self(path: path, doubt: .unreadable("\(file) cannot be read (\(cause)): \(key) was taken to be \(path)"))
+      return Self(
+        path: path, doubt: .unreadable("\(file) cannot be read (\(cause)): \(key.rawValue) was taken to be \(path)"))
     }
-    let fault = reader.faults.first { $0.key == key || !reader.isParsed }
-    return Self(path: path, doubt: fault.map { .bad("\($0): \(key) was taken to be \(path)") })
+    let fault = reader.faults.first { $0.key == key.rawValue || !reader.isParsed }
+    return Self(path: path, doubt: fault.map { .bad("\($0): \(key.rawValue) was taken to be \(path)") })
   }
 
-  private static func filled(_ configuration: Configuration, defaults: Defaults) -> Configuration {
+  private static func value(of key: Key, in configuration: Configuration, defaults: Defaults) -> String {
     var configuration = configuration
     configuration.fillIn(defaults)
-    return configuration
+    return key.value(in: configuration)
   }
 
   /// True also if the path cannot be checked: the system's folders may be closed to this user, and a message reports

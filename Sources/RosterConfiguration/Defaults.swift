@@ -36,7 +36,22 @@ package struct Defaults: Sendable, Equatable {
   func instanceName(ofFile path: String) -> String? {
     let real = resolved(path)
     return real == configurationFile
-      ? nil : DaemonPlaces.between(configurationFolder + "/", path: real, suffix: ".toml")
+      ? nil : Self.name(in: real, after: configurationFolder + "/", before: ".toml")
+  }
+
+  /// The text between the two, if it contains no slash; nil for any other path.
+  static func name(in path: String, after prefix: String, before suffix: String) -> String? {
+    guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count > prefix.utf8.count + suffix.utf8.count else {
+      return nil
+    }
+    let name = path.dropFirst(prefix.count).dropLast(suffix.count)
+    return name.contains("/") ? nil : String(name)
+  }
+
+  /// The unit of the package that reads this configuration file, without `.service`; nil if no unit reads it. Call this
+  /// on the defaults of `rosterd.service`.
+  package func unit(ofFile path: String) -> String? {
+    resolved(path) == configurationFile ? "rosterd" : instanceName(ofFile: path).map { "rosterd@\($0)" }
   }
 
   /// The defaults of `rosterd@NAME.service`. Call this on those of `rosterd.service`.
@@ -48,7 +63,6 @@ package struct Defaults: Sendable, Equatable {
     return defaults
   }
 
-  /// The folder of rosterd.toml.
   var configurationFolder: String { parentFolder(of: configurationFile) }
 
   /// - Parameter isRoot: true if the process runs as root, which uses the system's folders outside a service.

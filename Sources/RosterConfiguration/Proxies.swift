@@ -25,7 +25,6 @@ package struct EnvironmentProxies: Sendable, Equatable {
     func server() throws(Mistakes) -> ProxyServer { try ProxyServer(variable: name, value) }
   }
 
-  /// An environment without proxies.
   init() {}
 
   init(_ environment: [String: String]) {

@@ -1,18 +1,6 @@
 import RosterModel
 import TOMLKit
 
-/// A value of TOML, independent of the parser.
-enum TOMLItem: Sendable, Equatable {
-  case string(String)
-  case integer(Int)
-  case float(Double)
-  case boolean(Bool)
-  /// A date, a time, or both. No key accepts one.
-  case date
-  case list([TOMLItem])
-  case table(TOMLMembers)
-}
-
 /// A TOML file, and the lines of its keys. Only this file imports TOMLKit.
 struct TOMLDocument {
   struct SyntaxError: Error, Equatable {

@@ -13,29 +13,29 @@ extension ValueType<TokenPlace> {
         guard let place = TokenPlace(text) else {
           throw Mistakes("does not hold \(TokenPlace.placeholder) once, as its value")
         }
-        switch place.carrier {
-        case .header: try checkHeader(place.name)
-        case .parameter: try checkParameter(text, name: place.name)
-        }
+        try place.carrier.check(place.name, in: text)
         return place
       },
       write: \.text)
   }
+}
 
-  fileprivate static func checkHeader(_ name: String) throws(Mistakes) {
-    guard name.isHTTPToken else {
-      throw Mistakes("the text before the colon is not a header name", allowed: HeaderText.allowedInName)
-    }
-    guard !HeaderText.isOwn(name) else {
-      throw Mistakes("names a header that is rosterd's own to send", allowed: "any other header")
-    }
-  }
-
-  /// The parameter is encoded when it is sent. A text that is already encoded would be encoded twice.
-  fileprivate static func checkParameter(_ text: String, name: String) throws(Mistakes) {
-    guard !name.isEmpty, !name.contains(TokenPlace.placeholder) else { throw Mistakes("names no query parameter") }
-    guard !text.contains(where: { "&#%".contains($0) }) else {
-      throw Mistakes("holds &, # or %", allowed: "one parameter, without percent-encoding")
+extension TokenPlace.Carrier {
+  /// A parameter is encoded when it is sent. A text that is already encoded would be encoded twice.
+  fileprivate func check(_ name: String, in text: String) throws(Mistakes) {
+    switch self {
+    case .header:
+      guard name.isHTTPToken else {
+        throw Mistakes("the text before the colon is not a header name", allowed: HeaderText.allowedInName)
+      }
+      guard !HeaderText.isOwn(name) else {
+        throw Mistakes("names a header that is rosterd's own to send", allowed: "any other header")
+      }
+    case .parameter:
+      guard !name.isEmpty, !name.contains(TokenPlace.placeholder) else { throw Mistakes("names no query parameter") }
+      guard !text.contains(where: { "&#%".contains($0) }) else {
+        throw Mistakes("holds &, # or %", allowed: "one parameter, without percent-encoding")
+      }
     }
   }
 }
@@ -49,10 +49,7 @@ extension ValueType<TokenExchange.Field?> {
         if text.isEmpty { return nil }
         if let mistake = HeaderText.mistake(in: text) { throw Mistakes(mistake) }
         guard let field = TokenExchange.Field(text) else { throw Mistakes("is neither a header nor a query parameter") }
-        switch field.carrier {
-        case .header: try ValueType<TokenPlace>.checkHeader(field.name)
-        case .parameter: try ValueType<TokenPlace>.checkParameter(text, name: field.name)
-        }
+        try field.carrier.check(field.name, in: text)
         return field
       },
       write: { $0?.maskedText ?? "" })

@@ -123,7 +123,7 @@ struct Runtime: Sendable {
       cachePath: path,
       config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
       clock: clock, cache: facts, last: facts.last, limits: limits)
-    if let unit = configuration.path.flatMap({ DaemonPlaces.unit(ofFile: $0) }) { board.runs(as: unit) }
+    if let unit = configuration.path.flatMap({ Defaults.system.unit(ofFile: $0) }) { board.runs(as: unit) }
     return board
   }
 

@@ -1,19 +1,11 @@
-/// One mistake in a definition, and its place.
-struct DefinitionFault {
-  /// The path, beginning with `resource`.
-  var path: [String]
-  var mistake: Mistake
-  var allowed: String
-}
-
-/// Collects all mistakes.
+/// Collects all mistakes. Their paths begin with `resource`.
 struct DefinitionFaults {
-  private(set) var list: [DefinitionFault] = []
+  private(set) var list: [DefinitionConflict] = []
   /// The paths of the mistakes, and all paths above them.
   private var refused: Set<[String]> = []
 
   mutating func add(_ path: [String], _ problem: String, allowed: String) {
-    list.append(DefinitionFault(path: path, mistake: Mistake(problem), allowed: allowed))
+    list.append(DefinitionConflict(path: path, problem: problem, allowed: allowed))
     for count in 0...path.count { refused.insert(Array(path.prefix(count))) }
   }
 

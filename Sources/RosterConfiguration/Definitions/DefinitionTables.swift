@@ -78,7 +78,6 @@ extension ValueType<JSONValue> {
 }
 
 extension ValueType<[JSONValue]> {
-  /// Tables that are records.
   static var records: Self {
     let record = ValueType<JSONValue>.object
     return .list("a list of tables", of: record, allowed: "[[resource.NAME.inline]] for each record")
@@ -184,7 +183,6 @@ extension Resource.Condition.Test {
   }
 }
 
-/// A TOML table in one line.
 func inlineTable(_ entries: [(name: String, value: String)]) -> String {
   let members = entries.map { "\($0.name.tomlKey) = \($0.value)" }
   return members.isEmpty ? "{}" : "{ \(members.joined(separator: ", ")) }"

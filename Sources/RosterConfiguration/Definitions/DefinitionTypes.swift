@@ -130,9 +130,9 @@ extension String {
 }
 
 extension ValueType<[String]> {
-  static var columnNames: Self {
+  static func columnNames(_ allowed: String) -> Self {
     .list(
-      "a list of strings", of: .text("any text"), allowed: "names of text columns",
+      "a list of strings", of: .text("any text"), allowed: allowed,
       problem: { name, before in before.contains(name) ? "\(name.tomlString) is given twice" : nil })
   }
 }

@@ -26,18 +26,10 @@ struct EachDraft: Sendable {
 
   static let keys: [DefinitionKey<EachDraft>] = [
     DefinitionKey("of", \.parent, .text("the name of another resource")),
-    DefinitionKey("changed", \.changed, .parentColumns),
+    DefinitionKey("changed", \.changed, .columnNames("names of columns of the parent")),
     DefinitionKey("whole_every", \.wholeEvery, .wholeEvery, absent: nil),
     DefinitionKey("empty", \.empty, .parentConditions), DefinitionKey("none", \.emptyStatuses, .integers(400...599)),
   ]
-}
-
-extension ValueType<[String]> {
-  static var parentColumns: Self {
-    .list(
-      "a list of strings", of: .text("any text"), allowed: "names of columns of the parent",
-      problem: { name, before in before.contains(name) ? "\(name.tomlString) is given twice" : nil })
-  }
 }
 
 extension ValueType<Each.Whole> {

@@ -84,7 +84,7 @@ struct ResourceDraft: Sendable {
     DefinitionKey("records", \.records, .pointer), DefinitionKey("shape", \.shape, .choice),
     DefinitionKey("row_names", \.rowNames, .pointer), DefinitionKey("key", \.key, .keyPlaces),
     DefinitionKey("table", \.table, .identifier), DefinitionKey("where", \.conditions, .conditions),
-    DefinitionKey("search", \.search, .columnNames), DefinitionKey("by_key", \.byKey, .byKey),
+    DefinitionKey("search", \.search, .columnNames("names of text columns")), DefinitionKey("by_key", \.byKey, .byKey),
     DefinitionKey("by_key_records", \.byKeyRecords, .pointer), DefinitionKey("removal", \.removal, .choice),
     DefinitionKey("max_removal", \.maxRemoval, .integer(0...100), absent: nil),
     DefinitionKey("audit_every", \.auditEvery, .durationOrNever(atLeast: .milliseconds(1))),

@@ -1,3 +1,15 @@
+/// A value of TOML, independent of the parser.
+enum TOMLItem: Sendable, Equatable {
+  case string(String)
+  case integer(Int)
+  case float(Double)
+  case boolean(Bool)
+  /// A date, a time, or both. No key accepts one.
+  case date
+  case list([TOMLItem])
+  case table(TOMLMembers)
+}
+
 /// The keys of a table with their values, in the file's order.
 struct TOMLMembers: Sendable, Equatable {
   struct Member: Sendable, Equatable {
