@@ -32,7 +32,6 @@ package struct Note: Sendable, Equatable {
     case pages
     case path, query, method, records, key, table, condition, search, byKey, since, each
     case style, param, first, start, size, at, more, last, count, beyond
-    /// All columns.
     case columns
     case column(String)
     case list(String)

@@ -17,7 +17,6 @@ struct InferredType {
   var kinds: Set<Kind> = []
   /// Number of values other than null.
   var present = 0
-  /// Number of null values.
   var nulls = 0
   /// The members of its objects, in the order of their first occurrence.
   var members: [Member] = []

@@ -57,7 +57,6 @@ struct PageEvidence {
     var text: String?
   }
 
-  /// Number of records on this page.
   let records: Int
   let asked: PageParameters
   let next: NextAddress?
@@ -65,54 +64,27 @@ struct PageEvidence {
   let link: String?
   /// True if the API links pages by headers, although this answer has no next page.
   let isLinkedElsewhere: Bool
-  /// Parameters of the next page's address.
   let leads: [Request.Parameter]
-  /// Names of the parameters of the given address.
-  let given: Set<String>
-  /// Names of the parameters that have another value in the next page's address.
-  let moved: Set<String>
   /// The place of an object with all parameters of the next page.
   let continuation: JSONPointer?
-  /// The names of those parameters.
-  let continued: Set<String>
-  /// True for MediaWiki's last page, which has no such object.
-  let isBatchComplete: Bool
-  let cursor: AnswerFacts.Fact?
-  /// True if the cursor is a parameter in an object with those of the next page, as in Intercom's answers.
-  let isCursorOfNext: Bool
-  let more: AnswerFacts.Fact?
-  let isLast: AnswerFacts.Fact?
   let last: (at: Resource.AnswerPlace, value: Int)?
-  /// The number of all records.
   let count: (at: Resource.AnswerPlace, value: Int)?
   /// The place of a number that is either the total or the number of records on the page.
   let doubtfulCount: JSONPointer?
-  /// Numbers that are larger than the number of records and may be the total, whatever they are called.
-  let possibleTotals: [(at: Resource.AnswerPlace, value: Int)]
-  let page: (at: JSONPointer, value: Int)?
-  let offset: (at: JSONPointer, value: Int)?
-  let size: (at: JSONPointer, value: Int)?
   /// True if the answer has a place for the next page's number.
   let tellsNextPage: Bool
-  /// The name of an offset that is null in this answer, beside another one (Open Library).
-  let unusedOffset: String?
-  /// True if a list `link` has the next page's address (FHIR).
-  let isBundle: Bool
-  /// True if the next page is requested by the header Range (Heroku).
-  let hasNextRange: Bool
-  /// True if the answer has `"object": "list"`, as those of Stripe and Notion.
-  let isObjectList: Bool
+  private let answer: ListAnswer
+  private let facts: AnswerFacts
 
   init(_ answer: ListAnswer, records: Int) {
+    self.answer = answer
     self.records = records
-    let facts = AnswerFacts(answer.body)
+    facts = AnswerFacts(answer.body)
     asked = PageParameters(answer.asked?.address.parameters ?? [])
     let address = Self.next(facts, headers: answer.headers)
     let isFollowed = address?.text.flatMap { answer.asked?.address.isFollowed(by: $0) } ?? true
     next = isFollowed ? address : nil
     continuation = facts.object(Vocabulary.continuations, in: answer.body)
-    continued = Set(continuation.flatMap { answer.body[$0]?.members.map(\.name) } ?? [])
-    isBatchComplete = answer.body["batchcomplete"] != nil
     link = try? LinkHeader.next(in: answer.headers)
     isLinkedElsewhere = answer.headers.contains { header in
       let name = header.name.lowercased()
@@ -120,29 +92,11 @@ struct PageEvidence {
         || Vocabulary.linkingPrefixes.contains { name.hasPrefix($0) }
     }
     leads = (link ?? address?.text).map(ListAddress.parameters(of:)) ?? []
-    let parameters = answer.asked?.address.parameters ?? []
-    given = Set(parameters.map(\.name))
-    moved = Self.moved(from: parameters, to: leads)
-    let parameter = Self.nextParameter(facts)
-    cursor = parameter ?? Self.cursor(facts)
-    isCursorOfNext = parameter != nil
-    more = facts.first(Vocabulary.more) { $0.value.isBoolean }
-    isLast = facts.first(Vocabulary.isLast) { $0.value.isBoolean }
-    page = facts.integer(Vocabulary.page, atLeast: 0)
-    offset = facts.integer(Vocabulary.offset, atLeast: 0)
-    size = facts.integer(Vocabulary.size, atLeast: 1)
     let nextNumber = Self.integer(Vocabulary.nextHeaders, headers: answer.headers)
     tellsNextPage =
       facts.integer(["nextpage", "next"], atLeast: 1) != nil || nextNumber != nil
       || answer.headers.contains { Vocabulary.nextHeaders.contains($0.name.word) && $0.value.isEmpty }
-    unusedOffset = facts.first(Vocabulary.offset) { $0.value == .null }?.at.segments.last
-    if case .list(let links)? = answer.body["link"] {
-      isBundle = links.contains { $0["relation"] == .text("next") }
-    } else {
-      isBundle = false
-    }
-    hasNextRange = answer.headers.contains { $0.name.lowercased() == "next-range" }
-    isObjectList = answer.body["object"] == .text("list")
+    let more = facts.first(Vocabulary.more) { $0.value.isBoolean }
     let goesOn =
       link != nil || address?.text != nil || continuation != nil || more?.value == .boolean(true) || nextNumber != nil
     let isLinked = link != nil || isLinkedElsewhere
@@ -151,13 +105,41 @@ struct PageEvidence {
       facts, header: Self.integer(totals, headers: answer.headers), records: records, goesOn: goesOn)
     count = counted.certain
     doubtfulCount = counted.doubtful
-    possibleTotals = Self.possibleTotals(facts, headers: answer.headers, above: records)
     let lasts = Vocabulary.lastHeaders.union(isLinked ? [] : Vocabulary.unlinkedLastHeaders)
     last = Self.last(facts, header: Self.integer(lasts, headers: answer.headers)).flatMap { last in
       // A number of pages is at most the number of records.
       last.value > max(1, counted.certain?.value ?? .max) ? nil : last
     }
   }
+
+  private var parameters: [Request.Parameter] { answer.asked?.address.parameters ?? [] }
+  var given: Set<String> { Set(parameters.map(\.name)) }
+  /// Names of the parameters that have another value in the next page's address.
+  var moved: Set<String> { Self.moved(from: parameters, to: leads) }
+  /// The names of the parameters in `continuation`.
+  var continued: Set<String> { Set(continuation.flatMap { answer.body[$0]?.members.map(\.name) } ?? []) }
+  /// True for MediaWiki's last page, which has no such object.
+  var isBatchComplete: Bool { answer.body["batchcomplete"] != nil }
+  var cursor: AnswerFacts.Fact? { Self.nextParameter(facts) ?? Self.cursor(facts) }
+  /// True if the cursor is a parameter in an object with those of the next page, as in Intercom's answers.
+  var isCursorOfNext: Bool { Self.nextParameter(facts) != nil }
+  var more: AnswerFacts.Fact? { facts.first(Vocabulary.more) { $0.value.isBoolean } }
+  var isLast: AnswerFacts.Fact? { facts.first(Vocabulary.isLast) { $0.value.isBoolean } }
+  /// Numbers that are larger than the number of records and may be the total, whatever they are called.
+  var possibleTotals: [(at: Resource.AnswerPlace, value: Int)] {
+    Self.possibleTotals(facts, headers: answer.headers, above: records)
+  }
+  var page: (at: JSONPointer, value: Int)? { facts.integer(Vocabulary.page, atLeast: 0) }
+  var offset: (at: JSONPointer, value: Int)? { facts.integer(Vocabulary.offset, atLeast: 0) }
+  var size: (at: JSONPointer, value: Int)? { facts.integer(Vocabulary.size, atLeast: 1) }
+  /// The name of an offset that is null in this answer, beside another one (Open Library).
+  var unusedOffset: String? { facts.first(Vocabulary.offset) { $0.value == .null }?.at.segments.last }
+  /// True if a list `link` has the next page's address (FHIR).
+  var isBundle: Bool { answer.body["link"]?.elements.contains { $0["relation"] == .text("next") } ?? false }
+  /// True if the next page is requested by the header Range (Heroku).
+  var hasNextRange: Bool { answer.headers.contains { $0.name.lowercased() == "next-range" } }
+  /// True if the answer has `"object": "list"`, as those of Stripe and Notion.
+  var isObjectList: Bool { answer.body["object"] == .text("list") }
 
   private static func moved(from given: [Request.Parameter], to leads: [Request.Parameter]) -> Set<String> {
     Set(
