@@ -181,16 +181,16 @@ package final class Replica {
   }
 
   private func lock() throws {
-    let taken = try connection.run(
+    let taken = try read(
       "SELECT pg_try_advisory_lock(hashtext('rosterd-postgres'), hashtext($1))", with: [schema])
-    if taken.first?.first == "t" { return }
+    if taken == "t" { return }
     throw Failure(
       .owned, step: "follow into the schema", subject: schema, cause: "another rosterd-postgres writes to it",
       hint: "stop that one, or name another schema with --schema")
   }
 
   func exists(_ table: String) throws -> Bool {
-    try connection.run("SELECT to_regclass($1) IS NOT NULL", with: [sql.name(table)]).first?.first == "t"
+    try read("SELECT to_regclass($1) IS NOT NULL", with: [sql.name(table)]) == "t"
   }
 
   /// Makes what the server reports a `Failure`.

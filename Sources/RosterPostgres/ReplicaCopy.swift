@@ -9,6 +9,11 @@ extension Replica {
     case changed(Set<String>)
   }
 
+  /// Hands over the rows of a table, within the scope.
+  package typealias Rows = (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
+  /// Hands over the ids of the changed records of a resource.
+  package typealias IDs = (String, (Int64) throws -> Void) throws -> Void
+
   /// Rows of a snapshot that are on the server and that readers do not see yet.
   package struct Staged {
     fileprivate var batch: Batch
@@ -34,15 +39,8 @@ extension Replica {
   }
 
   /// Sends the rows to the server. After that the cache need not be read any more.
-  /// - Parameters:
-  ///   - isRemade: Makes new tables even if the old ones seem to fit.
-  ///   - rows: Hands over the rows of a table, within the scope.
-  ///   - ids: Hands over the ids of the changed records of a resource.
-  package func stage(
-    _ batch: Batch, scope: Scope, isRemade: Bool,
-    rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void,
-    ids: (String, (Int64) throws -> Void) throws -> Void
-  ) throws -> Staged {
+  /// - Parameter isRemade: Makes new tables even if the old ones seem to fit.
+  package func stage(_ batch: Batch, scope: Scope, isRemade: Bool, rows: Rows, ids: IDs) throws -> Staged {
     let known = try state()
     if known == nil { try makeSchema() }
     try extendPosition()
@@ -130,10 +128,7 @@ extension Replica {
 
   // MARK: Into the tables that are there
 
-  private func stageRows(
-    _ table: ReplicaTable, index: Int, scope: Scope,
-    rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
-  ) throws -> Int {
+  private func stageRows(_ table: ReplicaTable, index: Int, scope: Scope, rows: Rows) throws -> Int {
     guard isConcerned(table, scope: scope) else { return 0 }
     if hasOnlyNewRows(table, scope: scope) { return try copy(table, into: sql.name(table.name), rows: rows) }
     try connection.run(sql.stage(table, as: staged(index)))
@@ -197,9 +192,7 @@ extension Replica {
   private func staged(_ index: Int) -> String { "staged_\(index)" }
 
   /// Temporary tables with the ids of the changed records, by resource.
-  private func stageIDs(_ scope: Scope, ids: (String, (Int64) throws -> Void) throws -> Void) throws -> [String:
-    String]
-  {
+  private func stageIDs(_ scope: Scope, ids: IDs) throws -> [String: String] {
     guard case .changed(let resources) = scope else { return [:] }
     var names: [String: String] = [:]
     for (index, resource) in resources.sorted().enumerated() {
@@ -207,10 +200,7 @@ extension Replica {
       try connection.run("CREATE TEMPORARY TABLE \(name) (id bigint) ON COMMIT DROP")
       var text = CopyText()
       try connection.copy("COPY \(name) FROM STDIN") { put in
-        try ids(resource) { id in
-          text.append([.integer(id)])
-          if text.bytes.count >= Self.portion { try Self.flush(&text, put: put) }
-        }
+        try ids(resource) { try Self.append([.integer($0)], to: &text, put: put) }
         try Self.flush(&text, put: put)
       }
       try connection.run("ANALYZE \(name)")
@@ -235,9 +225,7 @@ extension Replica {
 
   // MARK: Into new tables
 
-  private func fill(
-    _ table: ReplicaTable, index: Int, rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
-  ) throws -> Int {
+  private func fill(_ table: ReplicaTable, index: Int, rows: Rows) throws -> Int {
     try connection.run(sql.create(table, as: made(index)))
     return try copy(table, into: sql.name(made(index)), rows: rows)
   }
@@ -274,18 +262,18 @@ extension Replica {
   /// Bytes that are handed to libpq at a time.
   private static let portion = 1 << 18
 
-  private func copy(
-    _ table: ReplicaTable, into name: String, rows: (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
-  ) throws -> Int {
+  private func copy(_ table: ReplicaTable, into name: String, rows: Rows) throws -> Int {
     var text = CopyText(table)
     try connection.copy("COPY \(name) (\(sql.list(table.columns.map(\.name)))) FROM STDIN") { put in
-      try rows(table) { row in
-        text.append(row)
-        if text.bytes.count >= Self.portion { try Self.flush(&text, put: put) }
-      }
+      try rows(table) { try Self.append($0, to: &text, put: put) }
       try Self.flush(&text, put: put)
     }
     return text.replaced
+  }
+
+  private static func append(_ row: [ReplicaValue], to text: inout CopyText, put: ([UInt8]) throws -> Void) throws {
+    text.append(row)
+    if text.bytes.count >= portion { try flush(&text, put: put) }
   }
 
   private static func flush(_ text: inout CopyText, put: ([UInt8]) throws -> Void) throws {

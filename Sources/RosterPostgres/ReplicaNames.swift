@@ -34,11 +34,17 @@ package enum ReplicaNames {
   }
 
   /// Name of the table with the position, which no resource can have.
-  package static let position = "position"
-
+  static let position = "position"
   /// The position and the index of its key.
   static let own = [position, "\(position)_pkey"]
 
   /// System columns (PostgreSQL manual, "System Columns").
   private static let reserved: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
+}
+
+/// A name as PostgreSQL keeps it, with at most 63 bytes.
+func postgresName(_ name: String) -> String {
+  var kept = name[...]
+  while kept.utf8.count > 63 { kept.unicodeScalars.removeLast() }
+  return String(kept)
 }

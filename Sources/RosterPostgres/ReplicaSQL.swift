@@ -241,13 +241,6 @@ package struct ReplicaSQL: Sendable {
   }
 }
 
-/// A name as PostgreSQL keeps it, with at most 63 bytes.
-func postgresName(_ name: String) -> String {
-  var kept = name[...]
-  while kept.utf8.count > 63 { kept.unicodeScalars.removeLast() }
-  return String(kept)
-}
-
 /// An identifier in double quotes.
 func quoted(_ name: String) -> String {
   "\"\(name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""

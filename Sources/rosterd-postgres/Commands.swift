@@ -30,7 +30,7 @@ struct CatchUpCommand: ParsableCommand {
 
   func run() throws {
     let stop = StopSignal()
-    let reports = Reports(textfile: options.textfile, schema: options.schema, warn: RosterdPostgres.tell)
+    let reports = Reports(textfile: options.textfile, schema: options.schema, warn: tell)
     let (cache, target) = try reports.places(of: options)
     let report: CatchUp.Report
     do {
@@ -86,6 +86,11 @@ struct DropCommand: ParsableCommand {
       : "removed nothing: there are no tables of rosterd in the schema \(options.schema)"
     try answer("\(done)\(dropped.schemaStays ? "; the schema stays" : "")\n")
   }
+}
+
+/// One sentence on stderr, for people.
+func tell(_ sentence: String) {
+  try? write(Array("rosterd-postgres: \(sentence.printable)\n".utf8), to: 2)
 }
 
 /// On stdout.

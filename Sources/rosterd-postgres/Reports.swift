@@ -68,29 +68,21 @@ struct Reports {
     guard let textfile else { return }
     let escaped = schema.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
     let label = "{schema=\"\(escaped)\"}"
-    var text = """
-      # HELP rosterd_postgres_up 1 if the last try to write to PostgreSQL succeeded.
-      # TYPE rosterd_postgres_up gauge
-      rosterd_postgres_up\(label) \(up ? 1 : 0)
-
-      """
+    var metrics = [("up", "1 if the last try to write to PostgreSQL succeeded.", Int64(up ? 1 : 0))]
     if let state {
-      text += """
-        # HELP rosterd_postgres_snapshot Sync that published the snapshot in PostgreSQL (syncs.id).
-        # TYPE rosterd_postgres_snapshot gauge
-        rosterd_postgres_snapshot\(label) \(state.position.snapshot)
-        # HELP rosterd_postgres_change Largest changes.id in PostgreSQL.
-        # TYPE rosterd_postgres_change gauge
-        rosterd_postgres_change\(label) \(state.position.change)
-        # HELP rosterd_postgres_replaced_values Values in which PostgreSQL refused a character.
-        # TYPE rosterd_postgres_replaced_values gauge
-        rosterd_postgres_replaced_values\(label) \(state.replaced)
-        # HELP rosterd_postgres_checked_timestamp_seconds Time of the last try that succeeded.
-        # TYPE rosterd_postgres_checked_timestamp_seconds gauge
-        rosterd_postgres_checked_timestamp_seconds\(label) \(Int64(Date().timeIntervalSince1970))
-
-        """
+      metrics += [
+        ("snapshot", "Sync that published the snapshot in PostgreSQL (syncs.id).", state.position.snapshot),
+        ("change", "Largest changes.id in PostgreSQL.", state.position.change),
+        ("replaced_values", "Values in which PostgreSQL refused a character.", Int64(state.replaced)),
+        (
+          "checked_timestamp_seconds", "Time of the last try that succeeded.", Int64(Date().timeIntervalSince1970)
+        ),
+      ]
     }
+    let text = metrics.map { name, help, value in
+      let name = "rosterd_postgres_\(name)"
+      return "# HELP \(name) \(help)\n# TYPE \(name) gauge\n\(name)\(label) \(value)\n"
+    }.joined()
     let file = WholeFile(textfile, mode: 0o644, isUsers: true)
     do throws(FileError) { try file.replace(with: Array(text.utf8)) } catch {
       warn("cannot write the metrics (\(textfile)): cannot \(error.step) \(error.path): \(error.error.text)")

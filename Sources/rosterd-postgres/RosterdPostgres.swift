@@ -29,9 +29,4 @@ struct RosterdPostgres: ParsableCommand {
       exit(withError: error)
     }
   }
-
-  /// One sentence on stderr, for people.
-  static func tell(_ sentence: String) {
-    try? write(Array("rosterd-postgres: \(sentence.printable)\n".utf8), to: STDERR_FILENO)
-  }
 }
