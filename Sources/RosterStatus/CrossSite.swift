@@ -1,3 +1,5 @@
+internal import RosterModel
+
 /// Requests that another web site causes in a browser (S10). Such a site can reach a socket that a port of loopback
 /// leads to. It uses a name that its owner points at 127.0.0.1 (DNS rebinding), or an address on its pages.
 extension StatusRequest {
@@ -36,7 +38,7 @@ extension StatusRequest {
       ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")
     let host = authority[..<(end ?? authority.endIndex)]
     let port = authority[host.endIndex...]
-    guard port.isEmpty || port.first == ":" && port.dropFirst().utf8.allSatisfy(isDigit) else { return false }
+    guard port.isEmpty || port.first == ":" && port.dropFirst().utf8.allSatisfy(\.isDigit) else { return false }
     return ["", "localhost", "[::1]"].contains(host.lowercased()) || isLoopbackIPv4(host)
   }
 
@@ -44,8 +46,6 @@ extension StatusRequest {
   private static func isLoopbackIPv4(_ host: Substring) -> Bool {
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts[0] == "127"
-      && parts.allSatisfy { $0.utf8.allSatisfy(isDigit) && UInt8($0) != nil }
+      && parts.allSatisfy { $0.utf8.allSatisfy(\.isDigit) && UInt8($0) != nil }
   }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

@@ -1,4 +1,4 @@
-import Glibc
+import RosterFiles
 
 /// Sizes of the cache's files in bytes.
 package struct FileSizes: Sendable, Equatable {
@@ -9,11 +9,6 @@ package struct FileSizes: Sendable, Equatable {
 
   /// Uses stat(2), never the database. A missing file has size 0.
   package static func on(cachePath: String) -> FileSizes {
-    FileSizes(database: size(cachePath), wal: size(cachePath + "-wal"))
-  }
-
-  private static func size(_ path: String) -> Int64 {
-    var facts = stat()
-    return stat(path, &facts) == 0 ? Int64(facts.st_size) : 0
+    FileSizes(database: fileSize(cachePath), wal: fileSize(cachePath + "-wal"))
   }
 }

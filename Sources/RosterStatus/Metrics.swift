@@ -40,12 +40,10 @@ package final class Metrics: Sendable {
     counts.withLock { $0.missed[resource, default: 0] += records }
   }
 
-  /// Counts an event.
   func count(_ event: Event) {
     counts.withLock { $0.count(event) }
   }
 
-  /// The counters and histograms.
   func text() -> PrometheusText {
     let counts = counts.withLock { $0 }
     var text = PrometheusText()
@@ -89,6 +87,9 @@ extension Metrics.Counts {
 typealias Gauge = (name: String, help: String, value: Double?)
 
 extension PrometheusText {
+  /// Seconds since 1970.
+  static func moment(_ time: String?) -> Double? { time.flatMap(Date.init(rfc3339:))?.timeIntervalSince1970 }
+
   mutating func gauges(_ gauges: [Gauge]) {
     for gauge in gauges {
       guard let value = gauge.value else { continue }
@@ -127,7 +128,7 @@ extension PrometheusText {
       "rosterd_whole_timestamp_seconds",
       help: "When a whole pull was last published or verified, by resource; only those with since.",
       resources: resources
-    ) { StatusBoard.moment($0.wholeAt) }
+    ) { Self.moment($0.wholeAt) }
   }
 
   mutating func state(_ current: DaemonStatus.State) {

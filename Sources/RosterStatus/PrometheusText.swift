@@ -53,7 +53,6 @@ struct PrometheusText {
   }
 }
 
-/// Counts values by size.
 struct Histogram {
   let bounds: [Double]
   /// One count per bound. Larger values are only in `count`.

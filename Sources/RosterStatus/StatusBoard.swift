@@ -327,11 +327,11 @@ extension StatusBoard {
     text.gauges([
       (
         "rosterd_snapshot_timestamp_seconds", "When the snapshot was published; 0 without a snapshot.",
-        Self.moment(state.cache.publishedAt) ?? 0
+        PrometheusText.moment(state.cache.publishedAt) ?? 0
       ),
       (
         "rosterd_verified_timestamp_seconds", "When the last good sync ended; 0 if no sync was good.",
-        Self.moment(state.cache.verifiedAt) ?? 0
+        PrometheusText.moment(state.cache.verifiedAt) ?? 0
       ),
       (
         "rosterd_next_sync_timestamp_seconds", "When the next sync starts; absent while one runs.",
@@ -348,7 +348,7 @@ extension StatusBoard {
       ),
       (
         "rosterd_token_expiry_timestamp_seconds", "When the access token expires; absent if not known.",
-        Self.moment(state.token.expiresAt)
+        PrometheusText.moment(state.token.expiresAt)
       ),
       (
         "rosterd_client_certificate_expiry_timestamp_seconds",
@@ -376,11 +376,6 @@ extension StatusBoard {
       .init(limit: $0.rule.limit, windowSeconds: $0.rule.window.seconds, used: $0.used)
     }
     return upstream
-  }
-
-  /// Seconds since 1970.
-  static func moment(_ text: String?) -> Double? {
-    text.flatMap(Date.init(rfc3339:))?.timeIntervalSince1970
   }
 }
 

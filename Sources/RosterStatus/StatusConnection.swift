@@ -31,7 +31,6 @@ final class StatusConnection: ChannelDuplexHandler {
   private var refused = false
   private var timer: Scheduled<Void>?
   var work: Task<Void, Never>?
-  /// The request that waits for news.
   var longPoll: LongPoll?
   private var reader: EventLog.ReaderID?
   private var streamed = NIODeadline.uptimeNanoseconds(0)
@@ -278,7 +277,6 @@ extension StatusConnection {
     }
   }
 
-  /// Reads the next request.
   func resume() {
     gate.resume()
     closeIfDone()

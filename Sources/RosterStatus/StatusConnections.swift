@@ -38,7 +38,6 @@ final class StatusConnections {
   private var open: [ObjectIdentifier: StatusConnection] = [:]
   private var drained: EventLoopPromise<Void>?
   private var isRoomAwaited = false
-  /// Connections that wait for news.
   private var longPolls: [ObjectIdentifier: StatusConnection] = [:]
 
   init(_ limits: StatusLimits) {

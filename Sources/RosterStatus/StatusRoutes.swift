@@ -91,10 +91,9 @@ package struct StatusRoutes: Sendable {
   private func route(_ request: StatusRequest, path: String) -> StatusAnswer {
     let reads = request.method == "GET" || request.method == "HEAD"
     switch path {
-    case "/v1/sync":
-      return request.method == "POST" ? startSync(request) : .now(Self.notAllowed(path, allow: "POST"))
-    case "/v1/cancel":
-      return request.method == "POST" ? cancelSync(request) : .now(Self.notAllowed(path, allow: "POST"))
+    case "/v1/sync", "/v1/cancel":
+      guard request.method == "POST" else { return .now(Self.notAllowed(path, allow: "POST")) }
+      return path == "/v1/sync" ? startSync(request) : cancelSync(request)
     case "/" where reads: return page()
     case "/v1/status" where reads: return .now(.json(200, value: board.status()))
     case "/v1/explain" where reads: return explanation()
@@ -166,9 +165,10 @@ extension StatusRoutes {
   private func syncs(_ request: StatusRequest) -> StatusAnswer {
     do throws(BadParameter) {
       let wanted = SyncsRequest(
-        limit: try Self.limit(request, default: Self.defaultLimit).get(), withResources: try Self.withResources(request)
-      )
-      return .later { await Self.result(200) { Syncs(syncs: try await history(wanted)) } }
+        limit: try Self.limit(request, default: Self.defaultLimit), withResources: try Self.withResources(request))
+      return .later {
+        do { return .json(200, value: Syncs(syncs: try await history(wanted))) } catch { return Self.problem(error) }
+      }
     } catch {
       return .now(error.response)
     }
@@ -180,12 +180,12 @@ extension StatusRoutes {
     return value
   }
 
-  static func limit(_ request: StatusRequest, default usual: Int) -> Result<Int, BadParameter> {
-    guard let text = request.query("limit") else { return .success(usual) }
+  static func limit(_ request: StatusRequest, default usual: Int) throws(BadParameter) -> Int {
+    guard let text = request.query("limit") else { return usual }
     guard let limit = wholeNumber(text), limits.contains(Int(clamping: limit)) else {
-      return .failure(BadParameter("limit", text: text, allowed: "a whole number from 1 to 1000"))
+      throw BadParameter("limit", text: text, allowed: "a whole number from 1 to 1000")
     }
-    return .success(Int(limit))
+    return Int(limit)
   }
 
   /// `+5` is refused, because a form's escape for a space is a plus.
@@ -219,21 +219,12 @@ extension StatusRoutes {
     }
   }
 
-  private static func result(_ status: Int, body: () async throws -> some Encodable) async -> Response {
-    do {
-      return .json(status, value: try await body())
-    } catch {
-      return problem(error)
-    }
-  }
-
   static func problem(_ error: any Error) -> Response {
     let kind = (error as? Failure)?.kind
     return .problem(kind == .defect ? 500 : 503, detail: "\(error)", exit: kind?.exitCode)
   }
 }
 
-/// A query parameter with an invalid value.
 struct BadParameter: Error {
   let response: Response
 

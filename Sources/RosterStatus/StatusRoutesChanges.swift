@@ -24,7 +24,7 @@ extension StatusRoutes {
     }
     return FeedRequest(
       since: since, feed: request.query("feed"), resource: request.query("resource"),
-      limit: try limit(request, default: usualChanges).get())
+      limit: try limit(request, default: usualChanges))
   }
 
   private static func wait(_ request: StatusRequest) throws(BadParameter) -> Duration {
