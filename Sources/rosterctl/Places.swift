@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import RosterCache
 import RosterConfiguration
+import RosterFiles
 import RosterModel
 import RosterStatusClient
 
@@ -126,10 +127,7 @@ struct Places: ParsableArguments {
   }
 
   private func isSameFile(_ one: String, _ other: String) -> Bool {
-    var (first, second) = (stat(), stat())
-    return one == other
-      || stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
-        && first.st_ino == second.st_ino
+    one == other || Inode(one).map { $0 == Inode(other) } ?? false
   }
 }
 

@@ -7,12 +7,6 @@ extension SyncRequest.Accepted {
 }
 
 extension SyncRequest {
-  /// Throws a Failure, 77 where the daemon refuses this user.
-  func send(_ client: StatusClient) async throws -> (Response, Accepted) {
-    let answer = try await post(to: client)
-    return (answer, try accepted(answer, client: client))
-  }
-
   func post(to client: StatusClient) async throws -> Response {
     try await client.send("POST", target: "/v1/sync", body: Array(try JSONEncoder().encode(self)), within: .seconds(10))
   }

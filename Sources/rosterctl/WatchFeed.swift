@@ -18,5 +18,8 @@ struct WatchFeed: Sendable {
   func syncs(_ count: Int) async throws -> [SyncRecord] { try await client.syncs(count, within: Self.patience) }
 
   /// Requests a sync, and describes the answer.
-  func askForSync() async throws -> String { try await SyncRequest().send(client).1.text }
+  func askForSync() async throws -> String {
+    let request = SyncRequest()
+    return try request.accepted(try await request.post(to: client), client: client).text
+  }
 }
