@@ -8,16 +8,14 @@ import Testing
 
 /// Lists of more pages than `limit.budget`, whose pages have validators.
 struct BudgetWindowTests {
-  private static func at(_ name: String) -> Resource.AnswerPlace { .body(JSONPointer(segments: [name])) }
-
   private static let styles: [Resource.Style] = [
-    .number(last: .body(JSONPointer(segments: ["info", "pages"]))),
-    .cursor(param: .query("page"), at: at("next")), .next(at: at("address")),
+    .number(last: .body(at("info", "pages"))),
+    .cursor(param: .query("page"), at: .body(at("next"))), .next(at: .body(at("address"))),
   ]
 
   private static func thing(_ style: Resource.Style) -> Resource {
     var thing = listed("thing")
-    thing.pages = .init(style, count: .body(JSONPointer(segments: ["info", "count"])))
+    thing.pages = .init(style, count: .body(at("info", "count")))
     thing.auditEvery = nil
     return thing
   }
@@ -70,7 +68,7 @@ struct BudgetWindowTests {
   func unchanged(style: Resource.Style) async throws {
     let (bench, thing) = (try Self.bench(), Self.thing(style))
     _ = try await windows(bench, thing, from: 0)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     #expect(try await windows(bench, thing, from: 100_000) == [69, 69, 0])
     let asked = bench.shelf.asked()
     #expect(asked.count == (thing.pages.style == Self.styles[0] ? 12 : 10) && asked.allSatisfy { $0.status == 304 })
@@ -83,7 +81,7 @@ struct BudgetWindowTests {
     bench.budget = RequestBudget(limit: 1000, window: .seconds(3600))
     let thing = Self.thing(Self.styles[0])
     #expect(try await windows(bench, thing, from: 0) == [0])
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     bench.budget = RequestBudget(limit: 700, window: .seconds(3600))
     #expect(try await windows(bench, thing, from: 100_000) == [69, 0])
     // The first page is requested by each sync.
@@ -106,7 +104,7 @@ struct BudgetWindowTests {
   func tooOld() async throws {
     let (bench, thing) = (try Self.bench(), Self.thing(Self.styles[1]))
     #expect(try await bench.sync([thing]).exit == 69)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     #expect(try await bench.sync([thing], after: 3600 + 901).exit == 69)
     #expect(bench.shelf.asked().map(\.status) == [304, 304, 304, 304])
     #expect(try await windows(bench, thing, from: 3600 + 901 + 3601) == [69, 0])
@@ -116,7 +114,7 @@ struct BudgetWindowTests {
   func mark() async throws {
     var thing = Self.thing(Self.styles[1])
     thing.since = Since(
-      at: JSONPointer(segments: ["id"]), param: .query("since"), form: .number, overlap: .number(1),
+      at: at("id"), param: .query("since"), form: .number, overlap: .number(1),
       listing: thing.listing)
     let bench = try Self.bench()
     #expect(try await windows(bench, thing, from: 0) == [69, 69, 0])

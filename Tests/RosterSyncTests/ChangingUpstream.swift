@@ -210,7 +210,7 @@ final class ChangingUpstream: Sendable {
     let version = visible(state)[id]
     state.log.singles[id] = .some(version)
     guard let version else { return Response(status: 404) }
-    return Response(status: 200, body: Array(Self.json(id, version: version).utf8))
+    return Response(json: Self.json(id, version: version))
   }
 
   private static func json(_ id: Int, version: Version) -> String {

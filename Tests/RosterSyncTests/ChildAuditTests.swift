@@ -1,7 +1,6 @@
 import FoundationEssentials
 import RosterModel
 import RosterSync
-import RosterTestSupport
 import Synchronization
 import Testing
 
@@ -10,8 +9,6 @@ import Testing
 /// Validators of pages of child lists, of which a sync requests only those of changed parents.
 struct ChildAuditTests {
   private static let day = 86_400.0
-
-  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
 
   private static let resources: [Resource] = {
     let id = Resource.Column("id", at: at("id"), .integer)
@@ -26,20 +23,21 @@ struct ChildAuditTests {
 
   /// Ten issues with a list each. The validator of a list never changes.
   private static func serve(_ bench: SyncBench, revision: Int, text: String = "") {
-    bench.shelf.update {
-      $0.answers = { request in
-        let date = Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")
-        if request.url.hasSuffix("/issues") {
-          let all = (1...10).map { #"{"id":\#($0),"rev":\#(revision)}"# }
-          return Response(status: 200, headers: [date], body: Array(#"{"list":[\#(all.joined(separator: ","))]}"#.utf8))
-        }
-        let isKnown = request.headers.contains { $0.name == "If-None-Match" }
-        let body = #"{"list":[{"id":1,"text":"\#(text)"}]}"#
-        return Response(
-          status: isKnown ? 304 : 200, headers: [date, .init("ETag", "\"fixed\"")],
-          body: isKnown ? [] : Array(body.utf8))
+    bench.shelf.answer { request, target in
+      if target == "/issues" {
+        let all = (1...10).map { #"{"id":\#($0),"rev":\#(revision)}"# }
+        return Response(json: #"{"list":[\#(all.joined(separator: ","))]}"#, headers: [Shelf.date])
       }
+      let body = #"{"list":[{"id":1,"text":"\#(text)"}]}"#
+      return Response(json: body, headers: [Shelf.date], tag: "\"fixed\"", to: request)
     }
+  }
+
+  private static func synced(_ resources: [Resource] = resources) async throws -> SyncBench {
+    let bench = try SyncBench([:])
+    serve(bench, revision: 1)
+    _ = try await bench.sync(resources)
+    return bench
   }
 
   private static func transferred(_ bench: SyncBench) -> [String] {
@@ -48,9 +46,7 @@ struct ChildAuditTests {
 
   @Test("P15.1, P15.2: of the requested lists that are due, one page is transferred without its validator")
   func due() async throws {
-    let bench = try SyncBench([:])
-    Self.serve(bench, revision: 1)
-    _ = try await bench.sync(Self.resources)
+    let bench = try await Self.synced()
     #expect(Self.transferred(bench).count == 10)
     Self.serve(bench, revision: 2)
     #expect(try await bench.sync(Self.resources, after: 2 * Self.day).error == nil)
@@ -76,9 +72,7 @@ struct ChildAuditTests {
 
   @Test("P15.3, P15.4: the validator of a child list that lies is found, and all lists are pulled without it")
   func lie() async throws {
-    let bench = try SyncBench([:])
-    Self.serve(bench, revision: 1)
-    _ = try await bench.sync(Self.resources)
+    let bench = try await Self.synced()
     Self.serve(bench, revision: 2, text: "other")
     let record = try await bench.sync(Self.resources, after: 2 * Self.day)
     #expect(record.isDegraded && record.trouble?.kind == .validators)
@@ -87,14 +81,12 @@ struct ChildAuditTests {
 
   @Test("P15.4: a child with the same addresses as the one whose validator lied is distrusted too")
   func sameAddresses() async throws {
-    let bench = try SyncBench([:])
     var resources = Self.resources
     var other = resources[1]
     (other.name, other.table, other.auditEvery) = ("remark", "remarks", nil)
-    other.records = Self.at("list")
+    other.records = at("list")
     resources.append(other)
-    Self.serve(bench, revision: 1)
-    _ = try await bench.sync(resources)
+    let bench = try await Self.synced(resources)
     Self.serve(bench, revision: 2, text: "other")
     let record = try await bench.sync(resources, after: 2 * Self.day)
     #expect(record.error?.contains("other records of comment on page 1") == true, "\(record.error ?? "")")
@@ -110,30 +102,28 @@ struct ChildAuditTests {
   func driftBesideLie() async throws {
     let bench = try SyncBench([:])
     let part = Resource(
-      name: "part", path: "/issues/{issue.id}/parts", records: Self.at("list"), table: "parts", removal: .twice,
-      pages: .init(.number(last: .body(Self.at("last")))), columns: [.init("id", at: Self.at("id"), .integer)],
+      name: "part", path: "/issues/{issue.id}/parts", records: at("list"), table: "parts", removal: .twice,
+      pages: .init(.number(last: .body(at("last")))), columns: [.init("id", at: at("id"), .integer)],
       each: Each(of: "issue", changed: ["rev"]))
     let upstream = Mutex((revision: 1, firstPages: 0))
-    bench.shelf.update {
-      $0.answers = { request in
-        let (revision, firstPages) = upstream.withLock { state in
-          if request.url.contains("/parts"), !request.url.contains("page=2"), !request.url.contains("page=3") {
-            state.firstPages += 1
-          }
-          return state
+    bench.shelf.answer { request, _ in
+      let (revision, firstPages) = upstream.withLock { state in
+        if request.url.contains("/parts"), !request.url.contains("page=2"), !request.url.contains("page=3") {
+          state.firstPages += 1
         }
-        // In the second sync the list shrinks while it is pulled.
-        if request.url.hasSuffix("page=3") { return Response(status: 404) }
-        let ids = request.url.hasSuffix("page=2") ? [3, 4] : [1, 2]
-        let records =
-          request.url.hasSuffix("/issues")
-          ? #"{"id":1,"rev":\#(revision)}"#
-          : request.url.hasSuffix("/comments")
-            ? #"{"id":1,"text":"\#(revision)"}"# : ids.map { #"{"id":\#($0)}"# }.joined(separator: ",")
-        return Response(
-          status: 200, headers: request.url.hasSuffix("/comments") ? [.init("ETag", "\"fixed\"")] : [],
-          body: Array(#"{"last":\#(firstPages == 2 ? 3 : 1),"list":[\#(records)]}"#.utf8))
+        return state
       }
+      // In the second sync the list shrinks while it is pulled.
+      if request.url.hasSuffix("page=3") { return Response(status: 404) }
+      let ids = request.url.hasSuffix("page=2") ? [3, 4] : [1, 2]
+      let records =
+        request.url.hasSuffix("/issues")
+        ? #"{"id":1,"rev":\#(revision)}"#
+        : request.url.hasSuffix("/comments")
+          ? #"{"id":1,"text":"\#(revision)"}"# : ids.map { #"{"id":\#($0)}"# }.joined(separator: ",")
+      return Response(
+        json: #"{"last":\#(firstPages == 2 ? 3 : 1),"list":[\#(records)]}"#,
+        headers: request.url.hasSuffix("/comments") ? [.init("ETag", "\"fixed\"")] : [])
     }
     let resources = Self.resources + [part]
     #expect(try await bench.sync(resources).error == nil)

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import RosterModel
 import RosterSync
-import RosterTestSupport
 import Testing
 
 @testable import RosterCache
@@ -13,9 +12,8 @@ struct ChildBudgetTests {
 
   private static func bench(_ count: Int, budget: Int) throws -> (SyncBench, Forest) {
     let documents = (1...count).map { ($0, Forest.Document(items: [1: .init()])) }
-    var (bench, forest) = (try SyncBench([:]), Forest(Dictionary(uniqueKeysWithValues: documents)))
+    var (bench, forest) = try Forest.bench(Dictionary(uniqueKeysWithValues: documents))
     bench.budget = RequestBudget(limit: budget, window: .seconds(3600))
-    forest.serve(bench)
     return (bench, forest)
   }
 
@@ -30,7 +28,7 @@ struct ChildBudgetTests {
       seconds += 3601
     } while exits.last != 0 && exits.count < 6
     #expect(exits == [69, 69, 69, 0])
-    let asked = bench.shelf.asked().map(\.target)
+    let asked = bench.asked()
     let lists = asked.filter { $0.hasSuffix("/items") }
     #expect(lists.count == 300 && Set(lists).count == 300)
     // The first page of the documents is requested by each sync (P4.3).
@@ -42,8 +40,7 @@ struct ChildBudgetTests {
   @Test("P1.11, L6.5: the estimate of the next sync counts a pull of all lists as a usual one, if few are usually due")
   func estimate() async throws {
     let documents = (1...12).map { ($0, Forest.Document(items: [1: .init()])) }
-    let (bench, forest) = (try SyncBench([:]), Forest(Dictionary(uniqueKeysWithValues: documents)))
-    forest.serve(bench)
+    let (bench, forest) = try Forest.bench(Dictionary(uniqueKeysWithValues: documents))
     let changed = [Forest.document(), Forest.item()]
     func estimate() async throws -> Int? { try await bench.facts(changed).requests }
     // Four pages of documents, and twelve lists.
@@ -68,7 +65,7 @@ struct ChildBudgetTests {
     let (bench, _) = try Self.bench(30, budget: 25)
     #expect(try await bench.sync([Forest.document(), item], after: ahead).exit == 69)
     #expect(try await bench.sync([Forest.document(), item], after: ahead + 3601).exit == 0)
-    let lists = bench.shelf.asked().map(\.target).filter { $0.contains("/items") }
+    let lists = bench.asked().filter { $0.contains("/items") }
     #expect(lists.count == 30 && Set(lists).count == 30)
   }
 
@@ -76,7 +73,7 @@ struct ChildBudgetTests {
   func tooOld() async throws {
     let (bench, _) = try Self.bench(30, budget: 25)
     #expect(try await bench.sync(Self.resources).exit == 69)
-    func lists() -> Set<String> { Set(bench.shelf.asked().map(\.target).filter { $0.hasSuffix("/items") }) }
+    func lists() -> Set<String> { Set(bench.asked().filter { $0.hasSuffix("/items") }) }
     let first = lists()
     #expect(try await bench.sync(Self.resources, after: 3601 + 901).exit == 69)
     #expect(first.count == 15 && lists() == first)

@@ -39,16 +39,14 @@ struct ChildHistoryTests {
 
   private static func history(_ seed: UInt64, _ resources: [Resource]) async throws {
     var dice = SeededDice(seed: seed)
-    let (bench, forest) = (try SyncBench([:]), Forest([:]))
-    forest.serve(bench)
+    let (bench, forest) = try Forest.bench([:])
     for _ in 0..<Int.random(in: 1...12, using: &dice) { grow(forest, &dice) }
     var failing = false
     for step in 1...8 {
       for _ in 0..<Int.random(in: 0...4, using: &dice) { change(forest, &dice) }
       disturb(forest, &dice, wasFailing: failing)
       let isFresh = Int.random(in: 0..<12, using: &dice) == 0
-      let record = try await bench.sync(
-        resources, allowRemoval: true, isFresh: isFresh, after: Double(step * 1000))
+      let record = try await bench.sync(resources, allowRemoval: true, isFresh: isFresh, after: Double(step * 1000))
       try expectParents(bench, seed, step)
       failing = record.exit != 0 || record.error != nil || record.listsFailed > 0
       guard !failing else { continue }

@@ -1,15 +1,12 @@
 import FoundationEssentials
 import RosterModel
 import RosterSync
-import Synchronization
 import Testing
 
 @testable import RosterCache
 
 /// Whole syncs of children with `since`: each list has its own mark.
 struct ChildSinceTests {
-  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
-
   private static let issue = Resource(
     name: "issue", path: "/issues", records: at("list"), table: "issues", removal: .twice, pages: .init(.one),
     columns: [.init("id", at: at("id"), .integer), .init("rev", at: at("rev"), .integer)])
@@ -29,6 +26,12 @@ struct ChildSinceTests {
     return resource
   }
 
+  /// Comments whose incremental lists have keys only.
+  private static let asking = comment(removal: .ask) {
+    $0.asks = true
+    $0.listing.path = "/issues/{issue.id}/changes"
+  }
+
   private static func comment(_ id: Int, at mark: Int, _ text: String = "", isClosed: Bool = false) -> String {
     #"{"id":\#(id),"at":\#(mark),"text":"\#(text)"\#(isClosed ? #","closed":true"# : "")}"#
   }
@@ -42,39 +45,15 @@ struct ChildSinceTests {
     list(revisions.enumerated().map { #"{"id":\#($0 + 1),"rev":\#($1)}"# })
   }
 
-  /// Answers by target. Any other target is answered with 404.
-  private static func set(
-    _ answers: [String: String], failing: [String: Int] = [:], tag: String? = nil, in bench: SyncBench
-  ) {
-    bench.shelf.update {
-      $0.answers = { request in
-        let target = String(request.url.dropFirst(Shelf.baseURL.count))
-        guard let body = answers[target] else { return Response(status: failing[target] ?? 404) }
-        var headers = [Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")]
-        if let tag { headers.append(.init("ETag", tag)) }
-        let isKnown = tag != nil && request.headers.contains { $0.name == "If-None-Match" }
-        return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))
-      }
-    }
-  }
-
-  private static func bench(_ answers: [String: String]) throws -> SyncBench {
-    let bench = try SyncBench([:])
-    set(answers, in: bench)
-    return bench
-  }
-
   /// A bench after a first sync of these resources.
   private static func synced(
     _ resources: [Resource] = [issue, comment()]
   ) async throws -> (bench: SyncBench, resources: [Resource]) {
-    let bench = try bench(first)
-    _ = try await bench.sync(resources)
-    return (bench, resources)
+    (try await SyncBench.synced(resources, answers: first), resources)
   }
 
   private static func asked(_ bench: SyncBench) -> [String] {
-    bench.shelf.asked().map(\.target).filter { $0 != "/issues" }.sorted()
+    bench.asked().filter { $0 != "/issues" }.sorted()
   }
 
   private static let first = [
@@ -82,36 +61,39 @@ struct ChildSinceTests {
     "/issues/2/comments": list([comment(1, at: 40)]),
   ]
 
+  /// After the first sync, `where` skips a comment of the first issue.
+  private static let closed = [
+    "/issues": issues(1, 1), "/issues/1/comments?since=11": list([comment(2, at: 13, isClosed: true)]),
+    "/issues/2/comments?since=39": list([]),
+  ]
+
   @Test("E3.1, E6.1, I1.1, I3.1: each list is pulled from its own mark, and one mark moves without the other")
   func marks() async throws {
-    let bench = try Self.bench(Self.first)
+    let bench = try SyncBench(answers: Self.first)
     let resources = [Self.issue, Self.comment()]
     #expect(try await bench.sync(resources).added == 5)
     #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["12", "40"])
-    _ = Self.asked(bench)
-    Self.set(
-      [
-        "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, "new")]),
-        "/issues/2/comments?since=39": Self.list([]),
-      ], in: bench)
+    _ = bench.asked()
+    bench.serve([
+      "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, "new")]),
+      "/issues/2/comments?since=39": Self.list([]),
+    ])
     #expect(try await bench.sync(resources, after: 1).changed == 1)
     #expect(Self.asked(bench) == ["/issues/1/comments?since=11", "/issues/2/comments?since=39"])
     #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["13", "40"])
     #expect(try bench.ask("SELECT count(*) FROM comments") == ["3"])
-    let proofs = try bench.ask("SELECT DISTINCT proof FROM resource_lists WHERE resource = 'comment'")
-    #expect(proofs == ["since"])
+    #expect(try bench.ask("SELECT DISTINCT proof FROM resource_lists WHERE resource = 'comment'") == ["since"])
     #expect(try bench.ask("SELECT proof FROM resources WHERE name = 'comment'") == ["since"])
   }
 
   @Test("E3.1, I1.1, I10.1: a list is pulled whole when since.whole_every has passed, and counts what was missed")
   func whole() async throws {
     let (bench, resources) = try await Self.synced()
-    _ = Self.asked(bench)
     let late = [
       "/issues/1/comments": Self.list([Self.comment(1, at: 10, "late"), Self.comment(2, at: 12)]),
       "/issues/2/comments": Self.list([Self.comment(1, at: 40)]),
     ]
-    Self.set(Self.first.merging(late) { $1 }, in: bench)
+    bench.serve(Self.first, late)
     let record = try await bench.sync(resources, after: 90_000)
     #expect(record.changed == 1 && record.missed == ["comment": 1])
     #expect(Self.asked(bench) == ["/issues/1/comments", "/issues/2/comments"])
@@ -127,19 +109,19 @@ struct ChildSinceTests {
   @Test(
     "I1.1, P8.8: a list is pulled whole again if its missing record could not be asked for", arguments: [true, false])
   func unasked(hasRoom: Bool) async throws {
-    var bench = try Self.bench(Self.first)
+    var bench = try SyncBench(answers: Self.first)
     let resources = [Self.issue, Self.comment(removal: .ask)]
     _ = try await bench.sync(resources)
     let late = ["/issues/1/comments": Self.list([Self.comment(1, at: 10)])]
-    Self.set(Self.first.merging(late) { $1 }, in: bench)
+    bench.serve(Self.first, late)
     // by_key answers 404 to the control question too.
     #expect(try await bench.sync(resources, allowRemoval: true, isFresh: true, after: 10).isDegraded)
-    _ = Self.asked(bench)
+    _ = bench.asked()
     let next = [
       "/issues/1/comments?since=9": Self.list([]),
       "/issues/2/comments?since=39": Self.list([]), "/issues/1/comments/1": Self.comment(1, at: 10),
     ]
-    Self.set(Self.first.merging(late) { $1 }.merging(next) { $1 }, in: bench)
+    bench.serve(Self.first, late, next)
     // The whole pull is also postponed (I1.2).
     if !hasRoom {
       bench.mostRequests = 0
@@ -156,42 +138,38 @@ struct ChildSinceTests {
 
   @Test("I1.1, E7.5: a list that is due for a whole pull is pulled whole after it failed because of 404")
   func unaskedAndFailed() async throws {
-    let bench = try Self.bench(Self.first)
-    let resources = [Self.issue, Self.comment(removal: .ask)]
-    _ = try await bench.sync(resources)
+    let (bench, resources) = try await Self.synced([Self.issue, Self.comment(removal: .ask)])
     let late = ["/issues/1/comments": Self.list([Self.comment(1, at: 10)])]
-    Self.set(Self.first.merging(late) { $1 }, in: bench)
+    bench.serve(Self.first, late)
     // by_key answers 404 to the control question too.
     #expect(try await bench.sync(resources, allowRemoval: true, isFresh: true, after: 10).isDegraded)
     for (time, state) in [(11.0, "vanished"), (12, "failed"), (13, "failed")] {
-      Self.set(["/issues": Self.issues(1, 1), "/issues/2/comments?since=39": Self.list([])], in: bench)
+      bench.serve(["/issues": Self.issues(1, 1), "/issues/2/comments?since=39": Self.list([])])
       _ = try await bench.sync(resources, after: time)
       let states = try bench.ask("SELECT state FROM resource_lists WHERE resource = 'comment' AND parent_id = 1")
       #expect(states == [state])
     }
-    _ = Self.asked(bench)
+    _ = bench.asked()
     let next = ["/issues/2/comments?since=39": Self.list([]), "/issues/1/comments/1": Self.comment(1, at: 10)]
-    Self.set(Self.first.merging(late) { $1 }.merging(next) { $1 }, in: bench)
+    bench.serve(Self.first, late, next)
     #expect(try await bench.sync(resources, allowRemoval: true, after: 14).removed == 1)
     #expect(Self.asked(bench).contains("/issues/1/comments"))
   }
 
   @Test("E3.2, E3.4, I1.1: only the list of a changed parent is pulled, from its mark, until it is due")
   func changedParent() async throws {
-    let bench = try Self.bench(Self.first)
+    let bench = try SyncBench(answers: Self.first)
     let each = Each(of: "issue", changed: ["rev"], wholeEvery: .every(.seconds(1000)))
     let resources = [Self.issue, Self.comment(each: each)]
     _ = try await bench.sync(resources)
-    _ = Self.asked(bench)
-    let next = [
-      "/issues": Self.issues(1, 2), "/issues/2/comments?since=39": Self.list([Self.comment(2, at: 41)]),
-    ]
-    Self.set(Self.first.merging(next) { $1 }, in: bench)
+    _ = bench.asked()
+    let next = ["/issues": Self.issues(1, 2), "/issues/2/comments?since=39": Self.list([Self.comment(2, at: 41)])]
+    bench.serve(Self.first, next)
     #expect(try await bench.sync(resources, after: 100).added == 1)
     #expect(Self.asked(bench) == ["/issues/2/comments?since=39"])
     // The list's last whole pull is as old as that of the other list.
     let all = ["/issues/2/comments": Self.list([Self.comment(1, at: 40), Self.comment(2, at: 41)])]
-    Self.set(Self.first.merging(next) { $1 }.merging(all) { $1 }, in: bench)
+    bench.serve(Self.first, next, all)
     #expect(try await bench.sync(resources, after: 1001).outcome == .unchanged)
     #expect(Self.asked(bench) == ["/issues/1/comments", "/issues/2/comments"])
   }
@@ -199,12 +177,7 @@ struct ChildSinceTests {
   @Test("I5.1, I5.2: an incremental pull of a list removes what where skips now, and nothing because of its absence")
   func skipped() async throws {
     let (bench, resources) = try await Self.synced()
-    Self.set(
-      [
-        "/issues": Self.issues(1, 1),
-        "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, isClosed: true)]),
-        "/issues/2/comments?since=39": Self.list([]),
-      ], in: bench)
+    bench.serve(Self.closed)
     #expect(try await bench.sync(resources, allowRemoval: true, after: 1).removed == 1)
     #expect(try bench.ask("SELECT issue_id || ' ' || id FROM comments ORDER BY 1") == ["1 1", "2 1"])
   }
@@ -213,19 +186,17 @@ struct ChildSinceTests {
   func heldBack() async throws {
     let (bench, resources) = try await Self.synced()
     let closed = Self.comment(2, at: 13, isClosed: true)
-    Self.set(
-      [
-        "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([closed, #"{"at":13}"#]),
-        "/issues/2/comments?since=39": Self.list([Self.comment(1, at: 41, isClosed: true)]),
-      ], in: bench)
+    bench.serve([
+      "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([closed, #"{"at":13}"#]),
+      "/issues/2/comments?since=39": Self.list([Self.comment(1, at: 41, isClosed: true)]),
+    ])
     let held = try await bench.sync(resources, allowRemoval: true, after: 1)
     #expect(held.isDegraded && held.removed == 1 && held.rejected == 1)
     #expect(try bench.ask("SELECT issue_id || ' ' || id FROM comments ORDER BY 1") == ["1 1", "1 2"])
-    Self.set(
-      [
-        "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([closed]),
-        "/issues/2/comments?since=40": Self.list([]),
-      ], in: bench)
+    bench.serve([
+      "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([closed]),
+      "/issues/2/comments?since=40": Self.list([]),
+    ])
     let next = try await bench.sync(resources, allowRemoval: true, after: 2)
     #expect(!next.isDegraded && next.removed == 1)
     #expect(try bench.ask("SELECT issue_id || ' ' || id FROM comments") == ["1 1"])
@@ -234,12 +205,7 @@ struct ChildSinceTests {
   @Test("I5.2: the guard counts what the incremental pulls of all lists remove")
   func guarded() async throws {
     let (bench, resources) = try await Self.synced()
-    Self.set(
-      [
-        "/issues": Self.issues(1, 1),
-        "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, isClosed: true)]),
-        "/issues/2/comments?since=39": Self.list([]),
-      ], in: bench)
+    bench.serve(Self.closed)
     #expect(try await bench.sync(resources, after: 1).trouble?.kind == .guarded)
     #expect(try bench.ask("SELECT count(*) FROM comments") == ["3"])
   }
@@ -247,13 +213,13 @@ struct ChildSinceTests {
   @Test("I8.1, S7.1: a list whose incremental pull is refused is pulled whole in the same sync, the others go on")
   func refused() async throws {
     let (bench, resources) = try await Self.synced()
-    _ = (Self.asked(bench), bench.reported())
+    _ = bench.reported()
     let next = [
       "/issues/1/comments?since=11": Self.list([Self.comment(3, at: 14)], next: "/lost"),
       "/issues/1/comments": Self.list([1, 2, 3].map { Self.comment($0, at: 11 + $0) }),
       "/issues/2/comments?since=39": Self.list([Self.comment(2, at: 41)]),
     ]
-    Self.set(Self.first.merging(next) { $1 }, in: bench)
+    bench.serve(Self.first, next)
     let record = try await bench.sync(resources, after: 1)
     #expect(record.exit == 0 && record.added == 2, "\(record.error ?? "")")
     #expect(
@@ -270,20 +236,17 @@ struct ChildSinceTests {
     func page(_ records: [String], token: String) -> String {
       #"{"next":null,"token":"\#(token)","list":[\#(records.joined(separator: ","))]}"#
     }
-    let bench = try Self.bench([
+    let bench = try SyncBench(answers: [
       "/issues": Self.issues(1, 1), "/issues/1/comments": page([Self.comment(1, at: 10)], token: "a{issue.id}"),
       "/issues/2/comments": page([Self.comment(1, at: 40)], token: "b"),
     ])
-    let resources = [
-      Self.issue, Self.comment { ($0.at, $0.token, $0.value) = (nil, .body(Self.at("token")), "{since}") },
-    ]
+    let resources = [Self.issue, Self.comment { ($0.at, $0.token, $0.value) = (nil, .body(at("token")), "{since}") }]
     _ = try await bench.sync(resources)
-    _ = Self.asked(bench)
-    Self.set(
-      [
-        "/issues": Self.issues(1, 1), "/issues/1/comments?since=a%7Bissue.id%7D": page([], token: "c"),
-        "/issues/2/comments": page([Self.comment(1, at: 41, "new")], token: "d"),
-      ], in: bench)
+    _ = bench.asked()
+    bench.serve([
+      "/issues": Self.issues(1, 1), "/issues/1/comments?since=a%7Bissue.id%7D": page([], token: "c"),
+      "/issues/2/comments": page([Self.comment(1, at: 41, "new")], token: "d"),
+    ])
     let record = try await bench.sync(resources, after: 1)
     #expect(record.exit == 0 && record.changed == 1 && record.removed == 0, "\(record.error ?? "")")
     #expect(
@@ -296,7 +259,7 @@ struct ChildSinceTests {
   @Test("I2.7, E7.1: a list without a value at since.at has failed, and the others are published")
   func unreadable() async throws {
     let answers = Self.first.merging(["/issues/2/comments": Self.list([#"{"id":1,"text":""}"#])]) { $1 }
-    let bench = try Self.bench(answers)
+    let bench = try SyncBench(answers: answers)
     let record = try await bench.sync([Self.issue, Self.comment()])
     #expect(record.outcome == .published && record.listsFailed == 1)
     #expect(record.error?.contains("since.at") == true || record.error?.contains("correct at and form") == true)
@@ -304,22 +267,12 @@ struct ChildSinceTests {
 
   @Test("I9.1: with ask, the keys of each list are asked for below its parent")
   func asks() async throws {
-    let bench = try Self.bench(Self.first)
-    let resources = [
-      Self.issue,
-      Self.comment(removal: .ask) {
-        $0.asks = true
-        $0.listing.path = "/issues/{issue.id}/changes"
-      },
-    ]
-    _ = try await bench.sync(resources)
-    _ = Self.asked(bench)
-    Self.set(
-      [
-        "/issues": Self.issues(1, 1), "/issues/1/changes?since=11": Self.list([#"{"id":2,"at":13}"#]),
-        "/issues/2/changes?since=39": Self.list([#"{"id":7,"at":41}"#]),
-        "/issues/1/comments/2": Self.comment(2, at: 13, "new"), "/issues/2/comments/7": Self.comment(7, at: 41),
-      ], in: bench)
+    let (bench, resources) = try await Self.synced([Self.issue, Self.asking])
+    bench.serve([
+      "/issues": Self.issues(1, 1), "/issues/1/changes?since=11": Self.list([#"{"id":2,"at":13}"#]),
+      "/issues/2/changes?since=39": Self.list([#"{"id":7,"at":41}"#]),
+      "/issues/1/comments/2": Self.comment(2, at: 13, "new"), "/issues/2/comments/7": Self.comment(7, at: 41),
+    ])
     let record = try await bench.sync(resources, after: 1)
     #expect(record.exit == 0 && record.changed == 1 && record.added == 1, "\(record.error ?? "")")
     #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["13", "41"])
@@ -327,33 +280,25 @@ struct ChildSinceTests {
 
   @Test("I9.2: a key that cannot be asked for in one list does not hold up the other lists", arguments: [403, 500])
   func unasked(_ status: Int) async throws {
-    let bench = try Self.bench(Self.first)
-    let resources = [
-      Self.issue,
-      Self.comment(removal: .ask) {
-        $0.asks = true
-        $0.listing.path = "/issues/{issue.id}/changes"
-      },
-    ]
-    _ = try await bench.sync(resources)
+    let (bench, resources) = try await Self.synced([Self.issue, Self.asking])
     let answers = [
       "/issues": Self.issues(1, 1), "/issues/1/changes?since=11": Self.list([#"{"id":2,"at":13}"#]),
       "/issues/2/changes?since=39": Self.list([#"{"id":7,"at":41}"#]),
       "/issues/2/comments/7": Self.comment(7, at: 41),
     ]
-    Self.set(answers, failing: ["/issues/1/comments/2": status], in: bench)
+    bench.serve(answers, ["/issues/1/comments/2": "\(status)"])
     let record = try await bench.sync(resources, after: 1)
     #expect(record.added == 1 && record.trouble?.kind == .unasked, "\(record.error ?? "")")
   }
 
   @Test("I1.2: whole pulls of lists that the budget has no room for are postponed")
   func postponed() async throws {
-    var bench = try Self.bench(Self.first)
+    var bench = try SyncBench(answers: Self.first)
     let resources = [Self.issue, Self.comment()]
     _ = try await bench.sync(resources)
-    _ = Self.asked(bench)
+    _ = bench.asked()
     let next = ["/issues/2/comments?since=39": Self.list([Self.comment(1, at: 40)])]
-    Self.set(Self.first.merging(next) { $1 }, in: bench)
+    bench.serve(Self.first, next)
     bench.mostRequests = 1
     #expect(try await bench.sync(resources, after: 90_000).isDegraded == false)
     #expect(Self.asked(bench) == ["/issues/1/comments", "/issues/2/comments?since=39"])
@@ -362,13 +307,13 @@ struct ChildSinceTests {
 
   @Test("I10.1: a list that changed although no column of changed did counts as missed")
   func untold() async throws {
-    let bench = try Self.bench(Self.first)
+    let bench = try SyncBench(answers: Self.first)
     var comment = Self.comment(each: Each(of: "issue", changed: ["rev"], wholeEvery: .every(.seconds(1000))))
     comment.since = nil
     let resources = [Self.issue, comment]
     _ = try await bench.sync(resources)
     let late = ["/issues/2/comments": Self.list([Self.comment(1, at: 40), Self.comment(2, at: 41)])]
-    Self.set(Self.first.merging(late) { $1 }, in: bench)
+    bench.serve(Self.first, late)
     #expect(try await bench.sync(resources, after: 100).outcome == .unchanged)
     #expect(try await bench.sync(resources, after: 1001).added == 1)
     let missed = try bench.ask("SELECT missed FROM resource_lists WHERE resource = 'comment' ORDER BY parent_id")
@@ -378,21 +323,13 @@ struct ChildSinceTests {
   @Test("E8.1, I2.1: a list that an interrupted sync pulled from its mark is not transferred again, and its mark moves")
   func interrupted() async throws {
     let (bench, resources) = try await Self.synced()
-    _ = Self.asked(bench)
     let next = [
       "/issues": Self.issues(1, 1), "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, "new")]),
     ]
-    bench.shelf.update {
-      $0.answers = { request in
-        let target = String(request.url.dropFirst(Shelf.baseURL.count))
-        guard let body = next[target] else { return Response(status: 429) }
-        return Response(
-          status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")], body: Array(body.utf8))
-      }
-    }
+    bench.serve(next, otherwise: 429)
     #expect(try await bench.sync(resources, after: 1).outcome == .failed)
-    _ = Self.asked(bench)
-    Self.set(next.merging(["/issues/2/comments?since=39": Self.list([])]) { $1 }, in: bench)
+    _ = bench.asked()
+    bench.serve(next, ["/issues/2/comments?since=39": Self.list([])])
     #expect(try await bench.sync(resources, after: 2).changed == 1)
     #expect(Self.asked(bench) == ["/issues/2/comments?since=39"])
     #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["13", "40"])
@@ -401,18 +338,9 @@ struct ChildSinceTests {
   @Test("L3.2: pending shows what an incremental pull of lists would change")
   func pending() async throws {
     let (bench, resources) = try await Self.synced()
-    Self.set(
-      [
-        "/issues": Self.issues(1, 1),
-        "/issues/1/comments?since=11": Self.list([Self.comment(2, at: 13, isClosed: true)]),
-        "/issues/2/comments?since=39": Self.list([Self.comment(7, at: 41)]),
-      ], in: bench)
+    bench.serve(Self.closed, ["/issues/2/comments?since=39": Self.list([Self.comment(7, at: 41)])])
     #expect(try await bench.sync(resources, allowRemoval: true, isDryRun: true, after: 1).outcome == .tried)
-    var lines: [String] = []
-    try CacheReader(path: bench.path).pending().each { record, resource in
-      lines.append("\(record.kind.rawValue) \(resource.name) \(record.key) of \(record.of ?? "-")")
-    }
-    #expect(lines.sorted() == ["added comment 7 of [2]", "removed comment 2 of [1]"])
+    #expect(try bench.pending() == ["added comment 7 of [2]", "removed comment 2 of [1]"])
   }
 
   @Test("P15.1, P15.4: a validator of a child's page that lies is found")
@@ -422,13 +350,13 @@ struct ChildSinceTests {
     comment.since = nil
     comment.auditEvery = .seconds(100)
     let resources = [Self.issue, comment]
-    Self.set(Self.first, tag: "\"same\"", in: bench)
+    bench.serve(Self.first, tag: "\"same\"")
     _ = try await bench.sync(resources)
     let next = [
       "/issues/1/comments": Self.list([Self.comment(1, at: 10, "new"), Self.comment(2, at: 12)]),
       "/issues/2/comments": Self.list([Self.comment(1, at: 40, "new")]),
     ]
-    Self.set(Self.first.merging(next) { $1 }, tag: "\"same\"", in: bench)
+    bench.serve(Self.first, next, tag: "\"same\"")
     #expect(try await bench.sync(resources, after: 1).outcome == .unchanged)
     let record = try await bench.sync(resources, after: 120)
     #expect(record.changed == 2 && record.trouble?.kind == .validators, "\(record.error ?? "")")

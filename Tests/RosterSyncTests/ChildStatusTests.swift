@@ -6,13 +6,6 @@ import Testing
 
 /// The lists of children in the status.
 struct ChildStatusTests {
-  private static func bench(_ count: Int) throws -> (SyncBench, Forest) {
-    let documents = (1...count).map { id in (id, Forest.Document(items: [1: .init(parts: ["a": id]), 2: .init()])) }
-    let (bench, forest) = (try SyncBench([:]), Forest(Dictionary(uniqueKeysWithValues: documents)))
-    forest.serve(bench)
-    return (bench, forest)
-  }
-
   private static func resource(_ name: String, _ bench: SyncBench) throws -> DaemonStatus.CachedResource {
     try #require(try CacheReader(path: bench.path).facts().resources.first { $0.name == name })
   }
@@ -23,8 +16,7 @@ struct ChildStatusTests {
 
   @Test("S6.3: the status has the parent of a child, and its lists: all, not requested, failed, vanished")
   func facts() async throws {
-    let (bench, forest) = try Self.bench(9)
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Forest.synced(Forest.documents(9))
     #expect(try Self.resource("item", bench).parent == "doc" && Self.resource("part", bench).parent == "item")
     #expect(try Self.resource("doc", bench).parent == nil && Self.lists("doc", bench) == nil)
     #expect(try Self.lists("item", bench) == [9, 0, 0, 0, 9, 9])
@@ -42,8 +34,7 @@ struct ChildStatusTests {
 
   @Test("Section 5: pages are those of all lists of the cache, also after parents were removed and lists were kept")
   func pages() async throws {
-    let (bench, forest) = try Self.bench(12)
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Forest.synced(Forest.documents(12))
     forest.update { state in
       state.documents[13] = state.documents.removeValue(forKey: 1)
       state.documents[2] = nil
@@ -58,8 +49,7 @@ struct ChildStatusTests {
 
   @Test("L2.2: a child of a removed parent is found by --of, at the same cost for any number of removed parents")
   func removedParents() async throws {
-    let (bench, forest) = try Self.bench(3)
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Forest.synced(Forest.documents(3))
     forest.update { $0.documents[2] = nil }
     _ = try await bench.sync(Forest.all, allowRemoval: true, after: 60)
     func steps(_ count: Int) throws -> Int {
@@ -84,7 +74,7 @@ struct ChildStatusTests {
 
   @Test("E8.1, S6.3: lists that an interrupted sync pulled count as resumed and kept, and not as requested")
   func resumed() async throws {
-    let (bench, forest) = try Self.bench(9)
+    let (bench, forest) = try Forest.bench(Forest.documents(9))
     forest.update { $0.patience = 3 + 6 }
     #expect(try await bench.sync(Forest.all).exit == 69)
     let kept = Set(bench.shelf.asked().filter { $0.status == 200 && !$0.target.hasPrefix("/docs?") }.map(\.target))
@@ -99,12 +89,12 @@ struct ChildStatusTests {
 
   /// Three documents whose items have a mark, after a first sync.
   private static func marked() async throws -> (SyncBench, Forest, [Resource]) {
-    let (bench, forest) = try bench(3)
+    let (bench, forest) = try Forest.bench(Forest.documents(3))
     var item = Forest.changedItem
     item.each = Each(of: "doc", emptyStatuses: [404])
     let resources = [Forest.document(), item]
     _ = try await bench.sync(resources)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     return (bench, forest, resources)
   }
 
@@ -132,38 +122,36 @@ struct ChildStatusTests {
     let kept = bench.shelf.asked().filter { $0.status == 404 }.map(\.target)
     forest.update { $0.patience = nil }
     let record = try await bench.sync(resources, allowRemoval: true, after: 120)
-    let asked = bench.shelf.asked().map(\.target).filter { $0.contains("?since") }
+    let asked = bench.asked().filter { $0.contains("?since") }
     #expect(kept.count == 1 && asked.count == 2 && !asked.contains(kept[0]), "\(kept) \(asked)")
     #expect(record.exit == 0 && record.lists == 2, "\(record.error ?? "")")
     #expect(try bench.ask("SELECT count(*) FROM resource_lists WHERE resource = 'item' AND mark IS NULL") == ["3"])
     _ = try await bench.sync(resources, allowRemoval: true, after: 180)
-    #expect(bench.shelf.asked().map(\.target).contains { $0.contains("?since") } == false)
+    #expect(bench.asked().contains { $0.contains("?since") } == false)
   }
 
   @Test("I10.2: the facts of a child say whether it has since")
   func since() async throws {
-    let (bench, _) = try Self.bench(2)
+    let (bench, _) = try Forest.bench(Forest.documents(2))
     _ = try await bench.sync(Forest.incremental)
     #expect(try Self.resource("item", bench).hasSince && !Self.resource("part", bench).hasSince)
   }
 
   @Test("S6.1: whole_at of a child is that of its oldest list; null if every sync pulls each list")
   func wholeAt() async throws {
-    let (bench, forest) = try Self.bench(3)
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Forest.synced(Forest.documents(3))
     let first = try #require(try Self.resource("item", bench).wholeAt)
     forest.update { $0.documents[2]?.revision = 2 }
     _ = try await bench.sync(Forest.all, after: 60)
     #expect(try Self.resource("item", bench).wholeAt == first && Self.resource("item", bench).missed == nil)
-    let (other, _) = try Self.bench(3)
+    let (other, _) = try Forest.bench(Forest.documents(3))
     _ = try await other.sync([Forest.document(), Forest.item(Each(of: "doc"))])
     #expect(try Self.resource("item", other).wholeAt == nil)
   }
 
   @Test("S9.1: failed and vanished lists are named by the keys of all their ancestors, at most ten of each")
   func named() async throws {
-    let (bench, forest) = try Self.bench(30)
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Forest.synced(Forest.documents(30))
     forest.update { state in
       for id in 1...4 {
         state.documents[id]?.revision = 2
@@ -184,24 +172,17 @@ struct ChildStatusTests {
 
   @Test("E7.6, S9.1: a sync that fails because of too many lists names their parents")
   func tooMany() async throws {
-    let (bench, forest) = try Self.bench(20)
-    _ = try await bench.sync(Forest.all)
-    forest.update { state in
-      for id in 1...12 {
-        state.documents[id]?.revision = 2
-        state.statuses["/docs/\(id)/items"] = 403
-      }
-    }
+    let (bench, forest) = try await Forest.synced(Forest.documents(20))
+    forest.failItems(of: 1...12, with: 403)
     let concerned = try await bench.sync(Forest.all, after: 60).trouble?.concerned ?? []
     #expect(concerned.filter { $0.kind == .record && $0.resource == "doc" }.count == Diagnosis.maxConcerned)
   }
 
   @Test("S6.3: lists_done reaches lists_total, also after an interrupted sync", arguments: [7, 20])
   func progress(_ patience: Int) async throws {
-    let (bench, forest) = try Self.bench(8)
+    let (bench, forest) = try Forest.bench(Forest.documents(8))
     forest.update { ($0.patience, $0.wrongCounts) = (patience, 2) }
-    let first = try await bench.sync(Forest.all)
-    #expect(first.exit == 69)
+    #expect(try await bench.sync(Forest.all).exit == 69)
     forest.update { $0.patience = nil }
     _ = try await bench.sync(Forest.all, after: 60)
     let found = bench.progress.map { [$0.name, $0.kind.rawValue, "\($0.listsDone ?? -1)", "\($0.listsTotal ?? -1)"] }
@@ -214,7 +195,7 @@ struct ChildStatusTests {
 
   @Test("S6.4: the phase returns from verifying to pulling for each level of children")
   func phases() async throws {
-    var (bench, _) = try Self.bench(2)
+    var (bench, _) = try Forest.bench(Forest.documents(2))
     let phases = Phases()
     bench.onPhase = { phase in
       phases.all.withLock { if $0.last != phase { $0.append(phase) } }
@@ -228,8 +209,7 @@ struct ChildStatusTests {
 
   @Test("S7.1: list.failed and list.vanished name the list by the keys of its ancestors")
   func events() async throws {
-    let (bench, forest) = try Self.bench(9)
-    _ = try await bench.sync(Forest.all)
+    let (bench, forest) = try await Forest.synced(Forest.documents(9))
     _ = bench.reported()
     forest.update { state in
       state.documents[2]?.revision = 2

@@ -9,33 +9,38 @@ import Testing
 struct ControlQuestionTests {
   private static let asking = listed("ask", removal: .ask)
 
-  /// A bench whose list of ten has lost its last records.
-  private func bench(lost: Int = 2, _ resource: Resource = asking) async throws -> SyncBench {
-    let bench = try SyncBench(["/ask": records(1...10)])
+  /// The same, where by_key answers for one key at a time.
+  private static let askingSingly: Resource = {
+    var resource = asking
+    resource.byKey = "/ask/{key}"
+    return resource
+  }()
+
+  /// A bench whose list has lost its last records.
+  private func bench(of count: Int = 10, lost: Int = 2, _ resource: Resource = asking) async throws -> SyncBench {
+    let bench = try SyncBench(["/ask": records(1...count)])
     _ = try await bench.sync([resource])
-    bench.shelf.update { $0.lists["/ask"] = records(1...(10 - lost)) }
-    _ = bench.shelf.asked()
+    bench.shelf.update { $0.lists["/ask"] = records(1...(count - lost)) }
+    _ = bench.asked()
     return bench
   }
 
   private func askedByKey(_ bench: SyncBench) -> [String] {
-    bench.shelf.asked().map(\.target).filter { !$0.contains("?") }
+    bench.asked().filter { !$0.contains("?") }
   }
 
   @Test("P8.7, P8.8: an answer whose key has another normalization is not the record, and removes nothing")
   func normalized() async throws {
     var resource = Self.asking
-    resource.columns[0] = .init("id", at: JSONPointer(segments: ["id"]))
+    resource.columns[0] = .init("id", at: at("id"))
     (resource.pages, resource.byKey) = (.init(.one), "/ask/{key}")
     let bench = try SyncBench([:])
     func answer(_ keys: [String]) {
-      bench.shelf.update {
-        $0.answers = { request in
-          func json(_ key: String) -> String { #"{"id":"\#(key)","name":""}"# }
-          let isList = request.url.hasSuffix("/ask")
-          let body = isList ? #"{"results":[\#(keys.map(json).joined(separator: ","))]}"# : json(#"\u00e9"#)
-          return Response(status: request.url.hasSuffix("/a") ? 404 : 200, body: Array(body.utf8))
-        }
+      @Sendable func json(_ key: String) -> String { #"{"id":"\#(key)","name":""}"# }
+      bench.shelf.answer { _, target in
+        if target == "/ask/a" { return Response(status: 404) }
+        return Response(
+          json: target == "/ask" ? #"{"results":[\#(keys.map(json).joined(separator: ","))]}"# : json(#"\u00e9"#))
       }
     }
     answer([#"e\u0301"#, "a", "b", "c"])
@@ -48,19 +53,15 @@ struct ControlQuestionTests {
   @Test("P16.4: a by_key that answers with another normalization of every key finds nothing, and removes nothing")
   func normalizedControl() async throws {
     var resource = Self.asking
-    resource.columns[0] = .init("id", at: JSONPointer(segments: ["id"]))
+    resource.columns[0] = .init("id", at: at("id"))
     resource.pages = .init(.one)
     let bench = try SyncBench([:])
     func answer(_ count: Int) {
-      bench.shelf.update {
-        $0.answers = { request in
-          func list(_ letter: String, _ count: Int) -> String {
-            "[\((1...count).map { #"{"id":"\#(letter)\#($0)","name":""}"# }.joined(separator: ","))]"
-          }
-          let isList = request.url.hasSuffix("/ask")
-          let body = isList ? #"{"results":\#(list(#"e\u0301"#, count))}"# : list(#"\u00e9"#, 6)
-          return Response(status: 200, body: Array(body.utf8))
-        }
+      @Sendable func list(_ letter: String, _ count: Int) -> String {
+        "[\((1...count).map { #"{"id":"\#(letter)\#($0)","name":""}"# }.joined(separator: ","))]"
+      }
+      bench.shelf.answer { _, target in
+        Response(json: target == "/ask" ? #"{"results":\#(list(#"e\u0301"#, count))}"# : list(#"\u00e9"#, 6))
       }
     }
     answer(6)
@@ -112,7 +113,7 @@ struct ControlQuestionTests {
 
   @Test("P16.1, P16.4: a by_key whose records are skipped by where removes nothing")
   func skipped() async throws {
-    let isListed = Resource.Condition(JSONPointer(segments: ["listed"]), .present)
+    let isListed = Resource.Condition(at("listed"), .present)
     var resource = Self.asking
     resource.conditions = [isListed]
     let bench = try SyncBench(["/ask": listedRecords(1...10)])
@@ -121,7 +122,7 @@ struct ControlQuestionTests {
       state.lists["/ask"] = listedRecords(1...8)
       state.lists["answers /ask"] = records(1...10)
     }
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let record = try await bench.sync([resource])
     #expect(record.removed == 0 && record.trouble?.kind == .wrongByKey)
     #expect(askedByKey(bench) == ["/ask/9,10", "/ask/7,8"])
@@ -130,7 +131,7 @@ struct ControlQuestionTests {
   @Test("R4.2, P8: a record that the cache has and that not now skips is removed after by_key")
   func skippedNow() async throws {
     var resource = Self.asking
-    resource.conditions = [.init(JSONPointer(segments: ["listed"]), .differs([.integer(0), .text("no")]))]
+    resource.conditions = [.init(at("listed"), .differs([.integer(0), .text("no")]))]
     let bench = try SyncBench(["/ask": listedRecords(1...10)])
     _ = try await bench.sync([resource])
     bench.shelf.update { state in
@@ -155,12 +156,9 @@ struct ControlQuestionTests {
     "P8.6, P8.8: a key that cannot be asked for does not hold up the others, and nothing is removed",
     arguments: [403, 500])
   func oneUnanswered(_ status: Int) async throws {
-    var resource = Self.asking
-    resource.byKey = "/ask/{key}"
-    let bench = try SyncBench(["/ask": records(1...40)])
-    _ = try await bench.sync([resource])
+    let resource = Self.askingSingly
+    let bench = try await bench(of: 40, lost: 30, resource)
     bench.shelf.update { state in
-      state.lists["/ask"] = records(1...10)
       state.lists["hidden /ask"] = records(12...38, mark: "!")
       state.failing = ["/ask/11": status]
     }
@@ -172,16 +170,9 @@ struct ControlQuestionTests {
 
   @Test("P8.8: after eight failures in a row no further key is asked for", arguments: [403, 500])
   func noneAnswered(_ status: Int) async throws {
-    var resource = Self.asking
-    resource.byKey = "/ask/{key}"
-    let bench = try SyncBench(["/ask": records(1...60)])
-    _ = try await bench.sync([resource])
-    bench.shelf.update { state in
-      state.lists["/ask"] = records(1...10)
-      state.failing = ["/ask/": status]
-    }
-    _ = bench.shelf.asked()
-    let record = try await bench.sync([resource], allowRemoval: true)
+    let bench = try await bench(of: 60, lost: 50, Self.askingSingly)
+    bench.shelf.update { $0.failing = ["/ask/": status] }
+    let record = try await bench.sync([Self.askingSingly], allowRemoval: true)
     #expect(record.removed == 0 && record.trouble?.kind == .unasked)
     #expect((8...12).contains(askedByKey(bench).count))
   }
@@ -197,16 +188,11 @@ struct ControlQuestionTests {
 
   @Test("P1.12, P8.8: a budget that ends among the questions interrupts the sync, and each key is asked for once")
   func budgetEnds() async throws {
-    var resource = Self.asking
-    resource.byKey = "/ask/{key}"
-    var bench = try SyncBench(["/ask": records(1...24)])
-    _ = try await bench.sync([resource])
-    bench.shelf.update { $0.lists["/ask"] = records(1...4) }
-    _ = bench.shelf.asked()
+    var bench = try await bench(of: 24, lost: 20, Self.askingSingly)
     bench.budget = RequestBudget(limit: 6, window: .seconds(60))
     var syncs: [SyncRecord] = []
     for number in 1...12 where syncs.last?.exit != 0 {
-      syncs.append(try await bench.sync([resource], allowRemoval: true, after: Double(number) * 61))
+      syncs.append(try await bench.sync([Self.askingSingly], allowRemoval: true, after: Double(number) * 61))
     }
     #expect(syncs.last?.exit == 0 && syncs.last?.removed == 20, "\(syncs.map(\.exit))")
     #expect(syncs.dropLast().allSatisfy { $0.exit == 69 && $0.trouble?.kind == .budget })
@@ -219,8 +205,7 @@ struct ControlQuestionTests {
     var resource = Self.asking
     var failure = Failure(.unreachable, step: "ask", subject: "u", cause: "c").with(.budget, [])
     #expect(failure.endsSync(of: resource))
-    resource.since = Since(
-      at: JSONPointer(segments: ["at"]), param: .query("since"), form: .number, listing: resource.listing)
+    resource.since = Since(at: at("at"), param: .query("since"), form: .number, listing: resource.listing)
     #expect(!failure.endsSync(of: resource))
     failure.trouble = .noNetwork
     #expect(failure.endsSync(of: resource))

@@ -6,17 +6,9 @@ import Testing
 
 /// Whole syncs after a change of the configuration of children.
 struct EachChangedTests {
-  private static func bench() throws -> (SyncBench, Forest) {
-    let documents = Dictionary(
-      uniqueKeysWithValues: (1...3).map { ($0, Forest.Document(items: [1: .init(parts: ["a": $0]), 2: .init()])) })
-    let (bench, forest) = (try SyncBench([:]), Forest(documents))
-    forest.serve(bench)
-    return (bench, forest)
-  }
-
   /// The lists that were requested since the last look.
   private static func lists(_ bench: SyncBench) -> [String] {
-    bench.shelf.asked().map(\.target).filter { $0.hasSuffix("/items") }.sorted()
+    bench.asked().filter { $0.hasSuffix("/items") }.sorted()
   }
 
   private static let all = (1...3).map { "/docs/\($0)/items" }
@@ -26,12 +18,9 @@ struct EachChangedTests {
   @Test("E4.1: the empty of two children may differ only in Unicode normalization")
   func normalizedEmpty() async throws {
     let bench = try SyncBench([:])
-    func at(_ name: String) -> JSONPointer { JSONPointer(segments: [name]) }
-    bench.shelf.update {
-      $0.answers = { request in
-        let record = request.url.hasSuffix("/tags") ? #"{"id":1,"name":"\#u{e9}"}"# : #"{"id":1}"#
-        return Response(status: 200, body: Array("[\(record)]".utf8))
-      }
+    bench.shelf.answer { request, _ in
+      let record = request.url.hasSuffix("/tags") ? #"{"id":1,"name":"\#u{e9}"}"# : #"{"id":1}"#
+      return Response(json: "[\(record)]")
     }
     let id = Resource.Column("id", at: at("id"), .integer)
     func child(_ name: String, empty text: String) -> Resource {
@@ -42,7 +31,7 @@ struct EachChangedTests {
     let tag = Resource(
       name: "tag", path: "/tags", removal: .twice, pages: .init(.one), columns: [id, .init("name", at: at("name"))])
     #expect(try await bench.sync([tag, child("a", empty: "\u{e9}"), child("b", empty: "e\u{301}")]).exit == 0)
-    #expect(bench.shelf.asked().map(\.target) == ["/tags", "/b/1"])
+    #expect(bench.asked() == ["/tags", "/b/1"])
     #expect(
       try bench.ask("SELECT substr(l.asked, 1, 7) = '\"empty\"' FROM cache_lists l WHERE parent_id = 1 ORDER BY id")
         == ["1", "0"])
@@ -50,13 +39,11 @@ struct EachChangedTests {
 
   @Test("C6.2, C6.6: a resource above grandchildren may get another name")
   func renamedAncestor() async throws {
-    let (bench, forest) = try Self.bench()
+    let (bench, forest) = try Forest.bench(Forest.documents(3))
     var (paper, item, part) = (Forest.document(), Forest.item(Each(of: "paper")), Forest.part)
     (paper.name, paper.table) = ("paper", "papers")
     (item.path, item.byKey) = ("/docs/{paper.id}/items", "/docs/{paper.id}/items/{key}")
-    (part.path, part.byKey) = (
-      "/docs/{paper.id}/items/{item.id}/parts", "/docs/{paper.id}/items/{item.id}/parts/{key}"
-    )
+    (part.path, part.byKey) = ("/docs/{paper.id}/items/{item.id}/parts", "/docs/{paper.id}/items/{item.id}/parts/{key}")
     #expect(try await bench.sync([paper, item, part]).added == 12)
     let record = try await bench.sync(Forest.all, after: 60)
     #expect(record.exit == 0 && record.error == nil, "\(record.error ?? "")")
@@ -65,7 +52,7 @@ struct EachChangedTests {
 
   @Test("C6.2, C6.6: a parent of children may become the child of a new resource")
   func insertedAncestor() async throws {
-    let (bench, forest) = try Self.bench()
+    let (bench, forest) = try Forest.bench(Forest.documents(3))
     var (item, part) = (Forest.item(), Forest.part)
     (item.each, item.path, item.byKey) = (nil, "/docs/1/items", "/docs/1/items/{key}")
     (part.path, part.byKey) = ("/docs/1/items/{item.id}/parts", "/docs/1/items/{item.id}/parts/{key}")
@@ -79,17 +66,15 @@ struct EachChangedTests {
     "C6.2, C6.7: a child may become a resource without a parent, and the cache keeps all others",
     arguments: [true, false])
   func removedAncestor(keepsParent: Bool) async throws {
-    let (bench, forest) = try Self.bench()
+    let (bench, forest) = try Forest.bench(Forest.documents(3))
     #expect(try await bench.sync(Forest.all).exit == 0)
     let feed = try bench.ask("SELECT feed FROM cache_info")
     var (item, part, detail) = (Forest.item(), Forest.part, Forest.detail)
     (item.each, item.path, item.byKey) = (nil, "/docs/1/items", "/docs/1/items/{key}")
     (part.path, part.byKey) = ("/docs/1/items/{item.id}/parts", "/docs/1/items/{item.id}/parts/{key}")
-    (detail.each, detail.path, detail.pages, detail.key) = (
-      nil, "/docs/1/items", .init(.one), JSONPointer(segments: ["id"])
-    )
-    detail.records = JSONPointer(segments: ["list"])
-    detail.columns.append(.init("id", at: JSONPointer(segments: ["id"]), .integer))
+    (detail.each, detail.path, detail.pages, detail.key) = (nil, "/docs/1/items", .init(.one), at("id"))
+    detail.records = at("list")
+    detail.columns.append(.init("id", at: at("id"), .integer))
     let others = keepsParent ? [Forest.document()] : []
     let record = try await bench.sync([part, item, detail] + others, after: 60)
     #expect(record.exit == 0 && record.error == nil, "\(record.error ?? "")")
@@ -109,16 +94,15 @@ struct EachChangedTests {
 
   @Test("C6.7, E2.1: children that the configuration lacks are removed if their parents get other record ids")
   func orphans() async throws {
-    let (bench, forest) = try Self.bench()
+    let (bench, forest) = try Forest.bench(Forest.documents(3))
     forest.update { state in for id in 1...3 { state.documents[id]?.revision = 10 - id } }
     #expect(try await bench.sync(Forest.all).exit == 0)
     var byRevision = Forest.document(removal: .twice)
-    byRevision.key = JSONPointer(segments: ["rev"])
+    byRevision.key = at("rev")
     forest.update { $0.statuses["/docs?page=1"] = 500 }
     #expect(try await bench.sync([byRevision], after: 60).exit == 69)
     #expect(try bench.ask("SELECT name FROM resources") == ["doc"])
-    #expect(
-      try bench.ask("SELECT name FROM sqlite_schema WHERE name IN ('items', 'parts', 'details')") == [])
+    #expect(try bench.ask("SELECT name FROM sqlite_schema WHERE name IN ('items', 'parts', 'details')") == [])
     #expect(try bench.ask("SELECT records FROM cache_info") == ["3"])
     forest.update { $0.statuses = [:] }
     #expect(try await bench.sync(Forest.all, after: 120).exit == 0)
@@ -127,16 +111,16 @@ struct EachChangedTests {
 
   @Test("C6.7: rejected records of a list are removed with the list if its parents get other record ids")
   func rejects() async throws {
-    let (bench, forest) = try Self.bench()
+    let (bench, forest) = try Forest.bench(Forest.documents(3))
     forest.update { state in
       for id in 1...3 { state.documents[id]?.revision = 10 - id }
       state.bodies["/docs/1/items"] = #"{"count":2,"list":[{"id":1,"rev":1},{"id":2,"rev":"x"}]}"#
     }
     let rejects = "SELECT r.resource || ' ' || d.id FROM rejects r LEFT JOIN docs d ON d.id = r.parent_id"
     var (document, item) = (Forest.document(removal: .twice), Forest.item())
-    document.key = JSONPointer(segments: ["rev"])
+    document.key = at("rev")
     #expect(try await bench.sync([document, item]).rejected == 1)
-    document.key = JSONPointer(segments: ["id"])
+    document.key = at("id")
     #expect(try await bench.sync([document, item], after: 60).rejected == 1)
     #expect(try bench.ask(rejects) == ["item 1"])
     forest.update { $0.bodies = [:] }
@@ -160,9 +144,7 @@ struct EachChangedTests {
       ), (Each(of: "doc", changed: ["rev"], emptyStatuses: [403]), Each(of: "doc", changed: ["rev"])),
     ])
   func rules(before: Each, after: Each) async throws {
-    let (bench, _) = try Self.bench()
-    _ = try await bench.sync(Self.resources(before))
-    _ = Self.lists(bench)
+    let (bench, _) = try await Forest.synced(Forest.documents(3), with: Self.resources(before))
     #expect(try await bench.sync(Self.resources(after), after: 60).exit == 0)
     #expect(Self.lists(bench) == Self.all)
     #expect(try await bench.sync(Self.resources(after), after: 120).exit == 0)
@@ -172,7 +154,7 @@ struct EachChangedTests {
 
   @Test("E3.2, E4.1: texts of a parent that differ after a NUL are different")
   func textsWithNUL() async throws {
-    let (made, forest) = try Self.bench()
+    let (made, forest) = try Forest.bench(Forest.documents(3))
     var bench = made
     bench.maxRemoval = 100
     func serve(_ states: [String]) {
@@ -181,7 +163,7 @@ struct EachChangedTests {
       forest.update { $0.bodies["/docs?page=1"] = body }
     }
     var document = Forest.document(removal: .twice)
-    document.columns.append(Resource.Column("state", at: JSONPointer(segments: ["state"])))
+    document.columns.append(Resource.Column("state", at: at("state")))
     let empty = ["a", "x'\u{301}\0y"].map { Each.ParentCondition("state", .equal(.text($0))) }
     for (condition, states, requested) in [
       (empty[0], [#"a\u0000b"#, "a", #"\u0000"#], [1, 3]), (empty[0], [#"a\u0000c"#, "a", #"\u0000"#], [1]),
@@ -198,9 +180,9 @@ struct EachChangedTests {
 
   @Test("E3.2: a real of a parent that differs in its last digits is a change")
   func exactReals() async throws {
-    let (bench, forest) = try Self.bench()
+    let (bench, forest) = try Forest.bench(Forest.documents(3))
     var document = Forest.document(removal: .twice)
-    document.columns.append(Resource.Column("weight", at: JSONPointer(segments: ["weight"]), .real))
+    document.columns.append(Resource.Column("weight", at: at("weight"), .real))
     let resources = [document, Forest.item(Each(of: "doc", changed: ["weight"]))]
     for (weights, requested) in [
       (["1700000000.1234567", "0.30000000000000004", "null"], [1, 2, 3]),
@@ -217,8 +199,7 @@ struct EachChangedTests {
 
   @Test("E3.4: a list is due by the rules of its last request")
   func due() async throws {
-    let (bench, _) = try Self.bench()
-    _ = try await bench.sync(Self.resources(Each(of: "doc")))
+    let (bench, _) = try await Forest.synced(Forest.documents(3), with: Self.resources(Each(of: "doc")))
     let each = Each(of: "doc", wholeEvery: .every(.seconds(1000)))
     _ = try await bench.sync(Self.resources(each), after: 60)
     _ = Self.lists(bench)
@@ -230,9 +211,7 @@ struct EachChangedTests {
 
   @Test("E3.2, E7.1, E8.1: lists that were not pulled after a change of the rules stay due")
   func interrupted() async throws {
-    let (bench, forest) = try Self.bench()
-    _ = try await bench.sync(Self.resources(Each(of: "doc")))
-    _ = Self.lists(bench)
+    let (bench, forest) = try await Forest.synced(Forest.documents(3), with: Self.resources(Each(of: "doc")))
     let resources = Self.resources(Each(of: "doc", changed: ["rev"]))
     forest.update { $0.patience = $0.requests + 2 }
     #expect(try await bench.sync(resources, after: 60).outcome == .failed)
@@ -258,7 +237,6 @@ struct EachChangedTests {
 
   @Test("E8.1: kept pages of a list are not used if its parent changed since", arguments: [true, false])
   func keptChain(_ isFinished: Bool) async throws {
-    func at(_ name: String) -> JSONPointer { JSONPointer(segments: [name]) }
     func column(_ name: String) -> Resource.Column { .init(name, at: at(name), .integer) }
     let resources = [
       Resource(
@@ -277,11 +255,8 @@ struct EachChangedTests {
         "/docs/1/items": #"{"list":\#(record(1)),"next":"/docs/1/items?p=2"}"#,
         "/docs/1/items?p=2": #"{"list":\#(record(2))}"#,
       ]
-      bench.shelf.update {
-        $0.answers = { request in
-          let target = String(request.url.dropFirst(Shelf.baseURL.count))
-          return Response(status: target.hasSuffix("p=2") ? last : 200, body: Array((answers[target] ?? "").utf8))
-        }
+      bench.shelf.answer { _, target in
+        return Response(status: target.hasSuffix("p=2") ? last : 200, body: Array((answers[target] ?? "").utf8))
       }
     }
     serve(1, last: isFinished ? 200 : 503)

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import RosterModel
-import RosterTestSupport
 import Synchronization
 
 /// An upstream of three levels: documents, their items, and the parts of each item. Each has a revision that its parent
@@ -49,20 +48,46 @@ final class Forest: Sendable {
 
   var documents: [Int: Document] { state.withLock { $0.documents } }
 
-  /// Takes the place of the lists of a shelf.
-  func serve(_ bench: SyncBench) {
-    bench.shelf.update { $0.answers = { [self] request in answer(request) } }
+  /// Documents 1 to `count` with two items each, the first of which has a part.
+  static func documents(_ count: Int) -> [Int: Document] {
+    Dictionary(
+      uniqueKeysWithValues: (1...count).map { ($0, Document(items: [1: .init(parts: ["a": $0]), 2: .init()])) })
   }
 
-  private func answer(_ request: Request) -> Response {
-    let target = String(request.url.dropFirst(Shelf.baseURL.count))
-    return state.withLock { state in
+  /// A bench whose upstream has these documents.
+  static func bench(_ documents: [Int: Document]) throws -> (SyncBench, Forest) {
+    let (bench, forest) = (try SyncBench([:]), Forest(documents))
+    bench.shelf.answer { _, target in forest.answer(target) }
+    return (bench, forest)
+  }
+
+  /// The same after a first sync, whose requests are forgotten.
+  static func synced(
+    _ documents: [Int: Document], with resources: [Resource] = all
+  ) async throws -> (SyncBench, Forest) {
+    let (bench, forest) = try bench(documents)
+    _ = try await bench.sync(resources)
+    _ = bench.asked()
+    return (bench, forest)
+  }
+
+  /// Changes these documents, and answers the lists of their items with a status.
+  func failItems(of documents: some Sequence<Int>, with status: Int) {
+    update { state in
+      for id in documents {
+        state.documents[id]?.revision += 1
+        state.statuses["/docs/\(id)/items"] = status
+      }
+    }
+  }
+
+  private func answer(_ target: String) -> Response {
+    state.withLock { state in
       state.requests += 1
       if let patience = state.patience, state.requests > patience { return Response(status: 429) }
       if let status = state.statuses[target] { return Response(status: status, headers: state.headers) }
       guard let body = state.bodies[target] ?? Self.body(target, &state) else { return Response(status: 404) }
-      return Response(
-        status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")], body: Array(body.utf8))
+      return Response(json: body, headers: [Shelf.date])
     }
   }
 
@@ -111,7 +136,6 @@ final class Forest: Sendable {
 
   // MARK: Definitions
 
-  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
   private static let id = Resource.Column("id", at: at("id"), .integer)
   private static let revision = Resource.Column("rev", at: at("rev"), .integer)
 

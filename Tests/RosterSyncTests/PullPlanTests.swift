@@ -10,7 +10,7 @@ private func paging(_ style: Resource.Style, count: Resource.AnswerPlace? = nil,
   return Paging(resource, baseURL: "http://up")
 }
 
-private let place = Resource.AnswerPlace.body(JSONPointer(segments: ["x"]))
+private let place = Resource.AnswerPlace.body(at("x"))
 private let parallel = paging(.number(last: place), count: place)
 private let cursor = paging(.cursor(param: .query("c"), at: place))
 
@@ -129,7 +129,7 @@ private final class Planned {
   func spellings() throws {
     var resource = Resource.character
     resource.method = .post
-    resource.pages = .init(.after(param: .body(JSONPointer(segments: ["after"])), at: JSONPointer(segments: ["id"])))
+    resource.pages = .init(.after(param: .body(at("after")), at: at("id")))
     let plan = Planned([Paging(resource, baseURL: "http://up")])
     #expect(try plan.answer(ListFacts(records: 2, next: .text("\u{e9}"))))
     #expect(try plan.answer(ListFacts(records: 2, next: .text("e\u{301}"))))
@@ -193,7 +193,7 @@ private final class Planned {
   @Test("G5.4: a cursor or `after` value that upstream ignores fails the sync with 65 and names the parameter")
   func ignoredCursor() throws {
     let object = paging(.cursor(param: .everyMember, at: place))
-    let after = paging(.after(param: .query("c"), at: JSONPointer(segments: ["id"])))
+    let after = paging(.after(param: .query("c"), at: at("id")))
     for (style, param) in [(cursor, "c"), (object, "*"), (after, "c")] {
       let plan = Planned([style])
       let next: ListFacts.Value = param == "*" ? .members([.init("a", .text("x"))]) : .text("a")
@@ -225,8 +225,7 @@ private final class Planned {
     #expect(numbered.outcome(of: 0).drift == "pages 1 to 3 have the same records")
   }
 
-  @Test(
-    "A list longer than sync.max_pages fails with 65 and names the key; a list of exactly that length is pulled")
+  @Test("A list longer than sync.max_pages fails with 65 and names the key; a list of exactly that length is pulled")
   func tooLong() throws {
     for (style, most) in [(cursor, 3), (paging(.number()), 3), (parallel, 5)] {
       for isTooLong in [false, true] {
@@ -317,8 +316,7 @@ private final class Planned {
   func backlog() throws {
     let plan = Planned([parallel])
     let large = 5 << 20
-    #expect(
-      try plan.answer(ListFacts(records: 2, count: 9, last: 5), waiting: large))
+    #expect(try plan.answer(ListFacts(records: 2, count: 9, last: 5), waiting: large))
     #expect(plan.ask() == nil)
     plan.staged(large)
     #expect(plan.ask() != nil)

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import RosterFetch
 import RosterModel
-import RosterTestSupport
 import Testing
 
 @testable import RosterCache
@@ -9,7 +8,6 @@ import Testing
 
 /// Lists of children that have the same address.
 struct SharedListTests {
-  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
   private static let id = Resource.Column("id", at: at("id"), .integer)
 
   private static func issue(_ change: (inout Resource) -> Void = { _ in }) -> Resource {
@@ -31,34 +29,27 @@ struct SharedListTests {
 
   /// Issues 1 to `count`, the comments of each on two pages, and their milestones.
   private static func serve(_ bench: SyncBench, issues count: Int, tag: String? = nil, status: Int = 200) {
-    bench.shelf.update {
-      $0.answers = { request in
-        let target = String(request.url.dropFirst(Shelf.baseURL.count))
-        let body: String
-        if target == "/issues" {
-          let all = (1...count).map {
-            #"{"id":\#($0),"milestone":"\#(Shelf.baseURL)/milestones/\#($0 % 3 == 0 ? 2 : 1)"}"#
-          }
-          body = #"{"list":[\#(all.joined(separator: ","))]}"#
-        } else if target.hasSuffix("/comments") {
-          body = #"{"next":"\#(target)?page=2","list":[{"id":1,"text":"a","author":"b"}]}"#
-        } else if status != 200 {
-          return Response(status: status)
-        } else {
-          body = #"{"next":null,"list":[{"id":2,"text":"c","author":"d"}]}"#
+    bench.shelf.answer { request, target in
+      let body: String
+      if target == "/issues" {
+        let all = (1...count).map {
+          #"{"id":\#($0),"milestone":"\#(Shelf.baseURL)/milestones/\#($0 % 3 == 0 ? 2 : 1)"}"#
         }
-        let tag = target == "/issues" ? tag.map { _ in "\"\(count)-issues\"" } : tag
-        let headers = [Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")]
-        let isKnown = tag != nil && request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
-        return Response(
-          status: isKnown ? 304 : 200, headers: headers + (tag.map { [.init("ETag", $0)] } ?? []),
-          body: isKnown ? [] : Array(body.utf8))
+        body = #"{"list":[\#(all.joined(separator: ","))]}"#
+      } else if target.hasSuffix("/comments") {
+        body = #"{"next":"\#(target)?page=2","list":[{"id":1,"text":"a","author":"b"}]}"#
+      } else if status != 200 {
+        return Response(status: status)
+      } else {
+        body = #"{"next":null,"list":[{"id":2,"text":"c","author":"d"}]}"#
       }
+      let tag = target == "/issues" ? tag.map { _ in "\"\(count)-issues\"" } : tag
+      return Response(json: body, headers: [Shelf.date], tag: tag, to: request)
     }
   }
 
   private static func asked(_ bench: SyncBench) -> [String] {
-    bench.shelf.asked().map(\.target).filter { $0 != "/issues" }.sorted()
+    bench.asked().filter { $0 != "/issues" }.sorted()
   }
 
   @Test("E1.3, P12.3: two children with the same lists and other columns request each page once")
@@ -135,7 +126,7 @@ struct SharedListTests {
     #expect(children("/issues/{issue.id}/comments", "/{issue.milestone}/1/comments") == ["c0", "c1"])
     #expect(children("/m/{issue.milestone}") == ["c0"])
     #expect(children("{issue.milestone}", "/issues/{issue.id}/comments") == ["c0", "c1"])
-    let composite = Self.issue { $0.otherKeys = [Self.at("milestone")] }
+    let composite = Self.issue { $0.otherKeys = [at("milestone")] }
     #expect(children("/issues/{issue.id}/comments", parent: composite) == ["c0"])
     #expect(children("/issues/{issue.id}/{issue.milestone}", parent: composite) == [])
     #expect(children("/issues/{issue.id}{issue.milestone}", parent: composite) == ["c0"])

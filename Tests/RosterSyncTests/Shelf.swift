@@ -31,10 +31,17 @@ final class Shelf: Sendable {
   private let state: Mutex<State>
   private let seen = Mutex<[(target: String, status: Int)]>([])
   static let baseURL = "http://shelf.test"
+  /// The date of an answer, by the clock of upstream.
+  static let date = Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")
 
   init(_ lists: [String: [(key: Int, record: String)]]) { state = Mutex(State(lists: lists)) }
 
   func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+  /// Answers requests instead of the lists, by the request and its target.
+  func answer(with answer: @escaping @Sendable (_ request: Request, _ target: String) -> Response?) {
+    update { $0.answers = { answer($0, String($0.url.dropFirst(Self.baseURL.count))) } }
+  }
 
   var now: Date { state.withLock { $0.now } }
 
@@ -86,8 +93,7 @@ final class Shelf: Sendable {
     let isKnown =
       state.hasValidators
       && request.headers.contains { $0.name == validator.condition && $0.value == validator.value }
-    let date = Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")
-    let headers = state.hasValidators ? [date, Request.Header(validator.header, validator.value)] : []
+    let headers = state.hasValidators ? [Shelf.date, Request.Header(validator.header, validator.value)] : []
     return Response(status: isKnown ? 304 : 200, headers: headers, body: isKnown ? [] : Array(body.utf8))
   }
 
@@ -98,7 +104,24 @@ final class Shelf: Sendable {
     let keys = parts[1].split(separator: ",").compactMap { Int($0) }
     let answers = state.lists["answers /\(parts[0])"] ?? list + (state.lists["hidden /\(parts[0])"] ?? [])
     let found = answers.filter { keys.contains($0.key) }.map(\.record)
-    if keys.count > 1 { return Response(status: 200, body: Array("[\(found.joined(separator: ","))]".utf8)) }
-    return found.first.map { Response(status: 200, body: Array($0.utf8)) } ?? Response(status: 404)
+    if keys.count > 1 { return Response(json: "[\(found.joined(separator: ","))]") }
+    return found.first.map { Response(json: $0) } ?? Response(status: 404)
   }
 }
+
+extension Response {
+  init(json: String, headers: [Request.Header] = []) {
+    self.init(status: 200, headers: headers, body: Array(json.utf8))
+  }
+
+  /// An answer with this ETag, if there is one. A request that has the ETag already is answered with 304.
+  init(json: String, headers: [Request.Header] = [], tag: String?, to request: Request) {
+    let isKnown = tag != nil && request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
+    self.init(
+      status: isKnown ? 304 : 200, headers: headers + (tag.map { [.init("ETag", $0)] } ?? []),
+      body: isKnown ? [] : Array(json.utf8))
+  }
+}
+
+/// The place that these names lead to.
+func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }

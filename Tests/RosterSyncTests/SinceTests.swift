@@ -5,8 +5,6 @@ import Testing
 
 /// Whole syncs of a resource with `since`.
 struct SinceTests {
-  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
-
   private static func resource(
     _ name: String = "item", overlap: Int64 = 1, count: Bool = false, change: (inout Since) -> Void = { _ in }
   ) -> Resource {
@@ -34,16 +32,20 @@ struct SinceTests {
     return bench
   }
 
+  /// The same after a first sync, whose requests are forgotten.
+  private static func synced(_ resources: [Resource], answers: [String: [String]]) async throws -> SyncBench {
+    let bench = try bench(answers)
+    _ = try await bench.sync(resources)
+    _ = bench.asked()
+    return bench
+  }
+
   private static func set(_ answers: [String: [String]], pages: Int = 1, in bench: SyncBench) {
-    bench.shelf.update {
-      $0.answers = { request in
-        let target = String(request.url.dropFirst(Shelf.baseURL.count))
-        guard let records = answers[target] else { return Response(status: 422) }
-        let body =
-          #"{"names":["id","at","name"],"pages":\#(pages),"count":\#(records.count),"results":[\#(records.joined(separator: ","))]}"#
-        return Response(
-          status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")], body: Array(body.utf8))
-      }
+    bench.shelf.answer { _, target in
+      guard let records = answers[target] else { return Response(status: 422) }
+      let body =
+        #"{"names":["id","at","name"],"pages":\#(pages),"count":\#(records.count),"results":[\#(records.joined(separator: ","))]}"#
+      return Response(json: body, headers: [Shelf.date])
     }
   }
 
@@ -58,22 +60,20 @@ struct SinceTests {
     #expect(try await bench.sync(resources).outcome == .published)
     #expect(try await bench.sync(resources, after: 1).changed == 1)
     #expect(try await bench.sync(resources, after: 2).outcome == .unchanged)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?since=11&page=1", "/items?since=12&page=1"])
+    #expect(bench.asked() == ["/items?page=1", "/items?since=11&page=1", "/items?since=12&page=1"])
     _ = try await bench.sync(resources, isFresh: true, after: 3)
     _ = try await bench.sync(resources, after: 90_000)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?page=1"])
+    #expect(bench.asked() == ["/items?page=1", "/items?page=1"])
   }
 
   @Test("L1.1, L1.3, I4.1: a fresh sync uses no mark, and the mark stays if it fails")
   func freshFailure() async throws {
     let whole = ["/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)]]
-    let bench = try Self.bench(whole)
-    _ = try await bench.sync([Self.resource()])
+    let bench = try await Self.synced([Self.resource()], answers: whole)
     Self.set(["/items?since=11&page=1": [Self.item(2, mark: 13, name: "new")]], in: bench)
-    _ = bench.shelf.asked()
     #expect(try await bench.sync([Self.resource()], isFresh: true, after: 1).outcome == .failed)
     #expect(try await bench.sync([Self.resource()], after: 2).changed == 1)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?since=11&page=1"])
+    #expect(bench.asked() == ["/items?page=1", "/items?since=11&page=1"])
   }
 
   @Test("I1.2, S6.2: a whole pull without room in the budget is postponed, and degraded above twice whole_every")
@@ -84,40 +84,36 @@ struct SinceTests {
     ])
     let resources = [Self.resource()]
     _ = try await bench.sync(resources)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     bench.mostRequests = 0
     let late = try await bench.sync(resources, after: 90_000)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?since=11&page=1"])
+    #expect(bench.asked() == ["/items?since=11&page=1"])
     #expect(late.exit == 0 && late.error == nil)
     let tooLate = try await bench.sync(resources, after: 180_000)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?since=11&page=1"])
+    #expect(bench.asked() == ["/items?since=11&page=1"])
     #expect(tooLate.isDegraded && tooLate.trouble?.kind == .postponed)
     bench.mostRequests = 1
     #expect(try await bench.sync(resources, after: 190_000).isDegraded == false)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1"])
+    #expect(bench.asked() == ["/items?page=1"])
   }
 
   @Test("P4.3: an incremental pull uses kept pages only if its first page is unchanged", arguments: [true, false])
   func resumed(_ isUnchanged: Bool) async throws {
     var resource = Self.resource()
     resource.since?.listing.pages = .init(.number(last: nil))
-    let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)]])
-    _ = try await bench.sync([resource])
+    let two = [Self.item(1, mark: 10), Self.item(2, mark: 12)]
+    let bench = try await Self.synced([resource], answers: ["/items?page=1": two])
     let changed = [(3, 17), (4, 16), (5, 15), (6, 14), (7, 13)].map { Self.item($0, mark: $1) }
     func answer(_ records: [String], until last: Int) {
-      bench.shelf.update {
-        $0.answers = { request in
-          guard let page = request.url.last?.wholeNumberValue, page <= last else { return Response(status: 429) }
-          let shown = records.dropFirst(2 * page - 2).prefix(2).joined(separator: ",")
-          return Response(
-            status: 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")],
-            body: Array(#"{"results":[\#(shown)]}"#.utf8))
-        }
+      bench.shelf.answer { request, _ in
+        guard let page = request.url.last?.wholeNumberValue, page <= last else { return Response(status: 429) }
+        let shown = records.dropFirst(2 * page - 2).prefix(2).joined(separator: ",")
+        return Response(json: #"{"results":[\#(shown)]}"#, headers: [Shelf.date])
       }
     }
     answer(changed, until: 2)
     #expect(try await bench.sync([resource], after: 1).outcome == .failed)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     // The new record moves each other one, the second one onto a page that was kept.
     answer((isUnchanged ? [] : [Self.item(8, mark: 18)]) + changed, until: 4)
     #expect(try await bench.sync([resource], after: 2).outcome == .published)
@@ -172,8 +168,7 @@ struct SinceTests {
     ]
     #expect(try await bench.sync(resources).added == 1)
     #expect(try await bench.sync(resources, after: 1).outcome == .unchanged)
-    #expect(
-      bench.shelf.asked().map(\.target) == ["/items?since=2025-06-08&page=1", "/items?since=9-2025-06-15&page=1"])
+    #expect(bench.asked() == ["/items?since=2025-06-08&page=1", "/items?since=9-2025-06-15&page=1"])
   }
 
   @Test("I3.1, R1.4: an incremental list may have another shape than the whole one")
@@ -183,10 +178,10 @@ struct SinceTests {
     ])
     let resources = [
       Self.resource {
-        $0.at = JSONPointer(segments: ["at"])
+        $0.at = at("at")
         $0.listing.path = "/changes"
         $0.listing.shape = .rows
-        $0.listing.rowNames = JSONPointer(segments: ["names"])
+        $0.listing.rowNames = at("names")
       }
     ]
     #expect(try await bench.sync(resources).added == 1)
@@ -202,7 +197,7 @@ struct SinceTests {
     let resources = [Self.resource("one"), Self.resource("two")]
     _ = try await bench.sync(resources)
     #expect(try await bench.sync(resources, after: 1).changed == 2)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?page=1", "/items?since=9&page=1"])
+    #expect(bench.asked() == ["/items?page=1", "/items?since=9&page=1"])
   }
 
   @Test(
@@ -218,10 +213,10 @@ struct SinceTests {
       "/items?since=11&page=1": [Self.item(2, mark: 12, name: "new")],
     ]
     Self.set(whole.merging(next) { $1 }, pages: 2, in: bench)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let record = try await bench.sync(resources, after: 1)
     #expect(record.outcome == .published && record.changed == 1 && record.removed == 0)
-    #expect(bench.shelf.asked().map(\.target).suffix(2) == ["/items?page=1", "/items?page=2"])
+    #expect(bench.asked().suffix(2) == ["/items?page=1", "/items?page=2"])
     let events = bench.reported().filter { $0.name == .listReset }
     #expect(events.map(\.resource) == ["item"] && events.map(\.reason) == ["refused"])
   }
@@ -251,8 +246,8 @@ struct SinceTests {
 
   @Test("I2.7, I5.2: a note without a value at since.at that a record was deleted removes the record")
   func deletion() async throws {
-    let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 10)]])
-    _ = try await bench.sync([Self.resource()])
+    let two = [Self.item(1, mark: 10), Self.item(2, mark: 10)]
+    let bench = try await Self.synced([Self.resource()], answers: ["/items?page=1": two])
     Self.set(["/items?since=9&page=1": [Self.item(2, mark: nil, isClosed: true)]], in: bench)
     let record = try await bench.sync([Self.resource()], allowRemoval: true, after: 1)
     #expect(record.removed == 1, "\(record.error ?? "")")
@@ -263,27 +258,24 @@ struct SinceTests {
   func guarded() async throws {
     let open = (1...10).map { Self.item($0, mark: $0) }
     let closed = (1...3).map { Self.item($0, mark: $0 + 10, isClosed: true) }
-    let bench = try Self.bench(["/items?page=1": open, "/items?since=9&page=1": closed])
     let resources = [Self.resource()]
-    _ = try await bench.sync(resources)
+    let bench = try await Self.synced(resources, answers: ["/items?page=1": open, "/items?since=9&page=1": closed])
     let held = try await bench.sync(resources, after: 1)
     #expect(held.exit == 65 && held.trouble?.kind == .guarded)
     #expect(try await bench.sync(resources, allowRemoval: true, after: 2).removed == 3)
-    #expect(bench.shelf.asked().map(\.target).last == "/items?since=9&page=1")
+    #expect(bench.asked().last == "/items?since=9&page=1")
   }
 
   @Test("I6.3: a count that differs three times publishes the records, leaves the mark, and makes the proof weak")
   func drift() async throws {
-    let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: 10)], "/items?since=9&page=1": []])
     let resources = [Self.resource(count: true)]
-    _ = try await bench.sync(resources)
+    let bench = try await Self.synced(resources, answers: ["/items?page=1": [Self.item(1, mark: 10)]])
     bench.shelf.update {
       $0.answers = { _ in
         let body = #"{"pages":1,"count":2,"results":[\#(Self.item(1, mark: 12, name: "new"))]}"#
-        return Response(status: 200, body: Array(body.utf8))
+        return Response(json: body)
       }
     }
-    _ = bench.shelf.asked()
     let record = try await bench.sync(resources, after: 1)
     #expect(record.outcome == .published && record.changed == 1)
     #expect(bench.shelf.asked().count == 3)
@@ -294,12 +286,10 @@ struct SinceTests {
 
   @Test("I6.2, I6.3: a key on two pages of an incremental pull repeats the pull twice, and then the proof is weak")
   func repeated() async throws {
-    let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: 10)]])
     let resources = [Self.resource()]
-    _ = try await bench.sync(resources)
+    let bench = try await Self.synced(resources, answers: ["/items?page=1": [Self.item(1, mark: 10)]])
     let again = [Self.item(1, mark: 12, name: "new")]
     Self.set(["/items?since=9&page=1": again, "/items?since=9&page=2": again], pages: 2, in: bench)
-    _ = bench.shelf.asked()
     let record = try await bench.sync(resources, after: 1)
     #expect(record.outcome == .published && record.changed == 1)
     #expect(bench.shelf.asked().count == 6)

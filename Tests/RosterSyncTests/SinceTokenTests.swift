@@ -6,11 +6,7 @@ import Testing
 
 /// Whole syncs of a resource with a delta token, and of one whose incremental list has keys only.
 struct SinceTokenTests {
-  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
-
-  private static let columns: [Resource.Column] = [
-    .init("id", at: at("id"), .integer), .init("name", at: at("name")),
-  ]
+  private static let columns: [Resource.Column] = [.init("id", at: at("id"), .integer), .init("name", at: at("name"))]
 
   private static func tokens(_ param: Resource.RequestPlace? = .query("token")) -> Resource {
     var resource = Resource(
@@ -46,23 +42,6 @@ struct SinceTokenTests {
     return "{\(places.joined())\"results\":[\(records.joined(separator: ","))]}"
   }
 
-  /// Answers by the target of the request; an answer that is a number is a status.
-  private static func set(_ answers: [String: String], in bench: SyncBench) {
-    bench.shelf.update {
-      $0.answers = { request in
-        let target = String(request.url.dropFirst(Shelf.baseURL.count))
-        let answer = answers[target] ?? "404"
-        return Int(answer).map { Response(status: $0) } ?? Response(status: 200, body: Array(answer.utf8))
-      }
-    }
-  }
-
-  private static func bench(_ answers: [String: String]) throws -> SyncBench {
-    let bench = try SyncBench([:])
-    set(answers, in: bench)
-    return bench
-  }
-
   private static let whole = [
     "/items": page([item(1), item(2)], next: "/items?p=2"), "/items?p=2": page([item(3)], token: "first"),
   ]
@@ -76,13 +55,13 @@ struct SinceTokenTests {
       "/items?q=2": Self.page([Self.item(3, isGone: true), Self.item(4)], token: "second"),
       "/items?token=second": Self.page([], token: "second"),
     ]
-    let bench = try Self.bench(Self.whole.merging(next) { $1 })
+    let bench = try SyncBench(answers: Self.whole.merging(next) { $1 })
     #expect(try await bench.sync([Self.tokens()]).added == 3)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let record = try await bench.sync([Self.tokens()], allowRemoval: true, after: 1)
     #expect(record.added == 1 && record.changed == 1 && record.removed == 1)
     #expect(try await bench.sync([Self.tokens()], after: 2).outcome == .unchanged)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?token=first", "/items?q=2", "/items?token=second"])
+    #expect(bench.asked() == ["/items?token=first", "/items?q=2", "/items?token=second"])
     let resource = try #require(try await bench.facts([Self.tokens()]).resources.first)
     #expect(resource.proof == "since" && resource.missed == nil && resource.wholeAt != nil)
     #expect(try bench.ask("SELECT coalesce(mark, 'none') FROM resource_lists") == ["none"])
@@ -94,16 +73,10 @@ struct SinceTokenTests {
     resource.since?.token = .header("X-Delta")
     let bench = try SyncBench([:])
     func serve(_ newest: String, from forgotten: String? = nil) {
-      bench.shelf.update {
-        $0.answers = { request in
-          if let forgotten, request.url.hasSuffix("token=\(forgotten)") { return Response(status: 410) }
-          let isKnown = hasTags && request.headers.contains { $0.name == "If-None-Match" }
-          let body = request.url.hasSuffix("/items") ? Self.page([Self.item(1)]) : Self.page([])
-          let tag = hasTags ? [Request.Header("ETag", "\"same\"")] : []
-          return Response(
-            status: isKnown ? 304 : 200, headers: tag + [.init("X-Delta", newest)],
-            body: isKnown ? [] : Array(body.utf8))
-        }
+      bench.shelf.answer { request, _ in
+        if let forgotten, request.url.hasSuffix("token=\(forgotten)") { return Response(status: 410) }
+        let body = request.url.hasSuffix("/items") ? Self.page([Self.item(1)]) : Self.page([])
+        return Response(json: body, headers: [.init("X-Delta", newest)], tag: hasTags ? "\"same\"" : nil, to: request)
       }
     }
     serve("a")
@@ -111,7 +84,7 @@ struct SinceTokenTests {
     // The whole pull after a forgotten token finds its only page unchanged.
     serve("b", from: "a")
     _ = try await bench.sync([resource], after: 1)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     for (newest, start, isSame) in [("b", "b", false), ("b", "b", true), ("c", "b", false), ("d", "c", false)] {
       serve(newest)
       #expect(try await bench.sync([resource], after: 2).error == nil)
@@ -157,7 +130,7 @@ struct SinceTokenTests {
       "/items?token=first": Self.page([], next: "/items?q=2"),
       "/items?q=2": Self.page([Self.item(3)], token: "second"),
     ]
-    let bench = try Self.bench(answers)
+    let bench = try SyncBench(answers: answers)
     let first = try await bench.sync([Self.tokens()])
     #expect(first.error == nil && first.records == 2, "\(first.error ?? "")")
     let second = try await bench.sync([Self.tokens()], after: 1)
@@ -167,9 +140,9 @@ struct SinceTokenTests {
   @Test("I7.1: a delta token that is an address keeps its query on further pages by cursor")
   func addressWithCursor() async throws {
     var resource = Self.tokens(nil)
-    resource.listing.pages = .init(.cursor(param: .query("p"), at: .body(Self.at("next"))))
+    resource.listing.pages = .init(.cursor(param: .query("p"), at: .body(at("next"))))
     resource.since?.listing.pages = resource.listing.pages
-    let bench = try Self.bench([
+    let bench = try SyncBench(answers: [
       "/items": Self.page([Self.item(1), Self.item(2)], token: "/delta?t=1"),
       "/delta?t=1": Self.page([Self.item(1, name: "new")], next: "2"),
       "/delta?t=1&p=2": Self.page([Self.item(2, name: "new")], token: "/delta?t=2"),
@@ -185,11 +158,9 @@ struct SinceTokenTests {
       "/items?token=first": Self.page([Self.item(2, name: "new")], next: "/items?q=2"),
       "/items?q=2": Self.page([Self.item(2, name: "newer")], token: "second"),
     ]
-    let bench = try Self.bench(Self.whole.merging(next) { $1 })
-    _ = try await bench.sync([Self.tokens()])
-    _ = bench.shelf.asked()
+    let bench = try await SyncBench.synced([Self.tokens()], answers: Self.whole.merging(next) { $1 })
     #expect(try await bench.sync([Self.tokens()], after: 1).changed == 1)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?token=first", "/items?q=2"])
+    #expect(bench.asked() == ["/items?token=first", "/items?q=2"])
     #expect(try bench.ask("SELECT name FROM items WHERE id = 2") == ["newer"])
     #expect(try await bench.facts([Self.tokens()]).resources.map(\.proof) == ["since"])
   }
@@ -201,9 +172,9 @@ struct SinceTokenTests {
     func item(_ name: String, at time: Int) -> String { #"{"id":1,"time":\#(time),"name":"\#(name)"}"# }
     var resource = Self.tokens()
     if hasMark {
-      resource.pages = .init(.cursor(param: .query("p"), at: .body(Self.at("next"))))
+      resource.pages = .init(.cursor(param: .query("p"), at: .body(at("next"))))
       resource.since = Since(
-        at: Self.at("time"), param: .query("token"), form: .number, overlap: .number(1), listing: resource.listing)
+        at: at("time"), param: .query("token"), form: .number, overlap: .number(1), listing: resource.listing)
     }
     let (start, next) = hasMark ? ("9", "2") : ("first", "/items?token=first&p=2")
     // The newer record is on the unchanged page with a mark, and on the changed page with a token.
@@ -213,14 +184,12 @@ struct SinceTokenTests {
       "/items?token=\(start)&p=2": Self.page([Self.item(2)], token: "first"),
       "/items?token=second": Self.page([], token: "second"),
     ]
-    let bench = try Self.bench(answers)
-    _ = try await bench.sync([resource])
+    let bench = try await SyncBench.synced([resource], answers: answers)
     #expect(try await bench.sync([resource], after: 1).changed == 1)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     answers["/items?token=\(start)&p=2"] = Self.page([item("second", at: 8)], token: "second")
-    Self.set(answers, in: bench)
-    let record = try await bench.sync([resource], after: 2)
-    #expect(record.error == nil && bench.shelf.asked().count == 4)
+    bench.serve(answers)
+    #expect(try await bench.sync([resource], after: 2).error == nil && bench.shelf.asked().count == 4)
     #expect(try bench.ask("SELECT name FROM items WHERE id = 1") == [hasMark ? "first" : "second"])
     #expect(try await bench.sync([resource], after: 3).changed == 0)
   }
@@ -233,8 +202,7 @@ struct SinceTokenTests {
       answers[page == 0 ? "/events?since=9" : "/events?p=\(page)"] = Self.page(
         events, next: page == 7 ? nil : "/events?p=\(page + 1)")
     }
-    let bench = try Self.bench(answers)
-    _ = try await bench.sync([Self.feed()])
+    let bench = try await SyncBench.synced([Self.feed()], answers: answers)
     let record = try await bench.sync([Self.feed()], after: 1)
     #expect(record.error == nil && record.changed == 1, "\(record.error ?? "")")
     #expect(try bench.ask("SELECT mark FROM resource_lists") == ["18"])
@@ -244,43 +212,39 @@ struct SinceTokenTests {
     "I7.2, S7.1, S9.1: a forgotten token leads to a whole pull in the same sync, which is explained",
     arguments: [400, 404, 410])
   func forgotten(status: Int) async throws {
-    let bench = try Self.bench(Self.whole)
-    _ = try await bench.sync([Self.tokens()])
-    Self.set(Self.whole.merging(["/items?token=first": "\(status)"]) { $1 }, in: bench)
-    _ = (bench.shelf.asked(), bench.reported())
+    let bench = try await SyncBench.synced([Self.tokens()], answers: Self.whole)
+    bench.serve(Self.whole, ["/items?token=first": "\(status)"])
+    _ = bench.reported()
     let record = try await bench.sync([Self.tokens()], after: 1)
     #expect(record.outcome == .unchanged && !record.isDegraded && record.trouble?.kind == .listReset)
     #expect(record.trouble?.what.hasSuffix("(\(status))") == true)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?token=first", "/items", "/items?p=2"])
+    #expect(bench.asked() == ["/items?token=first", "/items", "/items?p=2"])
     let events = bench.reported().filter { $0.name == .listReset }
     #expect(events.map(\.resource) == ["item"] && events.map(\.reason) == ["token"])
   }
 
   @Test("L1.1, L1.3, I4.1: a fresh sync uses no delta token, and the token stays if it fails")
   func freshFailure() async throws {
-    let bench = try Self.bench(Self.whole)
-    _ = try await bench.sync([Self.tokens()])
-    Self.set(["/items?token=first": Self.page([Self.item(2, name: "new")], token: "second")], in: bench)
-    _ = bench.shelf.asked()
+    let bench = try await SyncBench.synced([Self.tokens()], answers: Self.whole)
+    bench.serve(["/items?token=first": Self.page([Self.item(2, name: "new")], token: "second")])
     #expect(try await bench.sync([Self.tokens()], isFresh: true, after: 1).outcome == .failed)
     #expect(try await bench.sync([Self.tokens()], after: 2).changed == 1)
-    #expect(bench.shelf.asked().map(\.target) == ["/items", "/items?token=first"])
+    #expect(bench.asked() == ["/items", "/items?token=first"])
   }
 
   @Test("I7.2, I4.1: nothing is dropped if the whole pull after a forgotten token fails")
   func forgottenAndFailed() async throws {
-    let bench = try Self.bench(Self.whole)
-    _ = try await bench.sync([Self.tokens()])
-    Self.set(["/items?token=first": "410", "/items": "500"], in: bench)
+    let bench = try await SyncBench.synced([Self.tokens()], answers: Self.whole)
+    bench.serve(["/items?token=first": "410", "/items": "500"])
     #expect(try await bench.sync([Self.tokens()], after: 1).exit == 69)
     #expect(try bench.ask("SELECT name || id FROM items ORDER BY id") == ["1", "2", "3"])
-    Self.set(["/items?token=first": Self.page([Self.item(2, name: "new")], token: "second")], in: bench)
+    bench.serve(["/items?token=first": Self.page([Self.item(2, name: "new")], token: "second")])
     #expect(try await bench.sync([Self.tokens()], after: 2).changed == 1)
   }
 
   @Test("I7.1: a last page without a token is malformed (65), and since.token is named")
   func missing() async throws {
-    let bench = try Self.bench(["/items": Self.page([Self.item(1)])])
+    let bench = try SyncBench(answers: ["/items": Self.page([Self.item(1)])])
     let record = try await bench.sync([Self.tokens()])
     #expect(record.exit == 65 && record.error?.contains("since.token") == true, "\(record.error ?? "")")
   }
@@ -288,21 +252,21 @@ struct SinceTokenTests {
   @Test("I7.1, T8.1: a token that is an address is followed; one of another origin is refused before a request")
   func address() async throws {
     let own = "\(Shelf.baseURL)/items/delta?t=1"
-    let bench = try Self.bench([
+    let bench = try SyncBench(answers: [
       "/items": Self.page([Self.item(1)], token: own),
       "/items/delta?t=1": Self.page([Self.item(1, name: "new")], token: "https://elsewhere.example/items?t=2"),
     ])
     #expect(try await bench.sync([Self.tokens(nil)]).added == 1)
     let record = try await bench.sync([Self.tokens(nil)], after: 1)
     #expect(record.exit == 65 && record.trouble?.kind == .foreignLink)
-    #expect(bench.shelf.asked().map(\.target) == ["/items", "/items/delta?t=1"])
+    #expect(bench.asked() == ["/items", "/items/delta?t=1"])
   }
 
   @Test(
     "I7.3: the message and the concerned items of a failed request do not show the token", arguments: [true, false])
   func hidden(isAddress: Bool) async throws {
     let secret = isAddress ? "\(Shelf.baseURL)/items/secret-token?t=secret-token" : "secret-token"
-    let bench = try Self.bench(["/items": Self.page([Self.item(1)], token: secret)])
+    let bench = try SyncBench(answers: ["/items": Self.page([Self.item(1)], token: secret)])
     let resource = Self.tokens(isAddress ? nil : .query("cursor"))
     _ = try await bench.sync([resource])
     bench.shelf.update { $0.answers = { _ in Response(status: 500) } }
@@ -319,8 +283,7 @@ struct SinceTokenTests {
 
   @Test("I9.1, I5.2: each key of the incremental list is asked for once, and where applies to the answer")
   func asked() async throws {
-    let bench = try Self.bench(Self.all)
-    _ = try await bench.sync([Self.feed()])
+    let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
     let feed = [
       "/events?since=9": Self.page(
         [Self.event(1, time: 11), Self.event(5, time: 12), Self.event(1, time: 13)], next: "/events?p=2"),
@@ -329,46 +292,46 @@ struct SinceTokenTests {
       "/items/1": Self.item(1, name: "new"), "/items/2": Self.item(2), "/items/3": Self.item(3, isGone: true),
       "/items/5": Self.item(5),
     ]
-    Self.set(Self.all.merging(feed) { $1 }, in: bench)
-    _ = bench.shelf.asked()
+    bench.serve(Self.all, feed)
     let record = try await bench.sync([Self.feed()], allowRemoval: true, after: 1)
     #expect(record.added == 1 && record.changed == 1 && record.removed == 2 && record.error == nil)
-    let targets = bench.shelf.asked().map(\.target)
+    let targets = bench.asked()
     #expect(targets.prefix(2) == ["/events?since=9", "/events?p=2"])
     #expect(targets.dropFirst(2).sorted() == (1...5).map { "/items/\($0)" })
     #expect(try bench.ask("SELECT id || name FROM items ORDER BY id") == ["1new", "2", "5"])
     #expect(try await bench.sync([Self.feed()], after: 2).outcome == .unchanged)
-    #expect(bench.shelf.asked().map(\.target).first == "/events?since=15")
+    #expect(bench.asked().first == "/events?since=15")
   }
 
   @Test("I9.1: a key on an unchanged page is asked for again if it is on a changed page too")
   func askedOnChangedPage() async throws {
     var resource = Self.feed()
     let listing = try #require(resource.since?.listing)
-    resource.since = Since(token: .body(Self.at("token")), param: .query("token"), asks: true, listing: listing)
+    resource.since = Since(token: .body(at("token")), param: .query("token"), asks: true, listing: listing)
     let (first, second) = (Self.event(1, time: 11), Self.event(2, time: 12))
     var answers = [
       "/items": Self.page([Self.item(1), Self.item(2)], token: "same"),
       "/events?token=same": Self.page([first], next: "/events?token=same&p=2"),
       "/events?token=same&p=2": Self.page([second], token: "same"), "/items/1": Self.item(1), "/items/2": Self.item(2),
     ]
-    let bench = try Self.bench(answers)
+    let bench = try SyncBench(answers: answers)
     for time in [0.0, 1] { #expect(try await bench.sync([resource], after: time).error == nil) }
     answers["/items/1"] = Self.item(1, name: "new")
     answers["/events?token=same&p=2"] = Self.page([second, first], token: "same")
-    Self.set(answers, in: bench)
-    _ = bench.shelf.asked()
+    bench.serve(answers)
+    _ = bench.asked()
     #expect(try await bench.sync([resource], after: 2).changed == 1)
-    #expect(bench.shelf.asked().map(\.target).filter { $0.hasPrefix("/items") }.sorted() == ["/items/1", "/items/2"])
+    #expect(bench.asked().filter { $0.hasPrefix("/items") }.sorted() == ["/items/1", "/items/2"])
   }
 
   @Test("I9.3, I3.2: a key is asked for again while its record may change within the same time stamp")
   func coarseTimes() async throws {
     let feed = Self.feed(form: .unix, overlap: .time(.seconds(10)))
-    let bench = try Self.bench(Self.all)
+    let bench = try SyncBench(answers: Self.all)
     let start = Int(bench.shelf.now.timeIntervalSince1970)
     let all = ["/items": Self.page((1...4).map { #"{"id":\#($0),"time":\#(start - 60),"name":""}"# })]
-    Self.set(all, in: bench)
+    // Without a Date, an answer has the time of rosterd's clock.
+    bench.serve(all, headers: [])
     _ = try await bench.sync([feed])
     func events(_ name: String) -> [String: String] {
       var answers = ["/items/1": Self.item(1, name: name)]
@@ -378,25 +341,23 @@ struct SinceTokenTests {
       return answers
     }
     for (name, seconds) in [("first", 1.2), ("second", 1.8), ("third", 2), ("last", 12)] {
-      Self.set(events(name), in: bench)
+      bench.serve(events(name), headers: [])
       #expect(try await bench.sync([feed], after: seconds).changed == 1)
       #expect(try bench.ask("SELECT name FROM items WHERE id = 1") == [name])
     }
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     #expect(try await bench.sync([feed], after: 60).outcome == .unchanged)
-    #expect(bench.shelf.asked().map(\.target) == ["/events?since=\(start - 9)"])
+    #expect(bench.asked() == ["/events?since=\(start - 9)"])
   }
 
   @Test("P9.1, I9.1: a record that is rejected in two answers in a row has the reject of the latest one")
   func rejectedTwice() async throws {
-    let bench = try Self.bench(Self.all)
-    _ = try await bench.sync([Self.feed()])
+    let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
     let feed = ["/events?since=9": Self.page([Self.event(1, time: 11)]), "/items/1": #"{"id":1,"name":7}"#]
-    Self.set(feed, in: bench)
+    bench.serve(feed)
     #expect(try await bench.sync([Self.feed()], after: 1).rejected == 1)
     let event = Self.page([Self.event(1, time: 12)])
-    Self.set(
-      ["/events?since=10": event, "/events?since=11": event, "/items/1": #"{"id":1,"name":8}"#], in: bench)
+    bench.serve(["/events?since=10": event, "/events?since=11": event, "/items/1": #"{"id":1,"name":8}"#])
     let record = try await bench.sync([Self.feed()], after: 2)
     #expect(record.error?.contains("rejects") == true && record.exit == 0, "\(record.error ?? "")")
     #expect(try bench.ask("SELECT page || ' ' || document FROM rejects") == [#"0 {"id":1,"name":8}"#])
@@ -409,73 +370,67 @@ struct SinceTokenTests {
     var resource = Self.feed()
     resource.since?.asks = false
     resource.since?.listing = resource.listing
-    let bench = try Self.bench(Self.all)
-    _ = try await bench.sync([resource])
+    let bench = try await SyncBench.synced([resource], answers: Self.all)
     let short = [
       "/items": Self.page((1...3).map { Self.item($0) }), "/items/1": Self.item(1), "/items/3": Self.item(3),
     ]
-    Self.set(short.merging(["/items/4": "403"]) { $1 }, in: bench)
+    bench.serve(short, ["/items/4": "403"])
     let unasked = try await bench.sync([resource], allowRemoval: true, after: 90_000)
     #expect(unasked.trouble?.kind == .unasked && unasked.removed == 0)
-    _ = bench.shelf.asked()
-    Self.set(short, in: bench)
+    _ = bench.asked()
+    bench.serve(short)
     #expect(try await bench.sync([resource], allowRemoval: true, after: 90_060).removed == 1)
-    #expect(bench.shelf.asked().map(\.target).first == "/items")
+    #expect(bench.asked().first == "/items")
   }
 
   @Test("I1.1, P16.4: a whole pull whose control question failed is due again, after a forgotten token too")
   func failedControl() async throws {
     var resource = Self.tokens()
     (resource.byKey, resource.removal) = ("/items/{key}", .ask)
-    let bench = try Self.bench(Self.whole)
-    _ = try await bench.sync([resource])
+    let bench = try await SyncBench.synced([resource], answers: Self.whole)
     let short = ["/items?token=first": "410", "/items": Self.page([Self.item(1)], token: "second")]
-    Self.set(short, in: bench)
+    bench.serve(short)
     let wrong = try await bench.sync([resource], allowRemoval: true, after: 60)
     #expect(wrong.trouble?.kind == .wrongByKey && wrong.removed == 0)
     let next = ["/items/1": Self.item(1), "/items?token=second": Self.page([], token: "third")]
-    Self.set(short.merging(next) { $1 }, in: bench)
-    _ = bench.shelf.asked()
+    bench.serve(short, next)
+    _ = bench.asked()
     let right = try await bench.sync([resource], allowRemoval: true, after: 120)
     #expect(right.removed == 2 && right.error == nil)
-    #expect(bench.shelf.asked().map(\.target).first == "/items")
+    #expect(bench.asked().first == "/items")
     _ = try await bench.sync([resource], after: 180)
-    #expect(bench.shelf.asked().map(\.target) == ["/items?token=second"])
+    #expect(bench.asked() == ["/items?token=second"])
   }
 
   @Test(
     "I9.2, S6.2: if a key cannot be asked for, its record and the mark stay, and the next sync asks again",
     arguments: [403, 500])
   func unanswered(_ status: Int) async throws {
-    let bench = try Self.bench(Self.all)
-    _ = try await bench.sync([Self.feed()])
+    let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
     let feed = [
       "/events?since=9": Self.page([Self.event(1, time: 11), Self.event(2, time: 12)]),
       "/items/2": Self.item(2, name: "new"),
     ]
-    Self.set(feed.merging(["/items/1": "\(status)"]) { $1 }, in: bench)
+    bench.serve(feed, ["/items/1": "\(status)"])
     let record = try await bench.sync([Self.feed()], after: 1)
     #expect(record.isDegraded && record.trouble?.kind == .unasked && record.removed == 0)
     #expect(record.error?.hasPrefix("not all changed records of item could be asked for: ") == true)
     #expect(try bench.ask("SELECT name FROM items WHERE id < 3") == ["", "new"])
-    _ = bench.shelf.asked()
-    Self.set(feed.merging(["/items/1": Self.item(1, name: "new")]) { $1 }, in: bench)
-    let next = try await bench.sync([Self.feed()], after: 2)
-    #expect(!next.isDegraded && bench.shelf.asked().map(\.target).first == "/events?since=9")
+    _ = bench.asked()
+    bench.serve(feed, ["/items/1": Self.item(1, name: "new")])
+    #expect(try await !bench.sync([Self.feed()], after: 2).isDegraded && bench.asked().first == "/events?since=9")
     #expect(try bench.ask("SELECT name FROM items WHERE id < 3") == ["new", "new"])
   }
 
   @Test("I9.2, P16.4: the control question is the latest record; if it is not found, nothing is removed")
   func control() async throws {
-    let bench = try Self.bench(Self.all)
-    _ = try await bench.sync([Self.feed()])
+    let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
     let feed = ["/events?since=9": Self.page([Self.event(4, time: 11)])]
-    Self.set(feed, in: bench)
-    _ = bench.shelf.asked()
+    bench.serve(feed)
     let wrong = try await bench.sync([Self.feed()], allowRemoval: true, after: 1)
     #expect(wrong.trouble?.kind == .wrongByKey && wrong.removed == 0)
-    #expect(bench.shelf.asked().map(\.target) == ["/events?since=9", "/items/4", "/items/3"])
-    Self.set(feed.merging(["/items/3": Self.item(3)]) { $1 }, in: bench)
+    #expect(bench.asked() == ["/events?since=9", "/items/4", "/items/3"])
+    bench.serve(feed, ["/items/3": Self.item(3)])
     let right = try await bench.sync([Self.feed()], allowRemoval: true, after: 2)
     #expect(right.removed == 1 && right.error == nil)
   }
@@ -486,26 +441,24 @@ struct SinceTokenTests {
   func controlBesideAbsent(areAllAbsent: Bool) async throws {
     var feed = Self.feed()
     feed.removal = .never
-    let bench = try Self.bench(Self.all)
-    _ = try await bench.sync([feed])
-    Self.set(["/items": Self.page((areAllAbsent ? 1...1 : 1...3).map { Self.item($0) })], in: bench)
+    let bench = try await SyncBench.synced([feed], answers: Self.all)
+    bench.serve(["/items": Self.page((areAllAbsent ? 1...1 : 1...3).map { Self.item($0) })])
     #expect(try await bench.sync([feed], allowRemoval: true, isFresh: true, after: 1).removed == 0)
-    _ = bench.shelf.asked()
-    Self.set(["/events?since=9": Self.page([Self.event(1, time: 11)]), "/items/3": Self.item(3)], in: bench)
+    _ = bench.asked()
+    bench.serve(["/events?since=9": Self.page([Self.event(1, time: 11)]), "/items/3": Self.item(3)])
     let record = try await bench.sync([feed], allowRemoval: true, after: 2)
     let control = areAllAbsent ? "/items/4" : "/items/3"
-    #expect(bench.shelf.asked().map(\.target) == ["/events?since=9", "/items/1", control])
+    #expect(bench.asked() == ["/events?since=9", "/items/1", control])
     #expect(record.removed == (areAllAbsent ? 0 : 1) && record.isDegraded == areAllAbsent)
   }
 
   @Test("I5.2, P8.2: the guard holds for records that by_key does not find, and the mark stays")
   func guarded() async throws {
-    let bench = try Self.bench(Self.all)
-    _ = try await bench.sync([Self.feed()])
+    let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
     let feed = [
       "/events?since=9": Self.page([Self.event(1, time: 11), Self.event(2, time: 12)]), "/items/1": Self.item(1),
     ]
-    Self.set(feed, in: bench)
+    bench.serve(feed)
     let held = try await bench.sync([Self.feed()], after: 1)
     #expect(held.exit == 65 && held.trouble?.kind == .guarded)
     #expect(try bench.ask("SELECT count(*) FROM items") == ["4"])

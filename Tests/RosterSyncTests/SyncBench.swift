@@ -36,11 +36,40 @@ struct SyncBench {
     clock = WallClock(now: { [shelf] in shelf.now }, sleep: { _ in })
   }
 
+  /// Answers by target, where a number is a status, and the last of several answers counts.
+  func serve(
+    _ answers: [String: String]..., otherwise: Int = 404, headers: [Request.Header] = [Shelf.date], tag: String? = nil
+  ) {
+    let answers = answers.reduce(into: [:]) { all, some in all.merge(some) { $1 } }
+    shelf.answer { request, target in
+      let answer = answers[target] ?? "\(otherwise)"
+      return Int(answer).map { Response(status: $0) }
+        ?? Response(json: answer, headers: headers, tag: tag, to: request)
+    }
+  }
+
+  /// A bench that answers by target.
+  init(answers: [String: String]) throws {
+    try self.init([:])
+    serve(answers)
+  }
+
+  /// The same after a first sync, whose requests are forgotten.
+  static func synced(_ resources: [Resource], answers: [String: String]) async throws -> SyncBench {
+    let bench = try SyncBench(answers: answers)
+    _ = try await bench.sync(resources)
+    _ = bench.asked()
+    return bench
+  }
+
   /// The events that syncs reported since the last look.
   func reported() -> [Event] { events.take() }
 
   /// The messages of the log since the last look, each with its level.
   func logged() -> [String] { log.take() }
+
+  /// The targets of all requests since the last look.
+  func asked() -> [String] { shelf.asked().map(\.target) }
 
   /// Progress of the last sync.
   var progress: [DaemonStatus.PulledResource] { events.tally.now.resources }
@@ -109,6 +138,16 @@ struct SyncBench {
     let database = try Database(path: path, access: .readOnly)
     defer { database.close() }
     return try database.rows(query) { $0.text(0) }
+  }
+
+  /// The changes that `pending` shows: kind, resource, key, the keys of the ancestors, and the parent that is removed.
+  func pending() throws -> [String] {
+    var lines: [String] = []
+    try CacheReader(path: path).pending().each { record, resource in
+      let owner = record.isWithParent ? " with \(resource.parent ?? "")" : ""
+      lines.append("\(record.kind.rawValue) \(resource.name) \(record.key) of \(record.of ?? "-")\(owner)")
+    }
+    return lines.sorted()
   }
 
   /// Records as `rosterctl list` shows them.
@@ -219,12 +258,8 @@ func listed(
   where conditions: [Resource.Condition] = []
 ) -> Resource {
   Resource(
-    name: name, path: path ?? "/\(name)", records: JSONPointer(segments: ["results"]), table: "\(name)s",
+    name: name, path: path ?? "/\(name)", records: at("results"), table: "\(name)s",
     conditions: conditions, search: ["name"], byKey: removal == .ask ? "/\(name)/{keys}" : nil, removal: removal,
-    pages: .init(
-      .number(last: .body(JSONPointer(segments: ["info", "pages"]))),
-      count: .body(JSONPointer(segments: ["info", "count"]))),
-    columns: [
-      .init("id", at: JSONPointer(segments: ["id"]), .integer), .init("name", at: JSONPointer(segments: ["name"])),
-    ])
+    pages: .init(.number(last: .body(at("info", "pages"))), count: .body(at("info", "count"))),
+    columns: [.init("id", at: at("id"), .integer), .init("name", at: at("name"))])
 }

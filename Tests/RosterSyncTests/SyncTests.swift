@@ -16,9 +16,7 @@ struct SyncTests {
 
   private func counts(_ record: SyncRecord) -> [Int] { [record.added, record.changed, record.removed, record.records] }
 
-  @Test(
-    "P2.1, P2.3: three resources are one snapshot; if one fails, none is published and pulled pages are kept"
-  )
+  @Test("P2.1, P2.3: three resources are one snapshot; if one fails, none is published and pulled pages are kept")
   func allOrNone() async throws {
     let bench = try bench()
     let first = try await bench.sync(Self.three)
@@ -27,7 +25,7 @@ struct SyncTests {
       for path in state.lists.keys { state.lists[path] = records(1...10, mark: "!") }
       state.failing = ["/never?page=3": 400]
     }
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let failed = try await bench.sync(Self.three)
     #expect(failed.outcome == .failed && failed.exit == 65)
     for name in ["ask", "twice", "never"] {
@@ -58,7 +56,7 @@ struct SyncTests {
   func duplicateKeys() async throws {
     let bench = try SyncBench(["/chain": records([1, 2, 1, 3, 2, 1])])
     var chain = listed("chain")
-    chain.pages = .init(.cursor(param: .query("page"), at: .body(JSONPointer(segments: ["next"]))))
+    chain.pages = .init(.cursor(param: .query("page"), at: .body(at("next"))))
     #expect(try await bench.sync([chain]).outcome == .published)
     let line = """
       notice 3 records have the key of another one, and the last one of each key counts: \
@@ -133,10 +131,10 @@ struct SyncTests {
       for path in state.lists.keys { state.lists[path] = records(1...8) }
       state.lists["hidden /ask"] = records([9], mark: "?")
     }
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let first = try await bench.sync(Self.three)
     #expect(first.outcome == .published && counts(first) == [0, 1, 1, 29])
-    #expect(bench.shelf.asked().map(\.target).filter { !$0.contains("?") } == ["/ask/9,10"])
+    #expect(bench.asked().filter { !$0.contains("?") } == ["/ask/9,10"])
     var facts = try await bench.facts(Self.three)
     #expect(facts.resources.map(\.name) == ["ask", "never", "twice"])
     #expect(facts.resources.map(\.absent) == [0, 2, 2] && facts.resources.map(\.records) == [9, 10, 10])
@@ -162,9 +160,7 @@ struct SyncTests {
     #expect(try await bench.sync(resources).removed == 1)
   }
 
-  @Test(
-    "P8.3, P2.3: with `twice` the guard counts the removals of this sync; one guarded resource holds back all"
-  )
+  @Test("P8.3, P2.3: with `twice` the guard counts the removals of this sync; one guarded resource holds back all")
   func guarded() async throws {
     let bench = try bench()
     let resources = [Self.twice, Self.never]
@@ -197,7 +193,7 @@ struct SyncTests {
     bench.shelf.update { $0.failing = ["/other?page=2": 400] }
     #expect(try await bench.sync([second]).outcome == .failed)
     bench.shelf.update { $0.failing = [:] }
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let moved = try await bench.sync([second])
     #expect(moved.outcome == .published && counts(moved) == [4, 0, 8, 6])
     #expect(bench.shelf.asked().allSatisfy { $0.target.hasPrefix("/other") })
@@ -210,7 +206,7 @@ struct SyncTests {
     "P12.3, P6.1: two resources of one list request each page once, also without news, with and without validators",
     arguments: [true, false])
   func shared(hasValidators: Bool) async throws {
-    let odd = JSONPointer(segments: ["odd"])
+    let odd = at("odd")
     let all = (1...7).map { key in
       (key: key, record: #"{"id":\#(key),"name":"n\#(key)"\#(key % 2 == 1 ? #","odd":true"# : "")}"#)
     }
@@ -222,7 +218,7 @@ struct SyncTests {
     bench.shelf.update { $0.hasValidators = hasValidators }
     let first = try await bench.sync(resources)
     #expect(first.outcome == .published && first.records == 7 && first.skipped == 7)
-    #expect(bench.shelf.asked().map(\.target).sorted() == (1...4).map { "/issues?page=\($0)" })
+    #expect(bench.asked().sorted() == (1...4).map { "/issues?page=\($0)" })
     #expect(try bench.list("issue").count == 3 && bench.list("pull").count == 4)
     let second = try await bench.sync(resources)
     #expect(second.outcome == .unchanged && second.skipped == 7)

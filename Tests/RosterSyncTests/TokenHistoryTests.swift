@@ -98,8 +98,6 @@ private final class TokenUpstream: Sendable {
     change(12, forgets: false)
   }
 
-  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
-
   private static let whole = Resource(
     name: "item", path: "/items", records: at("results"), table: "items",
     conditions: [.init(at("gone"), .absent)], byKey: "/items/{key}", removal: .ask,
@@ -225,7 +223,7 @@ private final class TokenUpstream: Sendable {
 
   private func single(_ id: Int, state: State) -> Response {
     guard let entry = state.entries[id], !entry.isGone else { return Response(status: 404) }
-    return Response(status: 200, body: Array(json(id, entry: entry).utf8))
+    return Response(json: json(id, entry: entry))
   }
 
   private func json(_ id: Int, entry: Entry?) -> String {

@@ -29,7 +29,7 @@ struct ValidatorLieTests {
     _ = try await bench.sync(resources)
     var audited: [String] = []
     for sync in 1...8 {
-      _ = bench.shelf.asked()
+      _ = bench.asked()
       #expect(try await bench.sync(resources, after: Double(sync)).outcome == .unchanged)
       let asked = bench.shelf.asked()
       #expect(asked.count == 4 && asked.filter { $0.status == 304 }.count == 3)
@@ -42,23 +42,19 @@ struct ValidatorLieTests {
   func headerTotal() async throws {
     let bench = try SyncBench([:])
     let total = Mutex(5)
-    bench.shelf.update {
-      $0.answers = { request in
-        let (page, total) = (Int(request.url.split(separator: "=")[1]) ?? 1, total.withLock { $0 })
-        let records = (2 * page - 1...2 * page).filter { $0 <= total }.map { #"{"id":\#($0)}"# }
-        let tag = "\"\(page)-\(records.count)\""
-        let isKnown = request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
-        return Response(
-          status: isKnown ? 304 : 200, headers: [.init("ETag", tag), .init("X-Total-Count", "\(total)")],
-          body: isKnown ? [] : Array("[\(records.joined(separator: ","))]".utf8))
-      }
+    bench.shelf.answer { request, _ in
+      let (page, total) = (Int(request.url.split(separator: "=")[1]) ?? 1, total.withLock { $0 })
+      let records = (2 * page - 1...2 * page).filter { $0 <= total }.map { #"{"id":\#($0)}"# }
+      return Response(
+        json: "[\(records.joined(separator: ","))]", headers: [.init("X-Total-Count", "\(total)")],
+        tag: "\"\(page)-\(records.count)\"", to: request)
     }
     var resource = listed("a", removal: .never)
     resource.records = JSONPointer(segments: [])
     resource.pages = .init(.number(), count: .header("X-Total-Count"))
     for (records, transferred) in [(5, 3), (5, 0), (6, 3), (6, 0), (6, 0)] {
       total.withLock { $0 = records }
-      _ = bench.shelf.asked()
+      _ = bench.asked()
       _ = try await bench.sync([resource], after: 60)
       let statuses = bench.shelf.asked().map(\.status)
       #expect(statuses.filter { $0 == 200 }.count == transferred, "\(records): \(statuses)")
@@ -75,7 +71,7 @@ struct ValidatorLieTests {
     _ = try await bench.sync(resources)
     bench.shelf.update { $0.lists["/a"] = records(1...8, mark: "!") }
     _ = bench.reported()
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let found = try await bench.sync(resources, after: 1)
     #expect(found.outcome == .published && found.changed == 8 && found.exit == 0)
     #expect(found.error?.contains("the same \(header) again for other records of a on page ") == true)
@@ -95,7 +91,7 @@ struct ValidatorLieTests {
     // P15.6: neither sent nor stored, restarts included; P6: an equal body is unchanged all the same.
     bench.shelf.update { $0.lists["/a"] = records(1...8, mark: "!!") }
     #expect(try await bench.sync(resources, after: 2).changed == 8)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let next = try await bench.sync(resources, after: 3)
     #expect(next.outcome == .unchanged && next.error == nil)
     let asked = bench.shelf.asked()
@@ -111,7 +107,7 @@ struct ValidatorLieTests {
     #expect(try await bench.sync(resources, isFresh: true, after: 5).exit == 0)
     facts = try await bench.facts(resources)
     #expect(facts.resources[0].validators == "trusted" && facts.resources[0].distrustedSince == nil)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     _ = try await bench.sync(resources, after: 6)
     #expect(bench.shelf.asked().filter { $0.target.hasPrefix("/a") && $0.status == 304 }.count == 3)
   }
@@ -194,7 +190,7 @@ struct ValidatorLieTests {
     #expect(try await bench.facts(resources).resources[0].validators == "trusted")
     #expect(try bench.list("a").allSatisfy { !$0.contains("!") })
     bench.shelf.update { $0.failingUnconditional = [:] }
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     #expect(try await bench.sync(resources, after: 2).changed == 8)
     // Nothing was found again: the validators were not used.
     #expect(!bench.reported().contains { $0.name == .validatorsDistrusted })
@@ -207,7 +203,7 @@ struct ValidatorLieTests {
     let bench = try SyncBench(["/a": records(1...8)])
     let resources = [Self.audited("a", every: nil)]
     _ = try await bench.sync(resources)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     #expect(try await bench.sync(resources, isFresh: true).outcome == .unchanged)
     #expect(bench.shelf.asked().map(\.status) == [200, 200, 200, 200])
     bench.shelf.update { $0.failing = ["/a?page=4": 400] }

@@ -1,15 +1,12 @@
 import FoundationEssentials
 import RosterModel
 import RosterSync
-import RosterTestSupport
-import Synchronization
 import Testing
 
 @testable import RosterCache
 
 /// Parents of lists that have vanished, in pulls that do not show whether upstream still has the parent.
 struct VanishedListTests {
-  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
   private static let id = Resource.Column("id", at: at("id"), .integer)
   private static let revision = Resource.Column("rev", at: at("rev"), .integer)
 
@@ -28,18 +25,6 @@ struct VanishedListTests {
     name: "comment", path: "/issues/{issue.id}/comments", records: at("list"), table: "comments", removal: .twice,
     pages: .init(.one), columns: [id], each: Each(of: "issue", changed: ["rev"]))
 
-  /// Answers by target; all others have the status `other`.
-  private static func set(_ answers: [String: String], other: Int = 404, in bench: SyncBench) {
-    bench.shelf.update {
-      $0.answers = { request in
-        let body = answers[String(request.url.dropFirst(Shelf.baseURL.count))]
-        return Response(
-          status: body == nil ? other : 200, headers: [.init("Date", "Sun, 15 Jun 2025 15:06:40 GMT")],
-          body: Array((body ?? "").utf8))
-      }
-    }
-  }
-
   private static func list(_ records: String...) -> String { #"{"list":[\#(records.joined(separator: ","))]}"# }
   private static func record(_ id: Int, _ revision: Int = 1) -> String { #"{"id":\#(id),"rev":\#(revision)}"# }
 
@@ -51,13 +36,13 @@ struct VanishedListTests {
   /// Issue 2 changes, and its list is 404 from then on.
   private static func vanish(_ removal: Resource.Removal = .ask) async throws -> (SyncBench, [Resource]) {
     let (bench, resources) = (try SyncBench([:]), [issue(removal), comment])
-    set(first, in: bench)
+    bench.serve(first)
     #expect(try await bench.sync(resources).error == nil)
-    set(["/issues?since=8": list(record(2, 20))], in: bench)
+    bench.serve(["/issues?since=8": list(record(2, 20))])
     let record = try await bench.sync(resources, after: 60)
     #expect(record.exit == 0 && !record.isDegraded)
     #expect(try state(bench) == ["vanished"])
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     return (bench, resources)
   }
 
@@ -65,15 +50,13 @@ struct VanishedListTests {
     try bench.ask("SELECT state FROM resource_lists WHERE resource = 'comment' AND parent_id = 2")
   }
 
-  private static func asked(_ bench: SyncBench) -> [String] { bench.shelf.asked().map(\.target).sorted() }
-
   @Test("E7.4, E5.1, P16.1: a parent that by_key does not have is removed with its children by an incremental pull")
   func gone() async throws {
     let (bench, resources) = try await Self.vanish()
-    Self.set(["/issues?since=19": Self.list(), "/issues/9": Self.record(9, 9)], in: bench)
+    bench.serve(["/issues?since=19": Self.list(), "/issues/9": Self.record(9, 9)])
     let record = try await bench.sync(resources, after: 120)
     #expect(record.error == nil && record.removed == 2)
-    let asked = Self.asked(bench)
+    let asked = bench.asked().sorted()
     #expect(asked.contains("/issues/2") && !asked.contains("/issues/2/comments"))
     #expect(asked.count == 3)
     #expect(try bench.ask("SELECT count(*) FROM issues WHERE id = 2") == ["0"])
@@ -86,16 +69,16 @@ struct VanishedListTests {
     let (bench, resources) = try await Self.vanish()
     // Upstream has deleted issue 9 too, which no pull has shown.
     let answers = ["/issues/5": Self.record(5, 21), "/issues/5/comments": Self.list(Self.record(1))]
-    Self.set(answers.merging(["/issues?since=19": Self.list(Self.record(5, 21))]) { $1 }, in: bench)
+    bench.serve(answers, ["/issues?since=19": Self.list(Self.record(5, 21))])
     let record = try await bench.sync(resources, after: 120)
     #expect(record.error == nil && record.removed == 2)
-    #expect(Self.asked(bench).filter { !$0.contains("s/5/") } == ["/issues/2", "/issues/5", "/issues?since=19"])
+    #expect(bench.asked().sorted().filter { !$0.contains("s/5/") } == ["/issues/2", "/issues/5", "/issues?since=19"])
   }
 
   @Test("E7.4, P16.4: without an answer to the control question the parent stays")
   func control() async throws {
     let (bench, resources) = try await Self.vanish()
-    Self.set(["/issues?since=19": Self.list()], in: bench)
+    bench.serve(["/issues?since=19": Self.list()])
     let record = try await bench.sync(resources, after: 120)
     #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
     #expect(try bench.ask("SELECT count(*) FROM issues WHERE id = 2") == ["1"])
@@ -104,10 +87,10 @@ struct VanishedListTests {
   @Test("E7.4, E7.5: if by_key still has the parent, the list that is 404 again has failed")
   func there() async throws {
     let (bench, resources) = try await Self.vanish()
-    Self.set(["/issues?since=19": Self.list(), "/issues/2": Self.record(2, 20)], in: bench)
+    bench.serve(["/issues?since=19": Self.list(), "/issues/2": Self.record(2, 20)])
     let record = try await bench.sync(resources, after: 120)
     #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
-    #expect(Self.asked(bench) == ["/issues/2", "/issues/2/comments", "/issues?since=19"])
+    #expect(bench.asked().sorted() == ["/issues/2", "/issues/2/comments", "/issues?since=19"])
     #expect(try Self.state(bench) == ["failed"])
   }
 
@@ -116,13 +99,13 @@ struct VanishedListTests {
     let (bench, resources) = try await Self.vanish()
     let list = ["/issues?since=19": Self.list()]
     for time in [120.0, 180, 240] {
-      Self.set(list.merging(["/issues/2": Self.record(2, 20)]) { $1 }, in: bench)
+      bench.serve(list, ["/issues/2": Self.record(2, 20)])
       let record = try await bench.sync(resources, after: time)
       #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
-      #expect(Self.asked(bench) == ["/issues/2", "/issues/2/comments", "/issues?since=19"])
+      #expect(bench.asked().sorted() == ["/issues/2", "/issues/2/comments", "/issues?since=19"])
       #expect(try Self.state(bench) == ["failed"])
     }
-    Self.set(list.merging(["/issues/9": Self.record(9, 9)]) { $1 }, in: bench)
+    bench.serve(list, ["/issues/9": Self.record(9, 9)])
     let record = try await bench.sync(resources, after: 300)
     #expect(record.error == nil && record.removed == 2)
     #expect(try Self.state(bench) == [])
@@ -133,9 +116,9 @@ struct VanishedListTests {
     let (bench, resources) = try await Self.vanish()
     let answers = ["/issues?since=19": Self.list(), "/issues/2": Self.record(2, 20)]
     for (time, other, isAsked) in [(120.0, 404, true), (180, 403, true), (240, 403, false), (300, 404, false)] {
-      Self.set(answers, other: other, in: bench)
+      bench.serve(answers, otherwise: other)
       _ = try await bench.sync(resources, after: time)
-      #expect(Self.asked(bench).contains("/issues/2") == isAsked, "\(time)")
+      #expect(bench.asked().contains("/issues/2") == isAsked, "\(time)")
       #expect(try Self.state(bench) == [time == 300 ? "vanished" : "failed"], "\(time)")
     }
   }
@@ -143,13 +126,13 @@ struct VanishedListTests {
   @Test("E7.5: an incremental pull does not show that upstream has the parent, and a whole pull does")
   func whole() async throws {
     let (bench, resources) = try await Self.vanish(.twice)
-    Self.set(["/issues?since=19": Self.list()], in: bench)
+    bench.serve(["/issues?since=19": Self.list()])
     #expect(try await bench.sync(resources, after: 120).isDegraded == false)
     #expect(try Self.state(bench) == ["vanished"])
     var answers = Self.first
     answers["/issues/2/comments"] = nil
     answers["/issues"] = #"{"list":[\#((1...9).map { Self.record($0, $0 == 2 ? 20 : $0) }.joined(separator: ","))]}"#
-    Self.set(answers, in: bench)
+    bench.serve(answers)
     #expect(try await bench.sync(resources, after: 60_000).isDegraded)
     #expect(try Self.state(bench) == ["failed"])
   }
@@ -157,24 +140,23 @@ struct VanishedListTests {
   @Test("E7.4: a parent on an unchanged page of an incremental pull is asked for", arguments: [true, false])
   func onUnchangedPage(isOtherChanged: Bool) async throws {
     var issue = Self.issue()
-    let pages = Resource.Pages(.next(at: .body(Self.at("next"))))
+    let pages = Resource.Pages(.next(at: .body(at("next"))))
     issue.pages = pages
     issue.since?.listing.pages = pages
-    let (bench, resources) = (try SyncBench([:]), [issue, Self.comment])
-    Self.set(Self.first, in: bench)
+    let (bench, resources) = (try SyncBench(answers: Self.first), [issue, Self.comment])
     #expect(try await bench.sync(resources).error == nil)
     var answers = [
       "/issues?since=8": #"{"next":"/issues?since=8&p=2","list":[\#(Self.record(2, 9))]}"#,
       "/issues?since=8&p=2": Self.list(Self.record(9, 9)), "/issues/9": Self.record(9, 9),
     ]
-    Self.set(answers, in: bench)
+    bench.serve(answers)
     #expect(try await bench.sync(resources, after: 60).error == nil)
     #expect(try Self.state(bench) == ["vanished"])
     if isOtherChanged { answers["/issues?since=8&p=2"] = Self.list(Self.record(9, 9), Self.record(8, 8)) }
-    Self.set(answers, in: bench)
+    bench.serve(answers)
     let record = try await bench.sync(resources, after: 120)
     #expect(record.error == nil && record.removed == 2)
-    #expect(Self.asked(bench).contains("/issues/2"))
+    #expect(bench.asked().contains("/issues/2"))
     #expect(try Self.state(bench) == [])
   }
 
@@ -184,13 +166,13 @@ struct VanishedListTests {
     let all = (1...30).map { Self.record($0, $0) }
     let lists = (1...30).map { ("/issues/\($0)/comments", Self.list(Self.record(1))) }
     let first = [("/issues", #"{"list":[\#(all.joined(separator: ","))]}"#)] + lists
-    Self.set(Dictionary(uniqueKeysWithValues: first), in: bench)
+    bench.serve(Dictionary(uniqueKeysWithValues: first))
     #expect(try await bench.sync(resources).error == nil)
     let changed = (1...12).map { Self.record($0, 40) }.joined(separator: ",")
-    Self.set(["/issues?since=29": #"{"list":[\#(changed)]}"#, "/issues/30/comments": Self.list()], in: bench)
+    bench.serve(["/issues?since=29": #"{"list":[\#(changed)]}"#, "/issues/30/comments": Self.list()])
     #expect(try await bench.sync(resources, after: 60).exit == 0)
     let left = (13...30).map { ("/issues/\($0)", Self.record($0, $0)) } + [("/issues?since=39", Self.list())]
-    Self.set(Dictionary(uniqueKeysWithValues: left), in: bench)
+    bench.serve(Dictionary(uniqueKeysWithValues: left))
     let record = try await bench.sync(resources, allowRemoval: true, after: 120)
     #expect(record.error == nil && record.removed == 24)
   }
@@ -199,7 +181,7 @@ struct VanishedListTests {
   func missedAbove(_ removal: Resource.Removal) async throws {
     func resource(_ name: String, _ path: String, of parent: String?) -> Resource {
       Resource(
-        name: name, path: path, records: Self.at("list"), table: name + "s", removal: parent == nil ? removal : .twice,
+        name: name, path: path, records: at("list"), table: name + "s", removal: parent == nil ? removal : .twice,
         pages: .init(.one), columns: [Self.id], each: parent.map { Each(of: $0) })
     }
     let resources = [
@@ -216,13 +198,13 @@ struct VanishedListTests {
       }
       return answers
     }
-    Self.set(answers([1, 2]), in: bench)
+    bench.serve(answers([1, 2]))
     #expect(try await bench.sync(resources).error == nil)
-    _ = bench.shelf.asked()
-    Self.set(answers([1]), in: bench)
+    _ = bench.asked()
+    bench.serve(answers([1]))
     let missed = try await bench.sync(resources, allowRemoval: true, after: 60)
     #expect(missed.exit == 0 && missed.removed == 0 && missed.listsFailed == 0)
-    #expect(!Self.asked(bench).contains { $0.hasPrefix("/a/2") })
+    #expect(!bench.asked().contains { $0.hasPrefix("/a/2") })
     let second = try await bench.sync(resources, allowRemoval: true, after: 120)
     #expect(second.exit == 0 && second.removed == (removal == .twice ? 25 : 0))
   }
@@ -235,23 +217,23 @@ struct VanishedListTests {
     var comment = Self.comment
     comment.each = Each(of: "issue", emptyStatuses: [404])
     let resources = [issue, comment]
-    Self.set(Self.first, in: bench)
+    bench.serve(Self.first)
     #expect(try await bench.sync(resources).error == nil)
     var answers = Self.first
     let rest = Self.all.enumerated().filter { $0.offset != 4 }.map(\.element)
     answers["/issues"] = #"{"list":[\#(rest.joined(separator: ","))]}"#
     answers["/issues/5/comments"] = nil
     answers["/issues?since=8"] = Self.list(Self.record(9, 9))
-    Self.set(answers, in: bench)
+    bench.serve(answers)
     #expect(try await bench.sync(resources, isFresh: true, after: 60).removed == 0)
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let record = try await bench.sync(resources, after: 120)
     #expect(record.error == nil && record.removed == 0 && record.listsFailed == 0)
-    #expect(!Self.asked(bench).contains("/issues/5/comments"))
+    #expect(!bench.asked().contains("/issues/5/comments"))
     #expect(try bench.ask("SELECT count(*) FROM comments WHERE issue_id = 5") == ["1"])
     answers["/issues?since=8"] = Self.list(Self.record(5, 10))
     answers["/issues/5/comments"] = Self.list(Self.record(1), Self.record(2))
-    Self.set(answers, in: bench)
+    bench.serve(answers)
     #expect(try await bench.sync(resources, after: 180).added == 1)
   }
 
@@ -260,22 +242,21 @@ struct VanishedListTests {
     arguments: [true, false])
   func rejectedParent(_ isRestUnchanged: Bool) async throws {
     var (issue, comment) = (Self.issue(.twice), Self.comment)
-    issue.pages = .init(.next(at: .body(Self.at("next"))))
-    issue.columns.append(.init("title", at: Self.at("title")))
+    issue.pages = .init(.next(at: .body(at("next"))))
+    issue.columns.append(.init("title", at: at("title")))
     comment.each = Each(of: "issue")
-    let (bench, resources) = (try SyncBench([:]), [issue, comment])
-    Self.set(Self.first, in: bench)
+    let (bench, resources) = (try SyncBench(answers: Self.first), [issue, comment])
     #expect(try await bench.sync(resources).error == nil)
     let rejected = #"{"id":5,"rev":8,"title":5}"#
     var answers = Self.first
     answers["/issues?since=8"] = #"{"next":"/issues?page=2","list":[\#(rejected)]}"#
     answers["/issues?page=2"] = Self.list(Self.record(9, 9))
     for time in [60.0, 120] {
-      Self.set(answers, in: bench)
-      _ = bench.shelf.asked()
+      bench.serve(answers)
+      _ = bench.asked()
       let record = try await bench.sync(resources, after: time)
       #expect(record.exit == 0 && record.rejected == 1, "\(record.error ?? "")")
-      let asked = Self.asked(bench)
+      let asked = bench.asked().sorted()
       #expect(asked.contains("/issues/4/comments") && !asked.contains("/issues/5/comments"))
       if !isRestUnchanged { answers["/issues?page=2"] = Self.list(Self.record(8, 8), Self.record(9, 9)) }
     }
@@ -287,7 +268,7 @@ struct VanishedListTests {
   func rejectedAndStored(isFirst: Bool) async throws {
     var (issue, comment) = (Self.issue(.twice), Self.comment)
     issue.since = nil
-    issue.pages = .init(.next(at: .body(Self.at("next"))))
+    issue.pages = .init(.next(at: .body(at("next"))))
     comment.each = Each(of: "issue")
     let (bench, resources) = (try SyncBench([:]), [issue, comment])
     let rejected = #"{"id":5,"rev":"x"}"#
@@ -301,11 +282,11 @@ struct VanishedListTests {
       var answers = ["/issues": #"{"next":"/issues?p=2","list":[\#(records[0])]}"#]
       answers["/issues?p=2"] = Self.list(records[1])
       for id in 4...7 { answers["/issues/\(id)/comments"] = Self.list(Self.record(1)) }
-      Self.set(answers, in: bench)
-      _ = bench.shelf.asked()
+      bench.serve(answers)
+      _ = bench.asked()
       let record = try await bench.sync(resources, after: time)
       #expect(record.exit == 0 && record.rejected == 1, "\(time): \(record.error ?? "")")
-      #expect(Self.asked(bench).contains("/issues/5/comments") == isRequested, "\(time)")
+      #expect(bench.asked().contains("/issues/5/comments") == isRequested, "\(time)")
     }
   }
 
@@ -315,7 +296,7 @@ struct VanishedListTests {
     func resources(_ path: String) -> [Resource] {
       var (issue, comment) = (Self.issue(.never), Self.comment)
       issue.since = nil
-      issue.columns.append(.init("slug", at: Self.at("slug")))
+      issue.columns.append(.init("slug", at: at("slug")))
       comment.each = Each(of: "issue")
       comment.path = path
       return [issue, comment]
@@ -323,27 +304,24 @@ struct VanishedListTests {
     let (bench, bySlug) = (try SyncBench([:]), resources("/by/{issue.slug}"))
     func answers(_ slug: String, _ ids: Int...) -> [String: String] {
       let list = #"{"list":[\#(ids.map { Self.record($0) }.joined(separator: ","))]}"#
-      return [
-        "/issues": #"{"list":[{"id":1,"rev":1,"slug":"\#(slug)"}]}"#, "/by/\(slug)": list, "/of/\(slug)": list,
-      ]
+      return ["/issues": #"{"list":[{"id":1,"rev":1,"slug":"\#(slug)"}]}"#, "/by/\(slug)": list, "/of/\(slug)": list]
     }
-    Self.set(answers("a", 1, 2, 3), in: bench)
+    bench.serve(answers("a", 1, 2, 3))
     #expect(try await bench.sync(bySlug).added == 4)
-    Self.set(answers("a", 1, 2), in: bench)
+    bench.serve(answers("a", 1, 2))
     #expect(try await bench.sync(bySlug, allowRemoval: true, after: 60).removed == 0)
-    Self.set(answers("b", 1, 2), in: bench)
+    bench.serve(answers("b", 1, 2))
     #expect(try await bench.sync(bySlug, allowRemoval: true, after: 120).removed == 1)
-    Self.set(answers("b", 1), in: bench)
+    bench.serve(answers("b", 1))
     // Another path in the definition is another list (P8.9).
     #expect(try await bench.sync(resources("/of/{issue.slug}"), after: 180).removed == 1)
   }
 
   @Test("E7.4: the list that has the parent is requested if the parent is a child itself", arguments: [true, false])
   func grandparent(_ isGone: Bool) async throws {
-    let document = { (id: Int) in (id, Forest.Document(items: [1: .init(parts: ["a": id]), 2: .init(), 3: .init()])) }
-    let (bench, forest) = (try SyncBench([:]), Forest(Dictionary(uniqueKeysWithValues: (1...9).map(document))))
-    forest.serve(bench)
-    _ = try await bench.sync(Forest.all)
+    var documents = Forest.documents(9)
+    for id in 1...9 { documents[id]?.items[3] = .init() }
+    let (bench, forest) = try await Forest.synced(documents)
     forest.update {
       $0.documents[2]?.revision = 2
       $0.documents[2]?.items[1]?.revision = 2
@@ -351,9 +329,9 @@ struct VanishedListTests {
     }
     #expect(try await bench.sync(Forest.all, after: 60).isDegraded == false)
     if isGone { forest.update { $0.documents[2]?.items[1] = nil } }
-    _ = bench.shelf.asked()
+    _ = bench.asked()
     let record = try await bench.sync(Forest.all, after: 120)
-    let asked = Self.asked(bench)
+    let asked = bench.asked().sorted()
     #expect(asked.contains("/docs/2/items") && !asked.contains("/docs/3/items"))
     #expect(asked.contains("/docs/2/items/1") == isGone)
     #expect(record.isDegraded == !isGone && record.removed == (isGone ? 2 : 0))
