@@ -15,9 +15,7 @@ struct AbsentRecordsTests {
   }
 
   private func pending(_ cache: Cache, resource: Resource, pages: [[String]]) async throws -> JSONValue {
-    let record = try await cache.begin(at: noon).record
-    try await Pull(cache: cache).pages(resource, pages: pages)
-    _ = try await cache.compare()
+    let record = try await cache.pull(resource, pages: pages)
     _ = try await cache.tried(record, decisions: [:], at: noon, history: ninetyDays)
     var text = ""
     try CacheReader(path: folder.cache).pending().writeJSON { text += $0 }
@@ -33,8 +31,7 @@ struct AbsentRecordsTests {
   @Test("L3.2: pending reports a record that the pull misses for the first time as absent; missed again, it is removed")
   func twice() async throws {
     let twice = resource(.twice)
-    let cache = try await folder.define([twice])
-    _ = try await cache.mirror(twice, pages: [people(1...5)])
+    let cache = try await folder.mirrored(twice, pages: [people(1...5)])
     let first = try await pending(cache, resource: twice, pages: [people(1...3)])["resources"]?.elements.first
     #expect(first?["absent"] == .list([.integer(4), .integer(5)]) && first?["removed"] == .list([]))
     #expect(try absent().isEmpty)
@@ -55,9 +52,7 @@ struct AbsentRecordsTests {
       if removal == .ask { resource.byKey = Resource.character.byKey }
       let cache = try await folder.define([resource])
       _ = try await cache.mirror(resource, pages: [people(1...2)])
-      let record = try await cache.begin(at: noon).record
-      try await Pull(cache: cache).pages(resource, pages: [people(1...1)])
-      _ = try await cache.compare()
+      let record = try await cache.pull(resource, pages: [people(1...1)])
       _ = try await cache.tried(record, decisions: [:], at: noon, history: ninetyDays)
       var text = ""
       try CacheReader(path: folder.cache).pending().writeJSON { text += $0 }
@@ -69,8 +64,7 @@ struct AbsentRecordsTests {
   @Test("L3.1: the absent records are those of one resource, 20 a page")
   func pages() async throws {
     let twice = resource(.twice)
-    let cache = try await folder.define([twice])
-    _ = try await cache.mirror(twice, pages: [people(1...45)])
+    let cache = try await folder.mirrored(twice, pages: [people(1...45)])
     _ = try await cache.mirror(twice, pages: [people(1...15)])
     let reader = try CacheReader(path: folder.cache)
     let second = try reader.list("character", isAbsent: true, page: 2)

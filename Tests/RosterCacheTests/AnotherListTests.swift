@@ -11,8 +11,7 @@ struct AnotherListTests {
   @Test("P8.10, P8.9: another definition of the same list keeps the count of absences, one of another list does not")
   func absent() async throws {
     let first = changed { $0.removal = .twice }
-    let cache = try await folder.define([first])
-    _ = try await cache.mirror(first, pages: [people])
+    let cache = try await folder.mirrored(first, pages: [people])
     _ = try await cache.mirror(first, pages: [Array(people[..<2])])
     #expect(try await cache.absent() == ["character": 1])
     await cache.close()
@@ -23,8 +22,7 @@ struct AnotherListTests {
     let next = try await folder.define([second])
     #expect(try await next.absent() == ["character": 1])
     #expect(try await next.mirror(second, pages: [Array(people[..<2])]).removed == 1)
-    await next.close()
-    try folder.expectSound([second])
+    try await folder.expectSound([second], closing: next)
   }
 
   @Test(
@@ -32,12 +30,10 @@ struct AnotherListTests {
     arguments: [Resource.Removal.ask, .twice, .never])
   func anotherList(removal: Resource.Removal) async throws {
     let first = changed { $0.removal = removal }
-    let cache = try await folder.define([first])
-    _ = try await cache.mirror(first, pages: paired(people))
-    await cache.close()
+    await (try folder.mirrored(first, pages: paired(people))).close()
     let second = changed {
       $0.removal = removal
-      $0.conditions = [.init(JSONPointer(segments: ["rank"]), .present)]
+      $0.conditions = [.init(at("rank"), .present)]
     }
     let next = try await folder.define([second])
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
@@ -58,15 +54,12 @@ struct AnotherListTests {
     _ = try await last.begin(at: noon)
     try await Pull(cache: last).pages(second, pages: [nil, nil])
     #expect(try await last.compare().first?.listChanged == false)
-    await last.close()
-    try folder.expectSound([second])
+    try await folder.expectSound([second], closing: last)
   }
 
   @Test("P8.9: a definition that was changed and restored before a sync has the same list")
   func putBack() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people))
-    await cache.close()
+    await (try folder.mirrored(paired(people))).close()
     try await folder.redefine(changed { $0.path = "/other" })
     let next = try await folder.define()
     _ = try await next.begin(at: noon)

@@ -28,10 +28,8 @@ struct CacheFileTests {
     let aside = try #require(await cache.opened.movedAside)
     #expect(aside == folder.cache + ".damaged-" + noon.rfc3339)
     #expect(try Data(contentsOf: URL(filePath: aside)) == bytes)
-    let report = try await cache.mirror([[person(1)]])
-    #expect(report.outcome == .published)
-    await cache.close()
-    try folder.expectSound()
+    #expect(try await cache.mirror([[person(1)]]).outcome == .published)
+    try await folder.expectSound(closing: cache)
     try await expectReported(aside)
   }
 
@@ -105,9 +103,7 @@ struct CacheFileTests {
   func madeMeanwhile() async throws {
     let hadLock = CacheFile.hasLock(folder.cache)
     #expect(try CacheFile.inspect(folder.cache, hadLock: hadLock) == .absent)
-    let first = try await folder.define()
-    _ = try await first.mirror([[person(1)]])
-    await first.close()
+    await (try folder.mirrored([[person(1)]])).close()
     let second = try await Cache.open(
       path: folder.cache, upstream: upstream, resources: [.character], hadLock: hadLock, now: noon, logger: quiet)
     #expect(try await second.facts().snapshot == 1)
@@ -178,8 +174,7 @@ struct CacheFileTests {
     try folder.write(log, to: "roster.db-wal")
     let next = try await folder.define()
     #expect(try CacheReader(path: folder.cache).recent(limit: 9).isEmpty)
-    await next.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: next)
   }
 
   // The test runs in its own process, because all threads share the umask.

@@ -43,8 +43,7 @@ struct CacheTests {
 
   @Test("C7.3, C7.4: damage in a running daemon is moved aside, and the sync goes on in a new cache")
   func damageWhileRunning() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...2_000)))
+    let cache = try await folder.mirrored(paired(people(1...2_000)))
     #expect(try await cache.check())
     let feed = try await cache.facts().feed
     await cache.close()
@@ -63,15 +62,12 @@ struct CacheTests {
     #expect(try await again.known("character", addresses: (1...200).map(address)).isEmpty)
     #expect(try await again.mirror([[person(1)]]).outcome == .published)
     #expect(try await again.recover(at: noon) == nil)
-    await again.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: again)
   }
 
   @Test("C5.6: pulled pages that cannot be read are dropped, and the cache stays")
   func damagedPulledPages() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([[person(1)]])
-    await cache.close()
+    await (try folder.mirrored([[person(1)]])).close()
     try folder.write([UInt8](repeating: 0x5A, count: 9_000), to: "roster.db.pulled")
     let again = try await folder.define()
     #expect(await again.opened.movedAside == nil)
@@ -82,8 +78,7 @@ struct CacheTests {
 
   @Test("C7.3: an unclean stop is distinguished from a clean one")
   func unclean() async throws {
-    let first = try await folder.define()
-    _ = try await first.mirror([[person(1)]])
+    let first = try await folder.mirrored([[person(1)]])
     _ = try await first.begin(at: noon)
     let second = try await folder.define()
     #expect(await second.opened.wasUnclean)
@@ -97,9 +92,7 @@ struct CacheTests {
 
   @Test("C7.3: a stop without the release of the lock is unclean despite an empty log, until a check finds no damage")
   func unreleased() async throws {
-    let first = try await folder.define()
-    _ = try await first.mirror([[person(1)]])
-    await first.close()
+    await (try folder.mirrored([[person(1)]])).close()
     let second = try await Cache.open(
       path: folder.cache, upstream: upstream, resources: [.character], wasReleased: false, now: noon, logger: quiet)
     #expect(await second.opened.wasUnclean)

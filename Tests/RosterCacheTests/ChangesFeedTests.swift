@@ -67,7 +67,7 @@ import Testing
       try await pull.pages(.character, pages: [people(1...3, mark: mark)])
       try await pull.pages(issue, pages: [titles.map { #"{"node":"\#($0)","title":"\#(mark)"}"# }])
       _ = try await cache.compare()
-      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+      _ = try await cache.publish(record)
     }
     try await mirror("", titles: ["x"])
     #expect(isAnew(try await reader.changes(FeedRequest(since: 0, feed: empty.feed))))
@@ -95,8 +95,7 @@ import Testing
 
   @Test("C5.4, C6.6: a follower of a removed resource reads everything again; a new follower gets an error")
   func gone() async throws {
-    let first = try await folder.define([issue])
-    _ = try await first.mirror(issue, pages: [[#"{"node":"x","title":""}"#]])
+    let first = try await folder.mirrored(issue, pages: [[#"{"node":"x","title":""}"#]])
     let reader = SideReader(beside: first)
     let before = try page(try await reader.changes(FeedRequest(since: 0, resource: issue.name)))
     await reader.close()
@@ -116,8 +115,7 @@ import Testing
 
   @Test("Long changes arrive in parts of at least one change, and none is missed")
   func parts() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...3)])
+    let cache = try await folder.mirrored([people(1...3)])
     _ = try await cache.mirror([people(1...3, mark: String(repeating: "x", count: 2_000))])
     _ = try await cache.mirror([people(1...3)])
     await cache.close()
@@ -140,8 +138,7 @@ import Testing
 
   @Test("If the cache is replaced under the daemon, changes are read from the new file only")
   func replaced() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...3)])
+    let cache = try await folder.mirrored([people(1...3)])
     _ = try await cache.mirror([people(1...3, mark: "!")])
     let reader = SideReader(beside: cache)
     var follower = FeedFollower(path: folder.cache, from: FeedPosition(), resource: nil)
@@ -165,13 +162,11 @@ import Testing
 
   @Test("S1.3: a reader beside the writer leaves the writer's locks alone, and an empty WAL at the end")
   func locks() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...3)])
+    let cache = try await folder.mirrored([people(1...3)])
     let reader = SideReader(beside: cache)
     _ = try await reader.recent(SyncsRequest(limit: 1))
     // A stranger who were the last one on the file, as far as its locks tell, would remove its log when it closes.
-    let status = try shell("sqlite3 \(folder.cache) 'SELECT count(*) FROM characters'")
-    #expect(status == 0)
+    #expect(try shell("sqlite3 \(folder.cache) 'SELECT count(*) FROM characters'") == 0)
     #expect(try folder.names().contains("roster.db-wal"))
     _ = try await cache.mirror([people(1...3, mark: "!")])
     #expect(try page(try await reader.changes(FeedRequest(since: 0))).last == 3)
@@ -183,8 +178,7 @@ import Testing
 
   @Test("C7.3: damage that a reader beside the writer finds is repaired by the next sync")
   func damage() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...200)])
+    let cache = try await folder.mirrored([people(1...200)])
     _ = try await cache.mirror([people(1...200, mark: "!")])
     let reader = SideReader(beside: cache)
     let file = open(folder.cache, O_WRONLY | O_CLOEXEC)
@@ -193,8 +187,7 @@ import Testing
     #expect(pwrite(file, garbage, garbage.count, 4096) == garbage.count)
     // Closing it would take the writer's locks.
     await #expect(throws: Failure.self) { try await reader.changes(FeedRequest(since: 0)) }
-    let isSuspected = await cache.isDamageSuspected
-    #expect(isSuspected)
+    #expect(await cache.isDamageSuspected)
     close(file)
     await reader.close()
     await cache.close()
@@ -202,8 +195,7 @@ import Testing
 
   @Test("changes --follow misses and repeats nothing over publishes, also with another connection's numbers")
   func follows() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...5)])
+    let cache = try await folder.mirrored([people(1...5)])
     var follower = FeedFollower(path: folder.cache, from: FeedPosition(), resource: nil)
     var seen: [Int64] = []
     for round in 1...20 {

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import RosterModel
-import RosterTestSupport
 import Testing
 
 @testable import RosterCache
@@ -10,10 +9,10 @@ import Testing
   private static let resources = [
     Resource(
       name: "doc", path: "/docs", table: "docs", pages: .init(.one),
-      columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)]),
+      columns: [.init("id", at: at("id"), .integer)]),
     Resource(
       name: "item", path: "/docs/{doc.id}/items", table: "items", pages: .init(.one),
-      columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)], each: Each(of: "doc", changed: ["id"])),
+      columns: [.init("id", at: at("id"), .integer)], each: Each(of: "doc", changed: ["id"])),
   ]
 
   /// A cache with that many lists, of which each hundredth has failed, and each hundredth has vanished.

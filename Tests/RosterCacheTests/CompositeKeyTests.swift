@@ -8,14 +8,14 @@ import Testing
 
 /// Two places are the key, and a third field.
 private let score = Resource(
-  name: "score", path: "/scores", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: ["game"]),
-  otherKeys: [JSONPointer(segments: ["player"])], table: "scores", search: ["note"], removal: .ask,
+  name: "score", path: "/scores", records: at("results"), key: at("game"),
+  otherKeys: [at("player")], table: "scores", search: ["note"], removal: .ask,
   pages: .init(.link),
   columns: [
-    .init("player", at: JSONPointer(segments: ["player"]), .integer),
-    .init("note", at: JSONPointer(segments: ["note"])), .init("game", at: JSONPointer(segments: ["game"])),
+    .init("player", at: at("player"), .integer),
+    .init("note", at: at("note")), .init("game", at: at("game")),
   ],
-  lists: [.init(table: "score_tags", at: JSONPointer(segments: ["tags"]), columns: [.init("tag", at: JSONPointer())])])
+  lists: [.init(table: "score_tags", at: at("tags"), columns: [.init("tag", at: JSONPointer())])])
 
 private func row(_ game: String, player: Int, note: String = "n") -> String {
   #"{"game":"\#(game)","player":\#(player),"note":"\#(note)","tags":["a"]}"#
@@ -60,8 +60,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     let asked = try await mirror(
       [[row("go", player: 2, note: "x")], nil], answers: [row("chess", player: 1, note: "y")])
     #expect((asked.changed, asked.removed) == (1, 0))
-    let gone = try await mirror([[row("go", player: 2, note: "x")], nil])
-    #expect(gone.removed == 1)
+    #expect(try await mirror([[row("go", player: 2, note: "x")], nil]).removed == 1)
     #expect(try folder.ask("SELECT key FROM removed ORDER BY at, key") == [#"["go",1]"#, #"["chess",1]"#].sorted())
   }
 
@@ -134,8 +133,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
       _ = try await cache.mirror(issue, pages: [page])
     }
     await cache.close()
-    let found = try CacheReader(path: folder.cache).show("issue", key: #"b"1"#)
-    #expect(found.removal?.key == #""b\"1""#)
+    #expect(try CacheReader(path: folder.cache).show("issue", key: #"b"1"#).removal?.key == #""b\"1""#)
     #expect(try folder.ask("SELECT key FROM removed") == [#"b"1"#])
     #expect(try folder.ask("SELECT key FROM resources") == ["node"])
   }
@@ -147,8 +145,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     for page in [[gone, kept], [kept], [kept]] { _ = try await cache.mirror(issue, pages: [page]) }
     await cache.close()
     let key = "a\0\"\\u0000é\u{1}"
-    let found = try CacheReader(path: folder.cache).show("issue", key: key)
-    #expect(found.removal?.key == #""a\u0000\"\\u0000é\u0001""#)
+    #expect(try CacheReader(path: folder.cache).show("issue", key: key).removal?.key == #""a\u0000\"\\u0000é\u0001""#)
     #expect(try folder.ask("SELECT key FROM removed").map { Array($0.utf8) } == [Array(key.utf8)])
   }
 
@@ -180,9 +177,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
   func pending() async throws {
     _ = try await mirror([[row("go", player: 1), row("go", player: 2)]])
     let cache = try await folder.define([score])
-    let record = try await cache.begin(at: noon).record
-    try await Pull(cache: cache).pages(score, pages: [[row("go", player: 1, note: "x"), row("go", player: 3)]])
-    _ = try await cache.compare()
+    let record = try await cache.pull(score, pages: [[row("go", player: 1, note: "x"), row("go", player: 3)]])
     _ = try await cache.tried(record, decisions: ["score": RemovalDecision()], at: noon, history: ninetyDays)
     var text = ""
     try CacheReader(path: folder.cache).pending().writeJSON { text += $0 }

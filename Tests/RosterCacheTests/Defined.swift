@@ -15,6 +15,22 @@ extension Folder {
     try await Cache.open(path: cache, upstream: upstream, resources: resources, now: noon, logger: quiet, tick: tick)
   }
 
+  /// A cache of the built-in definition, after a first sync.
+  func mirrored(
+    _ pages: [[String]?], removal: RemovalDecision.Removal = .missing, at date: Date = noon
+  ) async throws -> Cache {
+    let cache = try await define()
+    _ = try await cache.mirror(pages, removal: removal, at: date)
+    return cache
+  }
+
+  /// A cache of one definition, after a first sync.
+  func mirrored(_ resource: Resource, pages: [[String]?]) async throws -> Cache {
+    let cache = try await define([resource])
+    _ = try await cache.mirror(resource, pages: pages)
+    return cache
+  }
+
   /// A copy of the files in another folder, as a process finds them after a kill.
   func copy() throws -> Folder {
     let other = Folder()
@@ -23,6 +39,13 @@ extension Folder {
   }
 
   func tables(_ resources: [Resource]) throws -> [ResourceTables] { try resources.map(ResourceTables.init) }
+
+  func expectSound(
+    _ resources: [Resource] = [.character], closing cache: Cache, sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    await cache.close()
+    try expectSound(resources, sourceLocation: sourceLocation)
+  }
 
   /// SQLite's own check, the indexes against their tables, and the private tables against the records.
   func expectSound(_ resources: [Resource] = [.character], sourceLocation: SourceLocation = #_sourceLocation) throws {
@@ -137,6 +160,18 @@ extension Cache {
     try await mirror(.character, pages: pages, answers: answers, removal: removal, at: date)
   }
 
+  /// The begin of a sync that pulls these pages of one resource, up to its comparison.
+  func pull(_ resource: Resource = .character, pages: [[String]?]) async throws -> SyncRecord {
+    let record = try begin(at: noon).record
+    try await Pull(cache: self).pages(resource, pages: pages)
+    _ = try compare()
+    return record
+  }
+
+  func publish(_ record: SyncRecord, decisions: [String: RemovalDecision] = [:]) throws -> SyncRecord {
+    try publish(record, decisions: decisions, at: noon, history: ninetyDays)
+  }
+
   /// A whole sync of one resource.
   func mirror(
     _ resource: Resource, pages: [[String]?], answers: [String] = [],
@@ -154,22 +189,21 @@ extension Cache {
 
 /// A resource with text keys, every type of column, and lists of both kinds.
 let issue = Resource(
-  name: "issue", path: "/issues", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: ["node"]),
+  name: "issue", path: "/issues", records: at("results"), key: at("node"),
   table: "issues", search: ["title"], removal: .twice, pages: .init(.link),
   columns: [
-    .init("node", at: JSONPointer(segments: ["node"])), .init("title", at: JSONPointer(segments: ["title"])),
-    .init("number", at: JSONPointer(segments: ["number"]), .integer),
-    .init("score", at: JSONPointer(segments: ["score"]), .real),
-    .init("locked", at: JSONPointer(segments: ["locked"]), .boolean),
-    .init("closed_at", at: JSONPointer(segments: ["closed_at"]), isNullable: true),
-    .init("reactions", at: JSONPointer(segments: ["reactions"]), .json),
+    .init("node", at: at("node")), .init("title", at: at("title")),
+    .init("number", at: at("number"), .integer),
+    .init("score", at: at("score"), .real),
+    .init("locked", at: at("locked"), .boolean),
+    .init("closed_at", at: at("closed_at"), isNullable: true),
+    .init("reactions", at: at("reactions"), .json),
   ],
   lists: [
     .init(
-      table: "issue_labels", at: JSONPointer(segments: ["labels"]),
+      table: "issue_labels", at: at("labels"),
       columns: [
-        .init("name", at: JSONPointer(segments: ["name"])), .init("color", at: JSONPointer(segments: ["color"])),
+        .init("name", at: at("name")), .init("color", at: at("color")),
       ]),
-    .init(
-      table: "issue_flags", at: JSONPointer(segments: ["flags"]), columns: [.init("flag", at: JSONPointer(), .boolean)]),
+    .init(table: "issue_flags", at: at("flags"), columns: [.init("flag", at: JSONPointer(), .boolean)]),
   ])

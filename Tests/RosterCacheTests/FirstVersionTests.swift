@@ -55,8 +55,7 @@ struct FirstVersionTests {
       try folder.ask("SELECT resource || records FROM sync_resources ORDER BY sync_id") == ["character9", "character8"])
     #expect(try folder.names().allSatisfy { !$0.contains("staging") })
     #expect(try await cache.facts().snapshot == 2)
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
     // Unchanged records are not reported as changes, and ids of changes continue.
     let next = try await folder.define(upstream: upstream)
     let record = try await next.begin(at: noon).record
@@ -64,8 +63,7 @@ struct FirstVersionTests {
     #expect(try await next.missing("character", after: 0, limit: 99).count == 8)
     #expect(try await next.publish(record, decisions: [:], at: noon, history: .seconds(9e9)).removed == 8)
     #expect(try folder.ask("SELECT min(id) FROM changes WHERE sync_id = \(record.id)") == ["3"])
-    await next.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: next)
   }
 
   @Test("C3.3: an interrupted pull of 0.1 is dropped, and the feed is kept")
@@ -76,8 +74,7 @@ struct FirstVersionTests {
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
     #expect(try folder.ask("SELECT outcome FROM syncs ORDER BY id") == ["published", "failed"])
     #expect(try folder.names().allSatisfy { !$0.contains("staging") })
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("C3.3: a copied cache of 0.1 gets another feed, as a restored one does", arguments: ["first", "later"])

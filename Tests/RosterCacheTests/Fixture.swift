@@ -44,6 +44,9 @@ let noon = Date(timeIntervalSince1970: 1_750_000_000)
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 let ninetyDays = Duration.seconds(90 * 86_400)
 
+/// The place that these names lead to.
+func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
+
 extension Cache {
   /// Number of records that the last whole pull has missed, by resource, as the status shows it.
   func absent() throws -> [String: Int] {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import GrowthKinds
 import RosterModel
-import RosterTestSupport
 import Synchronization
 import Testing
 

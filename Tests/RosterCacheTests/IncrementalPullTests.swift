@@ -8,7 +8,6 @@ import Testing
 struct IncrementalPullTests {
   let folder = Folder()
   static func resource(isText: Bool = false) -> Resource {
-    func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
     var resource = Resource(
       name: "thing", path: "/things", records: at("results"), table: "things",
       conditions: [.init(at("gone"), .absent)], search: ["name"], removal: .twice, pages: .init(.link),
@@ -49,17 +48,22 @@ struct IncrementalPullTests {
   static func publish(_ record: SyncRecord, mark: String?, in cache: Cache) async throws -> SyncRecord {
     var end = RemovalDecision(.missing, proof: .since)
     end.mark = mark.flatMap { Mark($0, form: .number) }.map(Since.MarkMove.moves) ?? .stays
-    return try await cache.publish(record, decisions: ["thing": end], at: noon, history: ninetyDays)
+    return try await cache.publish(record, decisions: ["thing": end])
   }
 
   /// A whole pull of two pages, whose mark is 4.
   static func whole(_ resource: Resource, pages: [[String]?], mark: String?, in cache: Cache) async throws
     -> SyncRecord
   {
-    let record = try await cache.begin(at: noon).record
-    try await Pull(cache: cache).pages(resource, pages: pages)
-    _ = try await cache.compare()
+    let record = try await cache.pull(resource, pages: pages)
     return try await publish(record, mark: mark, in: cache)
+  }
+
+  /// An incremental pull and its publication.
+  static func incremental(
+    _ resource: Resource, pages: [[String]?], mark: String?, in cache: Cache
+  ) async throws -> SyncRecord {
+    try await publish(pull(resource, pages: pages, in: cache), mark: mark, in: cache)
   }
 
   private static let first = [[thing(1, mark: 1), thing(2, mark: 2)], [thing(3, mark: 3), thing(4, mark: 4)]]
@@ -75,7 +79,7 @@ struct IncrementalPullTests {
   @Test("I4.1, I5.1, I5.2, I12.1: an incremental pull writes what it received, removes what where skips, and no more")
   func published() async throws {
     let (resource, cache) = try await pulledWhole()
-    let pulled = try await Self.pull(
+    let record = try await Self.incremental(
       resource,
       pages: [
         [
@@ -83,8 +87,7 @@ struct IncrementalPullTests {
           Self.thing(4, mark: 4),
         ]
       ],
-      in: cache)
-    let record = try await Self.publish(pulled, mark: "7", in: cache)
+      mark: "7", in: cache)
     #expect(record.added == 1 && record.changed == 1 && record.removed == 1 && record.records == 4)
     #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1new", "3", "4", "9"])
     #expect(try folder.ask("SELECT pages || proof FROM resources") == ["2since"])
@@ -97,9 +100,8 @@ struct IncrementalPullTests {
     "I11.2: pages that list a record which an incremental pull wrote or removed are transferred by the next whole pull")
   func expired() async throws {
     let (resource, cache) = try await pulledWhole()
-    let pulled = try await Self.pull(
-      resource, pages: [[Self.thing(2, mark: 6, isGone: true), Self.thing(9, mark: 7)]], in: cache)
-    _ = try await Self.publish(pulled, mark: "7", in: cache)
+    _ = try await Self.incremental(
+      resource, pages: [[Self.thing(2, mark: 6, isGone: true), Self.thing(9, mark: 7)]], mark: "7", in: cache)
     _ = try await cache.begin(at: noon)
     let known = try await cache.known("thing", addresses: [address(1), address(2)])
     #expect(known[address(1)] == nil && known[address(2)] != nil)
@@ -115,8 +117,7 @@ struct IncrementalPullTests {
     #expect(try folder.ask("SELECT missed FROM resource_lists") == ["1"])
     #expect(try folder.ask("SELECT count(*) FROM cache_overlaid") == ["0"])
     #expect(try folder.ask("SELECT count(*) FROM cache_pages WHERE kind = 1") == ["0"])
-    await cache.close()
-    try folder.expectSound([resource])
+    try await folder.expectSound([resource], closing: cache)
   }
 
   @Test("I3.1: the cost of an incremental pull does not depend on the number of records in the cache")
@@ -133,13 +134,13 @@ struct IncrementalPullTests {
     _ = try await Self.whole(
       resource, pages: [(1...count).map { Self.thing($0, mark: $0, name: "old") }], mark: "\(count)", in: cache)
     // The first incremental pull prepares its tables.
-    _ = try await Self.publish(
-      Self.pull(resource, pages: [[Self.thing(1, mark: count + 1, name: "new")]], in: cache), mark: nil, in: cache)
+    _ = try await Self.incremental(
+      resource, pages: [[Self.thing(1, mark: count + 1, name: "new")]], mark: nil, in: cache)
     let steps = Steps()
     await cache.count(steps)
     let changed = [1, count / 2, count].map { Self.thing($0, mark: count + 2, name: "newer") }
-    let pulled = try await Self.pull(resource, pages: [changed + [Self.thing(count + 1, mark: count + 2)]], in: cache)
-    let record = try await Self.publish(pulled, mark: "\(count + 2)", in: cache)
+    let record = try await Self.incremental(
+      resource, pages: [changed + [Self.thing(count + 1, mark: count + 2)]], mark: "\(count + 2)", in: cache)
     #expect(record.changed == 3 && record.added == 1)
     let counted = steps.count
     await cache.close()
@@ -149,7 +150,7 @@ struct IncrementalPullTests {
   @Test("I6.1: of several records of a key the one with the highest value at since.at wins, and of equal ones the last")
   func winners() async throws {
     let (resource, cache) = try await pulledWhole()
-    let pulled = try await Self.pull(
+    _ = try await Self.incremental(
       resource,
       pages: [
         [
@@ -160,8 +161,7 @@ struct IncrementalPullTests {
           Self.thing(1, mark: 6, name: "low"), Self.thing(2, mark: 5, name: "last"),
           Self.thing(3, mark: 7, name: "older"),
         ],
-      ], in: cache)
-    _ = try await Self.publish(pulled, mark: nil, in: cache)
+      ], mark: nil, in: cache)
     #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1high", "2last", "4"])
     #expect(try folder.ask("SELECT mark FROM resource_lists") == ["4"])
     await cache.close()
@@ -173,13 +173,12 @@ struct IncrementalPullTests {
   func winnersOfPage(hasMark: Bool) async throws {
     var resource = Self.resource()
     if !hasMark {
-      resource.since = Since(
-        token: .body(JSONPointer(segments: ["token"])), param: .query("token"), listing: resource.listing)
+      resource.since = Since(token: .body(at("token")), param: .query("token"), listing: resource.listing)
     }
     let cache = try await folder.define([resource])
     _ = try await Self.whole(resource, pages: Self.first, mark: nil, in: cache)
     func bad(_ id: Int) -> String { #"{"id":\#(id),"name":7,"at":5}"# }
-    let pulled = try await Self.pull(
+    _ = try await Self.incremental(
       resource,
       pages: [
         [
@@ -188,8 +187,7 @@ struct IncrementalPullTests {
           Self.thing(4, mark: 5, isGone: true), bad(4), Self.thing(9, mark: 5), bad(8),
           Self.thing(9, mark: 5, name: "late"), bad(9), Self.thing(9, mark: 5, isGone: true),
         ]
-      ], in: cache)
-    _ = try await Self.publish(pulled, mark: nil, in: cache)
+      ], mark: nil, in: cache)
     #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1live", "2good", "3", "4"])
     await cache.close()
   }
@@ -203,17 +201,16 @@ struct IncrementalPullTests {
     let tried = try await cache.tried(
       pulled, decisions: ["thing": RemovalDecision(.missing, proof: .since)], at: noon, history: ninetyDays)
     #expect(tried.removed == 0 && tried.changed == 1)
-    let held = try await Self.publish(
-      Self.pull(resource, pages: [changes + [keyless]], in: cache), mark: "7", in: cache)
+    let held = try await Self.incremental(resource, pages: [changes + [keyless]], mark: "7", in: cache)
     #expect(held.removed == 0 && held.changed == 1 && held.rejected == 1)
     #expect(try folder.ask("SELECT mark FROM resource_lists") == ["4"])
     #expect(try folder.ask("SELECT count(*) FROM cache_pages WHERE kind = 1") == ["0"])
-    let next = try await Self.publish(Self.pull(resource, pages: [changes], in: cache), mark: "7", in: cache)
+    let next = try await Self.incremental(resource, pages: [changes], mark: "7", in: cache)
     #expect(next.removed == 1 && next.changed == 0)
     #expect(try folder.ask("SELECT id || name FROM things ORDER BY id") == ["1new", "3", "4"])
     #expect(try folder.ask("SELECT mark FROM resource_lists") == ["7"])
     // There is no record to remove, so that the mark moves.
-    _ = try await Self.publish(Self.pull(resource, pages: [[keyless]], in: cache), mark: "8", in: cache)
+    _ = try await Self.incremental(resource, pages: [[keyless]], mark: "8", in: cache)
     #expect(try folder.ask("SELECT mark FROM resource_lists") == ["8"])
     await cache.close()
   }
@@ -223,8 +220,7 @@ struct IncrementalPullTests {
     let (resource, cache) = try await pulledWhole()
     let rejected = #"{"id":3,"name":7,"at":5}"#
     let records = [Self.thing(1, mark: 5, name: "new"), Self.thing(2, mark: 6, isGone: true), rejected]
-    let pulled = try await Self.pull(resource, pages: [[Self.thing(9, mark: 5)], records], in: cache)
-    _ = try await Self.publish(pulled, mark: nil, in: cache)
+    _ = try await Self.incremental(resource, pages: [[Self.thing(9, mark: 5)], records], mark: nil, in: cache)
     for (key, repeats) in [(1, 1), (2, 1), (3, 1), (4, 0)] {
       _ = try await Self.pull(resource, pages: [[Self.thing(key, mark: 4, name: "old")], nil], in: cache)
       #expect(try await cache.compare().map(\.keptRepeats) == [repeats], "\(key)")
@@ -259,7 +255,7 @@ struct IncrementalPullTests {
   func unchanged() async throws {
     let (resource, cache) = try await pulledWhole()
     for page in [[Self.thing(4, mark: 4)], nil] {
-      let record = try await Self.publish(try await Self.pull(resource, pages: [page], in: cache), mark: nil, in: cache)
+      let record = try await Self.incremental(resource, pages: [page], mark: nil, in: cache)
       #expect(record.outcome == .unchanged && record.records == 4)
     }
     #expect(try folder.ask("SELECT count(*) FROM cache_pages WHERE kind = 1") == ["1"])
@@ -273,15 +269,13 @@ struct IncrementalPullTests {
     let rejected = #"{"id":7,"name":7,"at":3}"#
     _ = try await Self.whole(resource, pages: [[Self.thing(1, mark: 1)], [rejected]], mark: "4", in: cache)
     let later = #"{"id":7,"name":8,"at":4}"#
-    let pull = try await Self.pull(resource, pages: [[Self.thing(1, mark: 5)], [], [later]], in: cache)
-    _ = try await Self.publish(pull, mark: nil, in: cache)
+    _ = try await Self.incremental(resource, pages: [[Self.thing(1, mark: 5)], [], [later]], mark: nil, in: cache)
     #expect(try folder.ask("SELECT page FROM rejects ORDER BY page") == ["-3", "2"])
     let record = try await cache.begin(at: noon).record
     let known = try await cache.known(resource.name, addresses: [address(2)])
     try await cache.confirm(resource.name, pages: [ConfirmedPage(number: 3, page: try #require(known[address(2)]))])
     _ = try await cache.compare()
-    _ = try await cache.publish(
-      record, decisions: ["thing": RemovalDecision(.keepsAll)], at: noon, history: ninetyDays)
+    _ = try await cache.publish(record, decisions: ["thing": RemovalDecision(.keepsAll)])
     #expect(try folder.ask("SELECT page FROM rejects ORDER BY page") == ["3"])
     await cache.close()
   }
@@ -294,8 +288,7 @@ struct IncrementalPullTests {
     let cache = try await folder.define([resource])
     _ = try await Self.whole(resource, pages: Self.first, mark: "4", in: cache)
     let rejected = (8...9).map { [#"{"id":7,"name":\#($0),"at":5}"#] }
-    let pull = try await Self.pull(resource, pages: [[Self.thing(1, mark: 5)]] + rejected, in: cache)
-    _ = try await Self.publish(pull, mark: nil, in: cache)
+    _ = try await Self.incremental(resource, pages: [[Self.thing(1, mark: 5)]] + rejected, mark: nil, in: cache)
     let record = try await Self.pull(resource, pages: [nil], in: cache)
     for (number, page) in zip(2..., order) {
       let address = "since /things?page=\(page)"
@@ -318,11 +311,11 @@ struct IncrementalPullTests {
     let rows = "SELECT sync_id || ' ' || page || ' ' || document FROM rejects ORDER BY page"
     let first = "1 1 \(rejected)"
     for pages in [[[rejected]], [[rejected, Self.thing(2, mark: 4)]], [nil]] {
-      let record = try await Self.publish(try await Self.pull(resource, pages: pages, in: cache), mark: nil, in: cache)
+      let record = try await Self.incremental(resource, pages: pages, mark: nil, in: cache)
       #expect(record.rejected == 1)
       #expect(try folder.ask(rows) == [first])
     }
-    _ = try await Self.publish(try await Self.pull(resource, pages: [[later]], in: cache), mark: nil, in: cache)
+    _ = try await Self.incremental(resource, pages: [[later]], mark: nil, in: cache)
     #expect(try folder.ask(rows) == ["5 -1 \(later)", first])
     await cache.close()
   }

@@ -9,11 +9,9 @@ import Testing
 struct MissingRecordsTests {
   let folder = Folder()
 
-  @Test(
-    "P8.6, P8.7, P9.2: with `ask` found records are updated, rejected ones keep their version, others are removed")
+  @Test("P8.6, P8.7, P9.2: with `ask` found records are updated, rejected ones keep their version, others are removed")
   func asked() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...6)))
+    let cache = try await folder.mirrored(paired(people(1...6)))
     let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: [nil, [person(9)]])
     #expect(try await cache.compare().first?.missing == 4)
@@ -21,7 +19,7 @@ struct MissingRecordsTests {
     try await Pull(cache: cache).answers(
       .character, records: [person(4, mark: "!"), #"{"id":5,"name":1}"#, person(77)])
     #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [3, 6])
-    let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    let report = try await cache.publish(record)
     #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
     #expect(
       try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 2", "Name 4!", "Name 5", "Name 9"])
@@ -30,8 +28,7 @@ struct MissingRecordsTests {
     _ = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(.character, pages: [nil, nil])
     #expect(try await cache.compare().first?.missing == 2)
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("P8.10, P8.12: with `twice` a record that two whole pulls in a row missed is removed, with `never` none is")
@@ -52,13 +49,11 @@ struct MissingRecordsTests {
       try await Pull(cache: cache).pages(resource, pages: [nil, nil])
       let found = try #require(try await cache.compare().first)
       #expect(found.missing == 1 && found.missingTwice == 1)
-      let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
-      #expect(report.removed == (rule == .twice ? 1 : 0))
+      #expect(try await cache.publish(record).removed == (rule == .twice ? 1 : 0))
       // A pull in which a reject may have been the missing one does not count.
       _ = try await cache.mirror(resource, pages: [nil, []], removal: .keepsAll)
       #expect(try await cache.mirror(resource, pages: [nil, []]).removed == 0)
-      await cache.close()
-      try folder.expectSound([resource])
+      try await folder.expectSound([resource], closing: cache)
     }
   }
 
@@ -75,7 +70,7 @@ struct MissingRecordsTests {
     try await Pull(cache: cache).pages(.character, pages: [[person(1), person(3, mark: "?")], nil])
     #expect(try await cache.compare().first?.repeats == 1)
     // 2 is removed: a request did not find it. 3 is on a later page, which is unchanged.
-    let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    let report = try await cache.publish(record)
     #expect([report.changed, report.removed] == [0, 1])
     #expect(try folder.ask("SELECT name FROM characters ORDER BY id") == ["Name 1", "Name 3"])
     await cache.close()
@@ -121,7 +116,7 @@ struct MissingRecordsTests {
       if !still.isEmpty {
         try await Pull(cache: cache).answers(resource, records: still.map { person(Int64($0), mark: "k\(sync)") })
       }
-      let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+      let report = try await cache.publish(record)
       let gone = missing.filter { id in
         switch resource.removal {
         case .ask: !still.contains(id)
@@ -139,12 +134,10 @@ struct MissingRecordsTests {
         try folder.ask("SELECT name FROM characters ORDER BY id")
           == rows.keys.sorted().map { "Name \($0)\(rows[$0] ?? "")" }, "sync \(sync)")
       if Int.random(in: 0..<4, using: &dice) == 0 {
-        await cache.close()
-        try folder.expectSound([resource])
+        try await folder.expectSound([resource], closing: cache)
         cache = try await folder.define([resource])
       }
     }
-    await cache.close()
-    try folder.expectSound([resource])
+    try await folder.expectSound([resource], closing: cache)
   }
 }

@@ -13,8 +13,7 @@ struct PendingChangesTests {
 
   @Test("pending shows additions, changed fields and removals exactly as the next sync writes them in changes")
   func fields() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...6)))
+    let cache = try await folder.mirrored(paired(people(1...6)))
     let pages = [
       [person(1), person(2, mark: "!")],
       [person(3, episodes: ["e/2", "e/1"]), person(4, more: #","origin2":{"b":1.10,"a":[1]},"x.y":"\u001b[31m""#)],
@@ -64,37 +63,24 @@ struct PendingChangesTests {
 
   @Test("A line end or a NUL in the name of an extra member stays in the name of the changed field")
   func lineEnds() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...2)))
+    let cache = try await folder.mirrored(paired(people(1...2)))
     let shown = try await tried(cache, pages: [[person(1, more: #","x\ny":1,"z\u0000":2"#), person(2)]])
-    let json = try JSONValue(json: shown.json().utf8)
-    guard case .list(let resources)? = json["resources"], case .list(let changed)? = resources.first?["changed"] else {
-      Issue.record("\(json)")
-      return
-    }
-    #expect(changed.map { $0["fields"] } == [.list([.text("extra.x\ny"), .text("extra.z\0")])])
+    #expect(try shown.changedFields() == [.list([.text("extra.x\ny"), .text("extra.z\0")])])
     await cache.close()
   }
 
   @Test("Texts and names in extra that only Unicode normalization makes equal are different fields")
   func normalization() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([[person(1, more: ",\"e\":\"\u{E9}\",\"\u{E9}\":1")]])
+    let cache = try await folder.mirrored([[person(1, more: ",\"e\":\"\u{E9}\",\"\u{E9}\":1")]])
     let shown = try await tried(cache, pages: [[person(1, more: ",\"e\":\"e\u{301}\",\"e\u{301}\":1")]])
-    let json = try JSONValue(json: shown.json().utf8)
-    guard case .list(let resources)? = json["resources"], case .list(let changed)? = resources.first?["changed"] else {
-      Issue.record("\(json)")
-      return
-    }
     let fields = ["extra.e", "extra.\u{E9}", "extra.e\u{301}"]
-    #expect(changed.map { $0["fields"] } == [.list(fields.map(JSONValue.text))])
+    #expect(try shown.changedFields() == [.list(fields.map(JSONValue.text))])
     await cache.close()
   }
 
   @Test("The differences of a record with 80,000 extra members are found in time", .timeLimit(.minutes(1)))
   func manyMembers() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...1)))
+    let cache = try await folder.mirrored(paired(people(1...1)))
     let count = 80_000
     let members = (1...count).map { #","m\#($0)":\#($0)"# }.joined()
     let shown = try await tried(cache, pages: [[person(1, more: members)]])
@@ -105,12 +91,10 @@ struct PendingChangesTests {
   @Test("The member key of pending is the key; a column or list with the name key is left out")
   func listNamedKey() async throws {
     let item = Resource(
-      name: "item", path: "/items", records: JSONPointer(segments: ["results"]),
-      columns: [
-        .init("id", at: JSONPointer(segments: ["id"]), .integer), .init("of", at: JSONPointer(segments: ["of"])),
-      ],
+      name: "item", path: "/items", records: at("results"),
+      columns: [.init("id", at: at("id"), .integer), .init("of", at: at("of"))],
       lists: [
-        .init(table: "item_key", at: JSONPointer(segments: ["keys"]), columns: [.init("value", at: JSONPointer())])
+        .init(table: "item_key", at: at("keys"), columns: [.init("value", at: JSONPointer())])
       ])
     let cache = try await folder.define([item])
     let shown = try await tried(cache, resource: item, pages: [[#"{"id":1,"of":"x","keys":["a"]}"#]])
@@ -120,8 +104,7 @@ struct PendingChangesTests {
 
   @Test("P8.2, P4.7: pending shows the removals that the guard held back, except records found by key")
   func guarded() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...6)))
+    let cache = try await folder.mirrored(paired(people(1...6)))
     var record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: [nil, [person(9)]])
     _ = try await cache.compare()
@@ -155,8 +138,7 @@ struct PendingChangesTests {
 
   @Test("A pull that is not whole shows nothing as removed, also if it continues one that was whole")
   func broken() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...6)))
+    let cache = try await folder.mirrored(paired(people(1...6)))
     _ = try await tried(cache, pages: [[person(1, mark: "!")]])
     _ = try await cache.begin(at: noon)
     try await cache.append([Pull(cache: cache).received(.character, 1, [person(2, mark: "?"), person(7)])])
@@ -175,8 +157,7 @@ struct PendingChangesTests {
 
   @Test("A truncated page is left out with all later ones, and the answer reports it")
   func torn() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...4)))
+    let cache = try await folder.mirrored(paired(people(1...4)))
     _ = try await tried(cache, pages: [[person(1, mark: "!"), person(2)], [person(3, mark: "!")]])
     await cache.close()
     let bytes = try folder.bytes("roster.db.pulled")
@@ -206,8 +187,7 @@ struct PendingChangesTests {
 
   @Test("Pages that were pulled for another snapshot or by another definition are no longer pending")
   func stale() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...4)))
+    let cache = try await folder.mirrored(paired(people(1...4)))
     _ = try await tried(cache, pages: [[person(1, mark: "!")]])
     let pulled = try folder.bytes("roster.db.pulled")
     _ = try await cache.mirror([[person(1, mark: "?")]])
@@ -227,13 +207,10 @@ struct PendingChangesTests {
 
   @Test("A new resource is all added, a removed one is all removed")
   func resources() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...2)))
-    await cache.close()
+    await (try folder.mirrored(paired(people(1...2)))).close()
     let next = try await folder.define([issue])
     let shown = try await tried(next, resource: issue, pages: [[#"{"node":"a"}"#, #"{"node":"b"}"#]])
-    #expect(
-      try shown.lines() == ["issue added a", "issue added b", "character removed 1", "character removed 2"])
+    #expect(try shown.lines() == ["issue added a", "issue added b", "character removed 1", "character removed 2"])
     let report = try await next.mirror(issue, pages: [[#"{"node":"a"}"#, #"{"node":"b"}"#]])
     #expect(report.outcome == .published && report.added == 2)
     #expect(try folder.ask("SELECT name FROM resources") == ["issue"])
@@ -292,8 +269,7 @@ struct PendingChangesTests {
 
   @Test("A reader beside a writer that publishes and pulls all the time sees one pull or none, never a mixture")
   func beside() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...40)))
+    let cache = try await folder.mirrored(paired(people(1...40)))
     let folder = folder
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -332,9 +308,7 @@ struct PendingChangesTests {
   }
 
   private func tried(_ cache: Cache, resource: Resource, pages: [[String]?]) async throws -> PendingChanges {
-    let record = try await cache.begin(at: noon).record
-    try await Pull(cache: cache).pages(resource, pages: pages)
-    _ = try await cache.compare()
+    let record = try await cache.pull(resource, pages: pages)
     let report = try await cache.tried(record, decisions: [:], at: noon, history: ninetyDays)
     #expect(report.outcome == .tried && report.finishedAt != nil)
     let shown = try folder.pending()
@@ -368,6 +342,15 @@ extension PendingChanges {
       all.append(record.kind.rawValue + (record.before ?? "-") + (record.after ?? "-"))
     }
     return all
+  }
+
+  /// The member `fields` of each changed record of the first resource in the JSON.
+  fileprivate func changedFields() throws -> [JSONValue?] {
+    let json = try JSONValue(json: json().utf8)
+    guard case .list(let resources)? = json["resources"], case .list(let changed)? = resources.first?["changed"] else {
+      return []
+    }
+    return changed.map { $0["fields"] }
   }
 
   fileprivate func json() throws -> String {

@@ -30,8 +30,7 @@ struct PublishSnapshotTests {
     #expect(verdict.mixed == "", "\(verdict)")
     #expect(verdict.last == "v50v")
     #expect(verdict.versions > 1)
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("P2.1: on a machine that must prove it, the reader's tool exists")
@@ -39,21 +38,12 @@ struct PublishSnapshotTests {
     if ProcessInfo.processInfo.environment["CI"] == "true" { #expect(Reader.isThere) }
   }
 
-  /// A sync that has pulled and compared these pages.
-  private func pulled(_ cache: Cache, pages: [[String]?]) async throws -> SyncRecord {
-    let record = try await cache.begin(at: noon).record
-    try await Pull(cache: cache).pages(.character, pages: pages)
-    _ = try await cache.compare()
-    return record
-  }
-
   @Test(
     "P2.2: a sync ends when its publish does: its row, published_at and verified_at; changes have its start",
     arguments: [true, false])
   func endOfPublish(isNew: Bool) async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([[person(1)]])
-    let record = try await pulled(cache, pages: [[person(1, mark: isNew ? "!" : "")]])
+    let cache = try await folder.mirrored([[person(1)]])
+    let record = try await cache.pull(pages: [[person(1, mark: isNew ? "!" : "")]])
     let looks = Mutex(0)
     let written = try await cache.publish(
       record, decisions: [:],
@@ -83,7 +73,7 @@ struct PublishSnapshotTests {
     let copy = folder.path + "/copy.db"
     _ = try await cache.mirror([[person(1)]])
     try FileManager.default.copyItem(atPath: path, toPath: copy)
-    var record = try await pulled(cache, pages: [[person(1, mark: "!")]])
+    var record = try await cache.pull(pages: [[person(1, mark: "!")]])
     let take = { @Sendable in
       // Once: the other end is already taken.
       if !isReplaced { unlink(path) } else if rename(copy, path) != 0 { return noon }
@@ -101,8 +91,7 @@ struct PublishSnapshotTests {
     #expect(try folder.ask("SELECT name FROM characters") == (isReplaced ? ["Name 1"] : []))
     #expect(try await cache.mirror([[person(1, mark: "!")]]).outcome == .published)
     #expect(try folder.ask("SELECT name FROM characters") == ["Name 1!"])
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
   @Test(
@@ -110,25 +99,20 @@ struct PublishSnapshotTests {
     arguments: ["wal", "shm"])
   func logGoneDuringSync(part: String) async throws {
     let cache = try await folder.define()
-    let record = try await pulled(cache, pages: [[person(1)]])
+    let record = try await cache.pull(pages: [[person(1)]])
     try #require(unlink("\(folder.cache)-\(part)") == 0)
-    let failure = await #expect(throws: Failure.self) {
-      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
-    }
+    let failure = await #expect(throws: Failure.self) { _ = try await cache.publish(record) }
     #expect(failure?.kind == .cannotWrite)
     #expect(try await cache.mirror([[person(1)]]).outcome == .published)
     #expect(try folder.ask("SELECT name FROM characters") == ["Name 1"])
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
-  @Test(
-    "P3.1, P13.5: a publish that is interrupted right before COMMIT changes nothing; the next one has its pages")
+  @Test("P3.1, P13.5: a publish that is interrupted right before COMMIT changes nothing; the next one has its pages")
   func brokenOff() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...4)))
+    let cache = try await folder.mirrored(paired(people(1...4)))
     let before = try folder.ask("SELECT name FROM characters")
-    let record = try await pulled(cache, pages: paired(people(1...4, mark: "!")))
+    let record = try await cache.pull(pages: paired(people(1...4, mark: "!")))
     let looks = Mutex(0)
     // The second look at the clock is at the end.
     let interrupt = { @Sendable in
@@ -146,9 +130,8 @@ struct PublishSnapshotTests {
     #expect(try folder.ask("SELECT name FROM characters") == before)
     #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
     #expect(try folder.ask("SELECT outcome FROM syncs WHERE id = \(record.id)") == ["running"])
-    #expect(try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays).changed == 4)
-    await cache.close()
-    try folder.expectSound()
+    #expect(try await cache.publish(record).changed == 4)
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("P13.6: nothing interrupts a COMMIT that has begun")
@@ -165,28 +148,23 @@ struct PublishSnapshotTests {
 
   @Test("P3.1: a publish without disk space changes nothing (73); it succeeds once there is space")
   func full() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...4)))
-    let record = try await pulled(cache, pages: paired(people(1...4_000, mark: "!")))
+    let cache = try await folder.mirrored(paired(people(1...4)))
+    let record = try await cache.pull(pages: paired(people(1...4_000, mark: "!")))
     let pages = try #require(try folder.ask("PRAGMA page_count").first)
     try await cache.perform("test") { try $0.execute("PRAGMA max_page_count = \(pages)") }
-    let failure = await #expect(throws: Failure.self) {
-      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
-    }
+    let failure = await #expect(throws: Failure.self) { _ = try await cache.publish(record) }
     #expect(failure?.kind == .cannotWrite && failure?.hint != nil)
     #expect(try folder.ask("SELECT name FROM characters") == (1...4).map { "Name \($0)" })
     #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
     try await cache.perform("test") { try $0.execute("PRAGMA max_page_count = 1000000") }
-    let written = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    let written = try await cache.publish(record)
     #expect([written.added, written.changed, written.records] == [3_996, 4, 4_000])
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("C4.5, C4.7: a reader that keeps a transaction open keeps its snapshot and fails no sync")
   func pinned() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([[person(1)]])
+    let cache = try await folder.mirrored([[person(1)]])
     let reader = try Database(path: folder.cache, access: .readOnly)
     try reader.execute("BEGIN")
     #expect(try reader.first("SELECT name FROM characters") { $0.text(0) } == "Name 1")

@@ -45,9 +45,7 @@ struct PublishedFileTests {
 
   @Test("C8.1: a start writes the file if it is missing or older than the cache, and only then")
   func start() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([[person(1)]])
-    await cache.close()
+    await (try folder.mirrored([[person(1)]])).close()
     for old in [nil, "", "0 0\n", "1 0\n"] {
       if let old { try folder.write(old.utf8, to: "roster.db.published") } else { unlink(path) }
       let before = fileStatus(path)?.st_ino

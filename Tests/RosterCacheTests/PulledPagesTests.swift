@@ -11,19 +11,18 @@ struct PulledPagesTests {
   let folder = Folder()
 
   /// Two of three pages received, and the sync at a stop.
-  private func broken(_ cache: Cache) async throws {
+  @discardableResult
+  private func broken(_ cache: Cache? = nil) async throws -> Cache {
+    let cache = if let cache { cache } else { try await folder.define() }
     _ = try await cache.begin(at: noon)
     let pull = Pull(cache: cache)
-    try await cache.append([
-      pull.received(.character, 1, people(1...2)), pull.received(.character, 2, people(3...4)),
-    ])
+    try await cache.append([pull.received(.character, 1, people(1...2)), pull.received(.character, 2, people(3...4))])
+    return cache
   }
 
-  @Test(
-    "P4.1: pages of a killed sync are known with validator, count, time, and the next page's address")
+  @Test("P4.1: pages of a killed sync are known with validator, count, time, and the next page's address")
   func survives() async throws {
-    let cache = try await folder.define()
-    try await broken(cache)
+    let cache = try await broken()
     var third = try await Pull(cache: cache).received(.character, 3, people(5...6))
     third.next = "/page?page=4"
     try await cache.append([third])
@@ -42,16 +41,14 @@ struct PulledPagesTests {
     try await next.confirm(
       "character", pages: (1...3).map { ConfirmedPage(number: $0, page: try #require(known[address($0)])) })
     #expect(try await next.compare().first?.distinct == 6)
-    #expect(try await next.publish(record, decisions: [:], at: noon, history: ninetyDays).added == 6)
+    #expect(try await next.publish(record).added == 6)
     #expect(try #require(fileStatus(folder.pulled)).st_size == PageSpool.headerLength)
-    await next.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: next)
   }
 
   @Test("A large file of temporary tables is given back when a sync ends", arguments: [nil, Int32(73)])
   func room(exit: Int32?) async throws {
-    let cache = try await folder.define()
-    try await broken(cache)
+    let cache = try await broken()
     try await cache.enlargeTemporaryTables()
     #expect(try await cache.temporaryPages > 256)
     var record = try await cache.begin(at: noon).record
@@ -60,7 +57,7 @@ struct PulledPagesTests {
       try await cache.end(record, at: noon, history: ninetyDays)
     } else {
       _ = try await cache.compare()
-      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+      _ = try await cache.publish(record)
     }
     #expect(try await cache.temporaryPages < 64)
     // Kept pages are known as before.
@@ -74,8 +71,7 @@ struct PulledPagesTests {
 
   @Test("P16.1: the seen keys are those of a page of this sync, not of a later page that an interrupted sync received")
   func seen() async throws {
-    let cache = try await folder.define()
-    try await broken(cache)
+    let cache = try await broken()
     _ = try await cache.begin(at: noon)
     let known = try await cache.known("character", addresses: [address(2)])
     try await cache.confirm("character", pages: [ConfirmedPage(number: 2, page: try #require(known[address(2)]))])
@@ -87,8 +83,7 @@ struct PulledPagesTests {
 
   @Test("P4.1: a page that a power failure tore is dropped with all later ones", arguments: [1, 40, 200, 700])
   func torn(bytes: Int) async throws {
-    let cache = try await folder.define()
-    try await broken(cache)
+    let cache = try await broken()
     await cache.close()
     let whole = try folder.bytes("roster.db.pulled")
     try #require(truncate(folder.pulled, whole.count - bytes) == 0)
@@ -103,8 +98,7 @@ struct PulledPagesTests {
 
   @Test("P4.1: any changed byte of a pulled page is noticed")
   func flipped() async throws {
-    let cache = try await folder.define()
-    try await broken(cache)
+    let cache = try await broken()
     await cache.close()
     let whole = try folder.bytes("roster.db.pulled")
     for offset in stride(from: Int(PageSpool.headerLength), to: whole.count, by: 37) {
@@ -123,11 +117,10 @@ struct PulledPagesTests {
     "P4.1, P6.5: pulled pages of another upstream, definition, feed or snapshot are dropped",
     arguments: ["upstream", "definition", "feed", "snapshot"])
   func ofAnother(what: String) async throws {
-    let cache = try await folder.define()
-    try await broken(cache)
+    let cache = try await broken()
     await cache.close()
     var other = Resource.character
-    if what == "definition" { other.records = JSONPointer(segments: ["list"]) }
+    if what == "definition" { other.records = at("list") }
     let database = try Database(path: folder.cache, access: .writer)
     if what == "feed" { try database.execute("UPDATE cache_identity SET feed = 'other'") }
     if what == "snapshot" { try database.execute("UPDATE syncs SET outcome = 'unchanged'") }
@@ -142,11 +135,9 @@ struct PulledPagesTests {
   @Test("P4.1: a crash between the COMMIT of a publish and its end loses nothing and publishes nothing twice")
   func crashAfterCommit() async throws {
     let cache = try await folder.define()
-    let record = try await cache.begin(at: noon).record
-    try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
-    _ = try await cache.compare()
+    let record = try await cache.pull(pages: paired(people(1...4)))
     let pulled = try folder.bytes("roster.db.pulled")
-    _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    _ = try await cache.publish(record)
     await cache.close()
     // Not emptied yet.
     try folder.write(pulled, to: "roster.db.pulled")
@@ -158,8 +149,7 @@ struct PulledPagesTests {
     let written = try await next.mirror([nil, nil])
     #expect(written.outcome == .unchanged && written.records == 4)
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
-    await next.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: next)
   }
 
   // The test runs in its own process, because all threads share the limit.
@@ -194,8 +184,7 @@ struct PulledPagesTests {
 
   @Test("P4.7: a guarded pull is kept, and distinguished from an interrupted one")
   func guarded() async throws {
-    let cache = try await folder.define()
-    try await broken(cache)
+    let cache = try await broken()
     try await cache.concludePull(of: 1, isGuarded: true, [:])
     await cache.close()
     let next = try await folder.define()
@@ -208,8 +197,7 @@ struct PulledPagesTests {
 
   @Test("P4.6, P7.9: after drift nothing of the pull is left, and no published page is requested conditionally")
   func discarded() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...4)))
+    let cache = try await folder.mirrored(paired(people(1...4)))
     let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: [nil, people([2, 3])])
     #expect(try await cache.compare().first?.repeats == 1)
@@ -219,9 +207,8 @@ struct PulledPagesTests {
     try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
     let found = try #require(try await cache.compare().first)
     #expect(found.distinct == 4 && found.repeats == 0 && found.missing == 0)
-    #expect(try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays).outcome == .unchanged)
-    await cache.close()
-    try folder.expectSound()
+    #expect(try await cache.publish(record).outcome == .unchanged)
+    try await folder.expectSound(closing: cache)
   }
 
   @Test(
@@ -241,8 +228,7 @@ struct PulledPagesTests {
 
   @Test("C5.6: damaged pulled pages, header included, cost one pull and no more")
   func damagedHeader() async throws {
-    let cache = try await folder.define()
-    try await broken(cache)
+    let cache = try await broken()
     await cache.close()
     let handle = open(folder.pulled, O_WRONLY | O_CLOEXEC)
     try #require(pwrite(handle, "garbage garbage garbage", 23, 0) == 23)
@@ -266,9 +252,7 @@ struct PulledPagesTests {
   @Test("P2.1: a cache that was made again since the sync began is neither compared nor published")
   func madeAnew() async throws {
     let cache = try await folder.define()
-    let record = try await cache.begin(at: noon).record
-    try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
-    _ = try await cache.compare()
+    let record = try await cache.pull(pages: paired(people(1...4)))
     try CacheFile.remove(folder.cache)
     try await cache.reopenIfReplaced(at: noon)
     for attempt in 0..<3 {
@@ -276,7 +260,7 @@ struct PulledPagesTests {
         switch attempt {
         case 0: try await cache.append([Pull(cache: cache).received(.character, 3, people([5]))])
         case 1: _ = try await cache.compare()
-        default: _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+        default: _ = try await cache.publish(record)
         }
       }
       #expect(failure?.kind == .cannotWrite)
@@ -289,8 +273,7 @@ struct PulledPagesTests {
 
   @Test("C5.6: the next sync makes a removed file of pulled pages again")
   func removed() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...4)))
+    let cache = try await folder.mirrored(paired(people(1...4)))
     try #require(unlink(folder.pulled) == 0)
     #expect(try await cache.mirror(paired(people(1...5))).added == 1)
     #expect(try folder.mode("roster.db.pulled") == 0o600)
@@ -304,15 +287,12 @@ struct PulledPagesTests {
     "C5.1, C5.4: a restored cache has another feed, and ids of followed changes are not used again",
     arguments: Restore.allCases)
   func putBack(how: Restore) async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...4)))
+    let cache = try await folder.mirrored(paired(people(1...4)))
     try await broken(cache)
     await cache.close()
     let backup = (cache: try folder.bytes(), pulled: try folder.bytes("roster.db.pulled"))
     let feed = try folder.ask("SELECT feed FROM cache_info")
-    let second = try await folder.define()
-    _ = try await second.mirror(paired(people(1...4, mark: "!")))
-    await second.close()
+    await (try folder.mirrored(paired(people(1...4, mark: "!")))).close()
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
 
     if ![.overBeside, .overAlone].contains(how) { try CacheFile.remove(folder.cache) }

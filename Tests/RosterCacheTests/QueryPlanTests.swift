@@ -1,7 +1,6 @@
 import FoundationEssentials
 import GrowthKinds
 import RosterModel
-import RosterTestSupport
 import Testing
 
 @testable import RosterCache
@@ -93,8 +92,7 @@ struct QueryPlanTests {
   private func readers(_ kind: GrowthKind, isText: Bool) async throws {
     let folder = Folder()
     let resource = kind.resource(isText: isText, isAfter: false)
-    let cache = try await folder.define([resource])
-    _ = try await cache.mirror(resource, pages: kind.before(60).pages)
+    let cache = try await folder.mirrored(resource, pages: kind.before(60).pages)
     _ = try await cache.mirror(resource, pages: kind.after(60).pages, present: kind.present(60), kind: .dryRun)
     let reader = try CacheReader(path: folder.cache)
     try reader.pending().writeJSON { _ in }
@@ -126,7 +124,7 @@ struct QueryPlanTests {
     let last = try await Pull(cache: cache).received(resource, 1, records[0..<19].map(\.json), address: address(3))
     try await cache.append([last])
     _ = try await cache.compare()
-    _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    _ = try await cache.publish(record)
     let pages = [records[0..<20], records[20..<40] + records[2...3], records[40...]]
     _ = try await cache.mirror(resource, pages: pages.map { $0.map(\.json) }, present: [], kind: .changed)
     await cache.close()

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import GrowthKinds
 import RosterModel
-import RosterTestSupport
 import Testing
 
 @testable import RosterCache
@@ -20,8 +19,7 @@ struct ReaderGrowthTests {
   /// A cache with that many records, changes, and syncs with a row in `sync_resources`.
   private func filled(_ folder: Folder, count: Int, isText: Bool = false) async throws -> Cache {
     let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
-    let cache = try await folder.define([resource])
-    _ = try await cache.mirror(resource, pages: GrowthKind.changed.before(count).pages)
+    let cache = try await folder.mirrored(resource, pages: GrowthKind.changed.before(count).pages)
     let old = noon.addingTimeInterval(-Self.day * 2).rfc3339
     try await cache.perform("fill") { database in
       let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count)) "

@@ -76,22 +76,19 @@ struct RecordDocumentTests {
       before = after
     }
     #expect(try folder.ask("SELECT reason FROM rejects") == [])
-    await cache.close()
-    try folder.expectSound([resource])
+    try await folder.expectSound([resource], closing: cache)
   }
 
   @Test("P10.1: after of an added record is byte for byte the JSON that SQLite makes of its row")
   func added() async throws {
-    let cache = try await folder.define([Self.thing])
-    _ = try await cache.mirror(Self.thing, pages: [[#"{"id":9}"#]])
+    let cache = try await folder.mirrored(Self.thing, pages: [[#"{"id":9}"#]])
     for (index, record) in Self.things.enumerated() {
       let other = record.replacing("\"id\":1", with: "\"id\":\(index + 10)")
       _ = try await cache.mirror(Self.thing, pages: [[#"{"id":9}"#, other]], removal: .keepsAll)
       let after = try folder.ask("SELECT after FROM changes WHERE kind = 'added' AND record_id = \(index + 10)")
       #expect(try after == stored(Self.thing, where: "id = \(index + 10)"))
     }
-    await cache.close()
-    try folder.expectSound([Self.thing])
+    try await folder.expectSound([Self.thing], closing: cache)
   }
 
   private func stored(_ resource: Resource, where condition: String = "1") throws -> [String] {

@@ -9,17 +9,15 @@ struct RecordIDsTests {
 
   private func thing(_ key: String, type: Resource.ColumnType, table: String = "things") -> Resource {
     Resource(
-      name: "thing", path: "/t", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: [key]),
-      table: table, removal: .ask, columns: [.init(key, at: JSONPointer(segments: [key]), type)])
+      name: "thing", path: "/t", records: at("results"), key: at(key),
+      table: table, removal: .ask, columns: [.init(key, at: at(key), type)])
   }
 
   private func record(_ id: Int, node: String) -> String { #"{"id":\#(id),"node":"\#(node)"}"# }
 
   /// `record_id` and key of all.
   private func mirror(_ resource: Resource, records: [String]) async throws -> [String] {
-    let cache = try await folder.define([resource])
-    _ = try await cache.mirror(resource, pages: [records])
-    await cache.close()
+    await (try folder.mirrored(resource, pages: [records])).close()
     try folder.expectSound([resource])
     return try rows(resource)
   }
@@ -50,7 +48,7 @@ struct RecordIDsTests {
     await (try folder.define([thing("node", type: .text)])).close()
     #expect(try rows(thing("node", type: .text)) == ["10a", "11b"])
     var slug = thing("slug", type: .text)
-    slug.columns.append(.init("node", at: JSONPointer(segments: ["node"])))
+    slug.columns.append(.init("node", at: at("node")))
     let records = [#"{"slug":"x","node":"a"}"#, #"{"slug":"y","node":"b"}"#]
     // Meanwhile `a` and `b` were the keys, and had ids.
     #expect(try await mirror(slug, records: records) == ["14x", "15y"])
@@ -59,7 +57,7 @@ struct RecordIDsTests {
   @Test("C6.2, C6.4: a record whose key the new definition cannot use is removed, and the next sync adds it again")
   func lost() async throws {
     var named = thing("node", type: .text)
-    named.columns.append(.init("name", at: JSONPointer(segments: ["name"])))
+    named.columns.append(.init("name", at: at("name")))
     let records = ["a", "b", "c"].map { #"{"node":"\#($0)","name":"\#($0 == "c" ? "z" : "y")"}"# }
     _ = try await mirror(named, records: records)
     await (try folder.define([thing("node", type: .integer)])).close()
@@ -68,8 +66,7 @@ struct RecordIDsTests {
     try folder.expectSound([thing("node", type: .integer)])
     // The lost record returns with the next sync, which reports it.
     let next = try await folder.define([thing("id", type: .integer)])
-    let report = try await next.mirror(thing("id", type: .integer), pages: [[record(1, node: "a")]])
-    #expect(report.added == 1)
+    #expect(try await next.mirror(thing("id", type: .integer), pages: [[record(1, node: "a")]]).added == 1)
     #expect(try folder.ask("SELECT kind FROM changes") == ["added"])
     await next.close()
   }
@@ -77,11 +74,11 @@ struct RecordIDsTests {
   @Test("C6.2: of two records that have one key by another definition, the first stays")
   func shared() async throws {
     var named = thing("node", type: .text)
-    named.columns.append(.init("name", at: JSONPointer(segments: ["name"])))
-    named.lists = [.init(table: "tags", at: JSONPointer(segments: ["tags"]), columns: [.init("t", at: JSONPointer())])]
+    named.columns.append(.init("name", at: at("name")))
+    named.lists = [.init(table: "tags", at: at("tags"), columns: [.init("t", at: JSONPointer())])]
     let records = ["a", "b", "c"].map { #"{"node":"\#($0)","name":"\#($0 == "c" ? "z" : "y")","tags":["\#($0)"]}"# }
     _ = try await mirror(named, records: records)
-    named.key = JSONPointer(segments: ["name"])
+    named.key = at("name")
     await (try folder.define([named])).close()
     #expect(try folder.ask("SELECT name || node FROM things WHERE record_id > 3 ORDER BY 1") == ["ya", "zc"])
     #expect(
@@ -92,8 +89,8 @@ struct RecordIDsTests {
   @Test("C5.5: a resource that is removed and added again continues after its ids, also if history has expired them")
   func again() async throws {
     let other = Resource(
-      name: "other", path: "/o", records: JSONPointer(segments: ["results"]),
-      columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)])
+      name: "other", path: "/o", records: at("results"),
+      columns: [.init("id", at: at("id"), .integer)])
     _ = try await mirror(thing("node", type: .text), records: [record(1, node: "a"), record(2, node: "b")])
     _ = try await mirror(other, records: [])
     #expect(try folder.ask("SELECT count(*) FROM sqlite_schema WHERE name = 'things'") == ["0"])
@@ -115,7 +112,6 @@ struct RecordIDsTests {
     #expect(try folder.ask("SELECT record_id FROM removed") == ["2"])
     #expect(try await mirror(text, records: [record(1, node: "a"), record(2, node: "b")]) == ["1a", "3b"])
     #expect(try folder.ask("SELECT record_id FROM removed").isEmpty)
-    let history = try CacheReader(path: folder.cache).show("thing", key: "b")
-    #expect(history.changes.map(\.record) == [2, 3])
+    #expect(try CacheReader(path: folder.cache).show("thing", key: "b").changes.map(\.record) == [2, 3])
   }
 }

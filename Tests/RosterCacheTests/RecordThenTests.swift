@@ -29,8 +29,7 @@ import Testing
 
   @Test("show --at shows the record at each time after it was added, changed, removed and added again")
   func walk() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...9)], at: day(0))
+    let cache = try await folder.mirrored([people(1...9)], at: day(0))
     _ = try await cache.mirror([people(1...9, mark: "!")], at: day(1))
     _ = try await cache.mirror([people(1...10, mark: "!")], at: day(2))
     _ = try await cache.mirror([people(1...8, mark: "!")], at: day(3))
@@ -95,8 +94,7 @@ import Testing
 
   @Test("show --at is 65 if the needed history has expired; otherwise it answers at any age")
   func ended() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...9)], at: day(0))
+    let cache = try await folder.mirrored([people(1...9)], at: day(0))
     _ = try await cache.mirror([people(1...9, mark: "!")], at: day(10))
     // Nothing was ended yet.
     #expect(try name("1", at: day(5)) == "Name 1" && name("1", at: day(-5)) == nil)
@@ -112,8 +110,7 @@ import Testing
 
   @Test("show --at knows a quiet time within history by its syncs, and one of years by the snapshot's own sync")
   func quiet() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...9)], at: day(0))
+    let cache = try await folder.mirrored([people(1...9)], at: day(0))
     _ = try await cache.mirror([people(1...9, mark: "!")], at: day(1))
     for number in [60.0, 95, 110] { _ = try await cache.mirror([people(1...9, mark: "!")], at: day(number)) }
     #expect(try name("1", at: day(2)) == "Name 1!" && name("1", at: day(90)) == "Name 1!")

@@ -6,7 +6,7 @@ import Testing
 /// The built-in resource without the column gender, with one for `rank`.
 let ranked = changed {
   $0.columns.removeAll { $0.name == "gender" }
-  $0.columns.append(.init("rank", at: JSONPointer(segments: ["rank"]), .integer))
+  $0.columns.append(.init("rank", at: at("rank"), .integer))
 }
 
 /// Three, of whom the first has a rank.

@@ -11,9 +11,7 @@ struct RedefinitionCutShortTests {
 
   @Test("C6.2: killed at any moment, the cache has the old or the new definition, and readers see nothing between")
   func killed() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })
-    await cache.close()
+    await (try folder.mirrored((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })).close()
     let folder = folder
     let copies = Mutex<[Folder]>([])
     let next = try await folder.define([ranked]) {
@@ -34,9 +32,7 @@ struct RedefinitionCutShortTests {
 
   @Test("C6.2: after SIGKILL during a redefinition the next start begins it again")
   func sigkill() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })
-    await cache.close()
+    await (try folder.mirrored((0..<20).map { page in (1...100).map { person(Int64(page * 100 + $0)) } })).close()
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.cache as String] in
       _ = try await Cache.open(
         path: path, upstream: upstream, resources: [ranked], now: noon, logger: quiet,
@@ -51,8 +47,7 @@ struct RedefinitionCutShortTests {
   func large() async throws {
     let thousands = Int(ProcessInfo.processInfo.environment["ROSTER_REDEFINED"] ?? "") ?? 3
     let cache = try await folder.define()
-    _ = try await cache.mirror(
-      (0..<thousands * 5).map { page in (1...200).map { person(Int64(page * 200 + $0)) } })
+    _ = try await cache.mirror((0..<thousands * 5).map { page in (1...200).map { person(Int64(page * 200 + $0)) } })
     await cache.close()
     let ticks = Mutex(0)
     let started = ContinuousClock.now

@@ -10,12 +10,9 @@ struct RedefinitionTests {
 
   private let people = someRanked
 
-  @Test(
-    "C6.1, C6.3, C6.5: columns are filled from `extra` and go back to it; another feed has the next sync's changes"
-  )
+  @Test("C6.1, C6.3, C6.5: columns are filled from `extra` and go back to it; another feed has the next sync's changes")
   func columns() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people))
+    let cache = try await folder.mirrored(paired(people))
     let before = try feed()
     await cache.close()
     try await folder.redefine(ranked)
@@ -45,16 +42,15 @@ struct RedefinitionTests {
         "null9"
       ])
     #expect(try feed() == after)
-    await next.close()
-    try folder.expectSound([ranked])
+    try await folder.expectSound([ranked], closing: next)
   }
 
   @Test("C6.1, C6.4, E3.2: a definition that differs only in Unicode normalization is another one")
   func normalized() async throws {
     typealias Change = (inout Resource, String) -> Void
     let changes: [Change] = [
-      { $0.columns.append(.init("place", at: JSONPointer(segments: [$1]))) },
-      { $0.conditions = [.init(JSONPointer(segments: ["gender"]), .differs([.text($1)]))] },
+      { $0.columns.append(.init("place", at: at($1))) },
+      { $0.conditions = [.init(at("gender"), .differs([.text($1)]))] },
       { $0.query = [.init("q", .text($1))] },
       { $0.path = "/\($1)" },
     ]
@@ -88,13 +84,10 @@ struct RedefinitionTests {
       },
       changed { $0.lists = [] },
       changed {
-        $0.columns.append(.init("origin", at: JSONPointer(segments: ["origin"]), .json))
-        $0.columns.append(.init("moons", at: JSONPointer(segments: ["home", "moons"]), .json))
-        $0.columns.append(.init("first", at: JSONPointer(segments: ["episode", "0"])))
-        $0.lists.append(
-          .init(
-            table: "roles", at: JSONPointer(segments: ["roles"]),
-            columns: [.init("as", at: JSONPointer(segments: ["as"]))]))
+        $0.columns.append(.init("origin", at: at("origin"), .json))
+        $0.columns.append(.init("moons", at: at("home", "moons"), .json))
+        $0.columns.append(.init("first", at: at("episode", "0")))
+        $0.lists.append(.init(table: "roles", at: at("roles"), columns: [.init("as", at: at("as"))]))
       },
       changed {
         $0.columns[1].name = "called"
@@ -111,8 +104,7 @@ struct RedefinitionTests {
     let people = [1, 2].map {
       person($0, more: #","home":{"moons":1.50e2},"é\u0301":"\u00e9\/","roles":[{"as":"x"},{"as":"y"}]"#)
     }
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people])
+    let cache = try await folder.mirrored([people])
     let before = try feed()
     await cache.close()
     try await folder.redefine(definition)
@@ -120,19 +112,16 @@ struct RedefinitionTests {
     let next = try await folder.define([definition])
     let report = try await next.mirror(definition, pages: [people])
     #expect(report.outcome == .unchanged && report.changed + report.added + report.removed == 0)
-    await next.close()
-    try folder.expectSound([definition])
+    try await folder.expectSound([definition], closing: next)
     // And back again.
     try await folder.redefine(.character)
     let last = try await folder.define()
     #expect(try await last.mirror([people]).outcome == .unchanged)
-    await last.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: last)
   }
 
   @Test("C6.3, P5.4: a column that is moved back into an object is no change, whatever the order of its members")
   func orderOfMembers() async throws {
-    func at(_ segments: String...) -> JSONPointer { JSONPointer(segments: segments) }
     let people = [person(1, more: #","home":{"moons":[{"b":1,"a":2}],"area":3,"name":"x"}"#)]
     let definitions = [
       changed { $0.columns.append(.init("area", at: at("home", "area"), .integer)) },
@@ -155,8 +144,7 @@ struct RedefinitionTests {
 
   @Test("P5.4: a record that changes elsewhere too has each order of its members in its row of changes")
   func orderBesideAChange() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([[person(1, more: #","x":{"z":1,"a":2}"#)]])
+    let cache = try await folder.mirrored([[person(1, more: #","x":{"z":1,"a":2}"#)]])
     let report = try await cache.mirror([[person(1, mark: "!", more: #","x":{"a":2,"z":1}"#)]])
     #expect(report.changed == 1)
     #expect(
@@ -170,9 +158,9 @@ struct RedefinitionTests {
   func types() async throws {
     func retyped(_ types: [(String, Resource.ColumnType)], key: Bool = true) -> Resource {
       Resource(
-        name: "thing", path: "/t", records: JSONPointer(segments: ["results"]),
-        columns: [.init("id", at: JSONPointer(segments: ["id"]), .integer)]
-          + types.map { .init($0.0, at: JSONPointer(segments: [$0.0]), $0.1) })
+        name: "thing", path: "/t", records: at("results"),
+        columns: [.init("id", at: at("id"), .integer)]
+          + types.map { .init($0.0, at: at($0.0), $0.1) })
     }
     let first = retyped([("a", .text), ("b", .integer), ("c", .real), ("d", .boolean), ("e", .json), ("f", .real)])
     let cache = try await folder.define([first])
@@ -200,15 +188,13 @@ struct RedefinitionTests {
   func keyless() async throws {
     func thing(_ key: String, type: Resource.ColumnType) -> Resource {
       Resource(
-        name: "thing", path: "/t", records: JSONPointer(segments: ["results"]), key: JSONPointer(segments: [key]),
+        name: "thing", path: "/t", records: at("results"), key: at(key),
         columns: [
-          .init(key, at: JSONPointer(segments: [key]), type), .init("name", at: JSONPointer(segments: ["name"])),
+          .init(key, at: at(key), type), .init("name", at: at("name")),
         ])
     }
     let number = thing("id", type: .integer)
-    let cache = try await folder.define([number])
-    _ = try await cache.mirror(number, pages: [[#"{"id":7,"name":"A"}"#, #"{"id":8,"name":"B","slug":"b"}"#]])
-    await cache.close()
+    await (try folder.mirrored(number, pages: [[#"{"id":7,"name":"A"}"#, #"{"id":8,"name":"B","slug":"b"}"#]])).close()
     try await folder.redefine(thing("id", type: .text))
     #expect(try folder.ask("SELECT id || name FROM thing ORDER BY 1") == ["7A", "8B"])
     try await folder.redefine(thing("slug", type: .text))
@@ -221,15 +207,12 @@ struct RedefinitionTests {
     let next = try await folder.define([text])
     let report = try await next.mirror(text, pages: [[#"{"id":"7","name":"A"}"#, #"{"id":"x","name":"X"}"#]])
     #expect(report.outcome == .published && report.records == 2)
-    await next.close()
-    try folder.expectSound([text])
+    try await folder.expectSound([text], closing: next)
   }
 
   @Test("C6.2: another program's views survive another definition, also a view of a removed table")
   func views() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([someRanked])
-    await cache.close()
+    await (try folder.mirrored([someRanked])).close()
     let database = try Database(path: folder.cache, access: .writer)
     try database.keepLog()
     try database.execute(
@@ -242,20 +225,17 @@ struct RedefinitionTests {
 
   @Test("C6.2, C6.3: a value that blocks a new place is left out, so that no record is lost")
   func ways() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([[person(1, more: #","rank":7,"list":["x"],"mixed":[{"as":"x"},7,{"as":8}]"#)]])
-    await cache.close()
+    await (try folder.mirrored([[person(1, more: #","rank":7,"list":["x"],"mixed":[{"as":"x"},7,{"as":8}]"#)]])).close()
     let other = changed {
       $0.columns = [
-        $0.columns[0], .init("deep", at: JSONPointer(segments: ["name", "first"])),
-        .init("deeper", at: JSONPointer(segments: ["rank", "a", "b"]), .json),
-        .init("named", at: JSONPointer(segments: ["list", "name"])),
+        $0.columns[0], .init("deep", at: at("name", "first")),
+        .init("deeper", at: at("rank", "a", "b"), .json),
+        .init("named", at: at("list", "name")),
       ]
       $0.search = []
       $0.lists = [
-        .init(table: "l", at: JSONPointer(segments: ["url"]), columns: [.init("u", at: JSONPointer())]),
-        .init(
-          table: "m", at: JSONPointer(segments: ["mixed"]), columns: [.init("as", at: JSONPointer(segments: ["as"]))]),
+        .init(table: "l", at: at("url"), columns: [.init("u", at: JSONPointer())]),
+        .init(table: "m", at: at("mixed"), columns: [.init("as", at: at("as"))]),
       ]
     }
     try await folder.redefine(other)
@@ -269,9 +249,9 @@ struct RedefinitionTests {
   func swapped() async throws {
     func named(_ name: String, table: String) -> Resource {
       Resource(
-        name: name, path: "/\(name)", records: JSONPointer(segments: ["results"]), table: table, search: ["name"],
+        name: name, path: "/\(name)", records: at("results"), table: table, search: ["name"],
         columns: [
-          .init("id", at: JSONPointer(segments: ["id"]), .integer), .init("name", at: JSONPointer(segments: ["name"])),
+          .init("id", at: at("id"), .integer), .init("name", at: at("name")),
         ])
     }
     // A resource may have the name of a temporary table.
@@ -282,9 +262,8 @@ struct RedefinitionTests {
       try await Pull(cache: cache).pages(resource, pages: [[#"{"id":1,"name":"\#(resource.name)"}"#]])
     }
     _ = try await cache.compare()
-    _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
-    await cache.close()
-    try folder.expectSound(first)
+    _ = try await cache.publish(record)
+    try await folder.expectSound(first, closing: cache)
     let second = [named("a", table: "MISSING"), named("b", table: "came")]
     await (try folder.define(second)).close()
     try folder.expectSound(second)
@@ -297,15 +276,14 @@ struct RedefinitionTests {
     #expect(try folder.ask("SELECT count(*) FROM removed") == ["0"])
   }
 
-  @Test(
-    "C6.6: an added and a removed resource stay unchanged until a sync publishes, also beside a changed one")
+  @Test("C6.6: an added and a removed resource stay unchanged until a sync publishes, also beside a changed one")
   func comesAndGoes() async throws {
     let cache = try await folder.define([.character, issue])
     let record = try await cache.begin(at: noon).record
     try await Pull(cache: cache).pages(.character, pages: [people])
     try await Pull(cache: cache).pages(issue, pages: [[#"{"node":"a","title":"Bug"}"#]])
     _ = try await cache.compare()
-    _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    _ = try await cache.publish(record)
     await cache.close()
     let next = try await folder.define([ranked, .location])
     #expect(try folder.ask("SELECT name FROM resources ORDER BY 1") == ["character", "issue"])
@@ -315,18 +293,16 @@ struct RedefinitionTests {
     try await Pull(cache: next).pages(ranked, pages: [people])
     try await Pull(cache: next).pages(.location, pages: [[]])
     _ = try await next.compare()
-    #expect(try await next.publish(second, decisions: [:], at: noon, history: ninetyDays).outcome == .published)
+    #expect(try await next.publish(second).outcome == .published)
     #expect(try folder.ask("SELECT name FROM resources ORDER BY 1") == ["character", "location"])
     #expect(try folder.ask("SELECT records FROM cache_info") == ["3"])
     #expect(try feed() != before)
-    await next.close()
-    try folder.expectSound([ranked, .location])
+    try await folder.expectSound([ranked, .location], closing: next)
   }
 
   @Test("C6.2, C6.3: after two other definitions without a sync, and back, everything is in its old place")
   func twice() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people))
+    let cache = try await folder.mirrored(paired(people))
     let rows = try folder.ask("SELECT json_array(id, name, gender, origin_url, extra) FROM characters")
     await cache.close()
     try await folder.redefine(ranked)

@@ -69,9 +69,7 @@ struct RedefinitionWalkTests {
     }
     let folder = Folder()
     var definition = Self.definition(&dice)
-    let cache = try await folder.define([definition])
-    _ = try await cache.mirror(definition, pages: [records])
-    await cache.close()
+    await (try folder.mirrored(definition, pages: [records])).close()
     for _ in 0..<6 {
       definition = Self.definition(&dice)
       await (try folder.define([definition])).close()

@@ -23,7 +23,7 @@ struct ResourceComparisonTests {
       signs.withLock { $0 = 0 }
       _ = try await cache.compare()
       #expect(signs.withLock { $0 } >= 3)
-      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+      _ = try await cache.publish(record)
     }
     await cache.close()
   }
@@ -45,9 +45,8 @@ struct ResourceComparisonTests {
     running.withLock { $0 = nil }
     let found = try #require(try await cache.compare().first)
     #expect(found.distinct == 6 && found.missing == 2)
-    #expect(try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays).changed == 4)
-    await cache.close()
-    try folder.expectSound()
+    #expect(try await cache.publish(record).changed == 4)
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("P13.5: a cancelled task compares nothing")
@@ -65,8 +64,7 @@ struct ResourceComparisonTests {
 
   @Test("P7.1, P7.3: a key that moved from a changed page to a kept one is counted once")
   func movedToKept() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...4)))
+    let cache = try await folder.mirrored(paired(people(1...4)))
     _ = try await cache.begin(at: noon)
     // Page 1 is unchanged; page 2 now contains 1 again, and 3 and 4 are lost.
     let found = try await compare(cache, [nil, people([1, 5])])
@@ -79,8 +77,7 @@ struct ResourceComparisonTests {
 
   @Test("P7.1, P7.3: a key on a page that lists the same keys as before and on another page is counted once")
   func relisted() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...6)))
+    let cache = try await folder.mirrored(paired(people(1...6)))
     let record = try await cache.begin(at: noon).record
     let changed = paired(people(1...4, mark: "!"))
     // One of the pages is unchanged.
@@ -93,7 +90,7 @@ struct ResourceComparisonTests {
     let moved = try await compare(cache, changed + [[person(5), person(1, mark: "?")]])
     #expect(moved.distinct == 5 && moved.repeats == 1 && moved.missing == 1 && moved.snapshot == 6)
     #expect(try await cache.missing("character", after: 0, limit: 9).map(\.id) == [6])
-    #expect(try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays).changed == 4)
+    #expect(try await cache.publish(record).changed == 4)
     await cache.close()
     // The last occurrence wins.
     #expect(try folder.ask("SELECT name FROM characters WHERE id < 3") == ["Name 1?", "Name 2!"])
@@ -101,12 +98,11 @@ struct ResourceComparisonTests {
 
   @Test("P7.3: the last occurrence of a key wins, also if its page lists the same keys as before")
   func relistedLater() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...6)))
+    let cache = try await folder.mirrored(paired(people(1...6)))
     let record = try await cache.begin(at: noon).record
     let found = try await compare(cache, [[person(1), person(4, mark: "?")]] + paired(people(3...6, mark: "!")))
     #expect(found.distinct == 5 && found.repeats == 1 && found.missing == 1)
-    #expect(try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays).changed == 4)
+    #expect(try await cache.publish(record).changed == 4)
     await cache.close()
     #expect(try folder.ask("SELECT name FROM characters WHERE id IN (3, 4)") == ["Name 3!", "Name 4!"])
   }
@@ -114,7 +110,7 @@ struct ResourceComparisonTests {
   @Test("P7.1, P7.3: a record that was skipped, or that moved, is counted once, also on a kept page")
   func passedTwice() async throws {
     var alive = Resource.character
-    alive.conditions = [.init(JSONPointer(segments: ["gone"]), .absent)]
+    alive.conditions = [.init(at("gone"), .absent)]
     func gone(_ id: Int64) -> String { person(id, more: #","gone":1"#) }
     func faulty(_ id: Int64) -> String { #"{"id":\#(id),"name":1}"# }
     let cache = try await folder.define([alive])
@@ -129,7 +125,7 @@ struct ResourceComparisonTests {
     }
     #expect(try await compare([[gone(1), person(2)], [faulty(1), gone(1)]]).passedRepeats == 2)
     #expect(try await compare([[gone(1), person(2)], [person(3), gone(4)]]).passedRepeats == 0)
-    first = try await cache.publish(first, decisions: [:], at: noon, history: ninetyDays)
+    first = try await cache.publish(first)
     #expect(first.outcome == .published && first.skipped == 2 && first.records == 2)
     _ = try await cache.begin(at: noon)
     #expect(try await compare([nil, [gone(2), gone(4)]]).passedRepeats == 1)
@@ -141,27 +137,23 @@ struct ResourceComparisonTests {
 
   @Test("P7.3: pages that an earlier sync left and this one did not reach are not part of the pull")
   func beyond() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...6)))
+    let cache = try await folder.mirrored(paired(people(1...6)))
     let broken = try await cache.begin(at: noon).record
     try await cache.append([Pull(cache: cache).received(.character, 4, [person(9), "{}"])])
     try await cache.end(broken, at: noon, history: ninetyDays)
     let record = try await cache.begin(at: noon).record
     let found = try await compare(cache, [nil, nil])
     #expect(found.distinct == 4 && found.missing == 2 && found.rejected == 0 && found.pages == 2)
-    let written = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    let written = try await cache.publish(record)
     #expect([written.removed, written.added, written.rejected, written.records] == [2, 0, 0, 4])
     _ = try await cache.begin(at: noon)
-    #expect(
-      try await Set(cache.known("character", addresses: (1...9).map(address)).keys) == [address(1), address(2)])
-    await cache.close()
-    try folder.expectSound()
+    #expect(try await Set(cache.known("character", addresses: (1...9).map(address)).keys) == [address(1), address(2)])
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("P9.2, P9.10: a rejected record is not missing if its key is known, and counted if its key is unknown")
   func rejects() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...4)))
+    let cache = try await folder.mirrored(paired(people(1...4)))
     _ = try await cache.begin(at: noon)
     let found = try await compare(cache, [[#"{"id":1,"name":1}"#, "{}"], nil])
     #expect(found.rejected == 2 && found.rejectedUnknown == 1)
@@ -177,7 +169,7 @@ struct ResourceComparisonTests {
     #expect(try await compare(cache, [[person(1)], [#"{"id":7,"name":1}"#]]).rejected == 1)
     let found = try await compare(cache, [[person(1)], [person(2)]])
     #expect(found.rejected == 0 && found.distinct == 2 && found.pages == 2)
-    let written = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    let written = try await cache.publish(record)
     #expect(written.rejected == 0 && written.records == 2)
     await cache.close()
   }

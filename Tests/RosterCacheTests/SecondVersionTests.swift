@@ -37,8 +37,6 @@ struct SecondVersionTests {
   /// The resources of its configuration.
   private static let resources = [pilot, ticket, site]
 
-  private static func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
-
   private static let pilot = Resource(
     name: "pilot", path: "/pilots", records: at("results"), table: "pilots", search: ["name"], byKey: "/pilots/{key}",
     pages: .init(.number(last: .body(at("info", "pages"))), count: .body(at("info", "count"))),
@@ -50,9 +48,7 @@ struct SecondVersionTests {
 
   private static let ticket = Resource(
     name: "ticket", path: "/tickets", records: at("items"), key: at("node"), table: "tickets", pages: .init(.link),
-    columns: [
-      .init("node", at: at("node")), .init("title", at: at("title")), .init("open", at: at("open"), .boolean),
-    ],
+    columns: [.init("node", at: at("node")), .init("title", at: at("title")), .init("open", at: at("open"), .boolean)],
     lists: [
       .init(
         table: "ticket_labels", at: at("labels"),
@@ -114,8 +110,7 @@ struct SecondVersionTests {
       let found = try await cache.known(resource, addresses: addresses)
       #expect(found.count == addresses.count && found.values.allSatisfy { $0.validator.etag != nil }, "\(resource)")
     }
-    await cache.close()
-    try folder.expectSound(Self.resources)
+    try await folder.expectSound(Self.resources, closing: cache)
   }
 
   @Test("C3.1, P4.1: pages of a sync that 0.2 did not finish are known after the migration")
@@ -138,14 +133,13 @@ struct SecondVersionTests {
       return try folder.ask("SELECT feed FROM cache_info")
     }
     let first = try await feed()
-    resource.byKeyRecords = JSONPointer(segments: ["data"])
+    resource.byKeyRecords = at("data")
     resource.pages.value = .init("p{page}", placeholder: "{page}")
     #expect(try await feed() == first)
     #expect(
-      try folder.ask(
-        "SELECT (definition ->> '$.by_key_records') || (definition ->> '$.pages.value') FROM resources")
+      try folder.ask("SELECT (definition ->> '$.by_key_records') || (definition ->> '$.pages.value') FROM resources")
         == ["/datap{page}"])
-    resource.pages.done = .body(JSONPointer(segments: ["done"]))
+    resource.pages.done = .body(at("done"))
     let second = try await feed()
     resource.shape = .values
     let third = try await feed()
@@ -168,9 +162,7 @@ struct SecondVersionTests {
     let known = try await next.known("character", addresses: [address(1), address(2)])
     #expect(known[address(1)]?.state == .kept && known[address(2)]?.state == .published)
     await next.close()
-    let again = try await folder.define([resource])
-    _ = try await again.mirror(resource, pages: [people(1...2, mark: "!"), people(3...4)])
-    await again.close()
+    await (try folder.mirrored(resource, pages: [people(1...2, mark: "!"), people(3...4)])).close()
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
     #expect(try folder.ask("SELECT definition ->> '$.audit_every' FROM resources") == ["never"])
   }

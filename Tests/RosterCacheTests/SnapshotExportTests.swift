@@ -1,7 +1,6 @@
 import FoundationEssentials
 import GrowthKinds
 import RosterModel
-import RosterTestSupport
 import Testing
 
 @testable import RosterCache
@@ -79,8 +78,7 @@ struct SnapshotExportTests {
   private func mirrored(_ isText: Bool) async throws -> (folder: Folder, records: Int) {
     let folder = Folder()
     let resource = GrowthKind.changed.resource(isText: isText, isAfter: false)
-    let cache = try await folder.define([resource])
-    _ = try await cache.mirror(resource, pages: GrowthKind.changed.before(60).pages)
+    let cache = try await folder.mirrored(resource, pages: GrowthKind.changed.before(60).pages)
     _ = try await cache.mirror(resource, pages: GrowthKind.changed.after(60).pages, present: [], kind: .changed)
     await cache.close()
     return (folder, 60)

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import RosterDecode
 import RosterModel
-import RosterTestSupport
 import Synchronization
 import Testing
 
@@ -36,8 +35,7 @@ struct SnapshotPublicationTests {
     #expect(try columns("changes") == "id sync_id resource record_id kind at before after")
     #expect(try columns("rejects") == "sync_id resource parent_id page position reason document")
     #expect(try columns("removed") == "resource record_id at document key")
-    #expect(
-      try columns("cache_info") == "schema_version upstream snapshot published_at verified_at records pages feed")
+    #expect(try columns("cache_info") == "schema_version upstream snapshot published_at verified_at records pages feed")
     #expect(try folder.ask("PRAGMA user_version") == ["3"])
     #expect(try folder.ask("PRAGMA application_id") == ["\(0x524F_5354)"])
     #expect(
@@ -73,8 +71,7 @@ struct SnapshotPublicationTests {
     var first = people(1...3)
     first[1] = person(2, more: #","rank":7,"home":{"moons":1.50e2}"#)
     let published = try await cache.mirror(paired(first))
-    #expect(
-      published.outcome == .published && published.added == 3 && published.records == 3 && published.pages == 2)
+    #expect(published.outcome == .published && published.added == 3 && published.records == 3 && published.pages == 2)
     #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
     var second = [person(1, episodes: ["e/2"]), person(2)]
     second.append(person(4))
@@ -108,21 +105,17 @@ struct SnapshotPublicationTests {
       try folder.ask(
         "SELECT sync_id || ':' || pages || ':' || records || ':' || added || changed || removed FROM sync_resources")
         == ["1:2:3:300", "2:2:3:121"])
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
     // A record that returns is no longer removed.
-    let again = try await folder.define()
-    _ = try await again.mirror([nil, [person(4), person(3)]])
+    let again = try await folder.mirrored([nil, [person(4), person(3)]])
     #expect(try folder.ask("SELECT count(*) FROM removed") == ["0"])
-    await again.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: again)
   }
 
   @Test(
     "P5.1: the index of words has the words of all records, whether few or all of them changed", arguments: [4, 78])
   func words(changed: Int) async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror(paired(people(1...80)))
+    let cache = try await folder.mirrored(paired(people(1...80)))
     let report = try await cache.mirror(
       paired(people(1...changed, mark: "x") + people(stride(from: changed + 1, through: 78, by: 1)) + people(81...84)))
     #expect([report.added, report.changed, report.removed] == [4, changed, 2])
@@ -132,15 +125,13 @@ struct SnapshotPublicationTests {
     #expect(try found("name").count == 82)
     #expect(try found("4x") == ["4"] && found("4").isEmpty && found("80").isEmpty && found("84") == ["84"])
     #expect(try found("78") == (changed == 78 ? [] : ["78"]))
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
   @Test(
     "P5.1: `changes` has each changed record with both documents, in the order of the list", arguments: [63, 64, 130])
   func manyChanges(first: Int) async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...200)])
+    let cache = try await folder.mirrored([people(1...200)])
     var changed = people(1...first, mark: "x") + people(201...201) + people((first + 1)...199, mark: "x")
     // A large record does not overtake others.
     changed[9] = person(10, mark: "x", more: #","pad":"\#(String(repeating: "p", count: 300_000))""#)
@@ -156,8 +147,7 @@ struct SnapshotPublicationTests {
         SELECT count(*) FROM changes WHERE kind = 'changed' AND before ->> '$.name' = 'Name ' || record_id
           AND after ->> '$.name' = 'Name ' || record_id || 'x' AND before ->> '$.id' = record_id
         """) == ["199"])
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("P5.1: whichever columns of a record have changed, its row and its change have the new values")
@@ -187,8 +177,7 @@ struct SnapshotPublicationTests {
           AND (before ->> 'species' = 'Human' AND before ->> 'extra' LIKE '%moons%')
         """) == ["63"])
     await cache.close()
-    await fresh.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: fresh)
   }
 
   /// The numbers of the pages in the log, from 1 (sqlite.org/fileformat2.html#walformat).
@@ -229,21 +218,18 @@ struct SnapshotPublicationTests {
     let found = try #require(try await cache.compare().first)
     #expect(found.distinct == 200 && found.rejected == 2 && found.rejectedUnknown == 1 && found.missing == 0)
     #expect(found.repeats == 0 && found.pages == 100)
-    let report = try await cache.publish(
-      record, decisions: ["character": RemovalDecision(proof: .count)], at: noon, history: ninetyDays)
+    let report = try await cache.publish(record, decisions: ["character": RemovalDecision(proof: .count)])
     #expect(report.outcome == .unchanged && report.rejected == 2 && report.records == 200)
     let written = try loggedPages()
     let allowed = try folder.ask(
       "SELECT rootpage FROM sqlite_schema WHERE tbl_name IN ('syncs', 'sync_resources') AND rootpage > 0")
     #expect(written.isSubset(of: Set(allowed.compactMap { Int($0) } + [1])) && !written.isEmpty)
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("P9.1, P9.2: equal rejects keep their row, others are replaced, and the last good version stays")
   func rejects() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...2)])
+    let cache = try await folder.mirrored([people(1...2)])
     let bad = #"{"id":2,"name":1}"#
     let report = try await cache.mirror([[person(1), bad, "{}"]], removal: .keepsAll)
     #expect(report.rejected == 2 && report.removed == 0 && report.outcome == .published)
@@ -253,18 +239,15 @@ struct SnapshotPublicationTests {
     #expect(
       try folder.ask("SELECT sync_id || resource || page || position FROM rejects ORDER BY position")
         == ["2character11", "3character12"])
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
     // It is seen again on a received page, and the rejected record counts as listed.
     let next = try await folder.define()
     #expect(try await next.mirror([people(1...2)]).outcome == .published)
     #expect(try folder.ask("SELECT count(*) FROM rejects") == ["0"])
-    await next.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: next)
   }
 
-  @Test(
-    "P2.1, P2.2, C6.6: several resources are one snapshot in one transaction; another set has another feed")
+  @Test("P2.1, P2.2, C6.6: several resources are one snapshot in one transaction; another set has another feed")
   func several() async throws {
     let places = [
       #"{"id":1,"name":"Earth","type":"Planet","dimension":"C-137","residents":["c/1"],"url":"l/1","created":"x"}"#
@@ -280,7 +263,7 @@ struct SnapshotPublicationTests {
     try await pull.pages(.location, pages: [places])
     try await pull.pages(.episode, pages: [pilots])
     #expect(try await cache.compare().map(\.distinct) == [3, 1, 1])
-    let report = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
+    let report = try await cache.publish(record)
     #expect([report.added, report.records, report.pages] == [5, 5, 4])
     #expect(
       try folder.ask("SELECT resource || records FROM sync_resources ORDER BY 1") == [
@@ -290,8 +273,7 @@ struct SnapshotPublicationTests {
     #expect(try folder.ask("SELECT url FROM location_residents") == ["c/1"])
     #expect(try folder.ask("SELECT count(*) FROM episodes_fts WHERE episodes_fts MATCH 's01e01'") == ["1"])
     let feed = try folder.ask("SELECT feed FROM cache_info")
-    await cache.close()
-    try folder.expectSound(all)
+    try await folder.expectSound(all, closing: cache)
 
     let fewer: [Resource] = [.episode, issue]
     let next = try await folder.define(fewer)
@@ -300,7 +282,7 @@ struct SnapshotPublicationTests {
     try await Pull(cache: next).pages(.episode, pages: [nil])
     try await Pull(cache: next).pages(issue, pages: [[#"{"node":"a","title":"Bug"}"#]])
     _ = try await next.compare()
-    let published = try await next.publish(second, decisions: [:], at: noon, history: ninetyDays)
+    let published = try await next.publish(second)
     #expect(published.outcome == .published && published.added == 1 && published.records == 2)
     #expect(try folder.ask("SELECT name FROM resources ORDER BY name") == ["episode", "issue"])
     #expect(
@@ -309,8 +291,7 @@ struct SnapshotPublicationTests {
       ])
     #expect(try folder.ask("SELECT count(*) FROM changes") == ["0"])
     #expect(try folder.ask("SELECT feed FROM cache_info") != feed)
-    await next.close()
-    try folder.expectSound(fewer)
+    try await folder.expectSound(fewer, closing: next)
   }
 
   @Test("C5.5: text keys have record ids that no other key gets; every type of column is in changes as JSON")
@@ -335,21 +316,16 @@ struct SnapshotPublicationTests {
       ])
     #expect(try await cache.mirror(issue, pages: [[record("a"), record("c")]]).added == 1)
     #expect(try folder.ask("SELECT record_id || node FROM issues ORDER BY 1") == ["1a", "3c"])
-    await cache.close()
-    try folder.expectSound([issue])
+    try await folder.expectSound([issue], closing: cache)
   }
 
   @Test("P13.5: a publish that is interrupted changes nothing, and the next one has its pages")
   func interrupted() async throws {
     let running = Mutex<Cache?>(nil)
     let cache = try await folder.define { running.withLock { $0 }?.interruptPublish() }
-    let record = try await cache.begin(at: noon).record
-    try await Pull(cache: cache).pages(.character, pages: paired(people(1...4_000)))
-    _ = try await cache.compare()
+    let record = try await cache.pull(pages: paired(people(1...4_000)))
     running.withLock { $0 = cache }
-    await #expect(throws: CancellationError.self) {
-      _ = try await cache.publish(record, decisions: [:], at: noon, history: ninetyDays)
-    }
+    await #expect(throws: CancellationError.self) { _ = try await cache.publish(record) }
     running.withLock { $0 = nil }
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["0"])
     _ = try await cache.begin(at: noon)
@@ -360,17 +336,14 @@ struct SnapshotPublicationTests {
   @Test(
     "C5.4, P6.5: the snapshot of another upstream is a new one, even with equal rows; its pages are requested whole")
   func otherUpstream() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([people(1...2)])
-    await cache.close()
+    await (try folder.mirrored([people(1...2)])).close()
     let other = try await folder.define(upstream: "http://other")
     _ = try await other.begin(at: noon)
     #expect(try await other.known("character", addresses: [address(1)]).isEmpty)
     let report = try await other.mirror([people(1...2)])
     #expect(report.outcome == .published && report.added + report.changed + report.removed == 0)
     #expect(try folder.ask("SELECT upstream FROM cache_info") == ["http://other"])
-    await other.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: other)
   }
 
   @Test("P10.1: any text that upstream sends is stored unchanged, and is no change in the next sync")
@@ -384,8 +357,7 @@ struct SnapshotPublicationTests {
     #expect(try await cache.mirror([[odd + " "]]).outcome == .unchanged)
     #expect(try await cache.mirror([[person(1)]]).changed == 1)
     #expect(try folder.ask("SELECT before ->> '$.episodes[1]' FROM changes") == ["\"\\\u{1}"])
-    await cache.close()
-    try folder.expectSound()
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("P5.3: rows that expired are not left in the file, and temporary files lie beside the cache")

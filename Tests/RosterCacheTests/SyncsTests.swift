@@ -101,8 +101,7 @@ struct SyncsTests {
 
   @Test("A sync that could not begin (73) has a number, and its row is written with the next one's")
   func notBegun() async throws {
-    let cache = try await folder.define()
-    _ = try await cache.mirror([[person(1)]])
+    let cache = try await folder.mirrored([[person(1)]])
     let other = try Database(path: folder.cache, access: .writer)
     try other.keepLog()
     try other.execute("BEGIN IMMEDIATE")
