@@ -10,8 +10,7 @@ import Testing
   private static let files = Credentials(accessToken: Secret("a0"))
 
   private func bench(_ files: Credentials = files, workspace: Workspace? = nil) async throws -> Bench {
-    let bench = try await Bench(.bearerRenew, credentials: files, workspace: workspace).inSync()
-    return bench
+    try await Bench(.bearerRenew, credentials: files, workspace: workspace).inSync()
   }
 
   private func renew(_ bench: Bench, to access: String, fields: String = "") async throws -> Token? {
@@ -29,13 +28,11 @@ import Testing
   @Test("T4.1: bearer_renew sends the file's token first, and stores its successor before the successor is used")
   func renewals() async throws {
     let bench = try await bench()
-    let first = try await bench.keeper.current()
-    #expect(first?.access == Secret("a0") && bench.endpoint.requests.all.isEmpty)
+    #expect(try await bench.keeper.current()?.access == Secret("a0") && bench.endpoint.requests.all.isEmpty)
     let second = try await renew(bench, to: "a1")
     #expect(second?.access == Secret("a1") && bench.stored?.accessToken == "a1" && bench.stored?.refreshToken == "a1")
     await bench.keeper.accepted(second?.generation ?? 0)
-    let third = try await renew(bench, to: "a2")
-    #expect(third?.access == Secret("a2"))
+    #expect(try await renew(bench, to: "a2")?.access == Secret("a2"))
     #expect(authorizations(bench) == ["Bearer a0", "Bearer a1"])
     #expect(bench.endpoint.requests.all.allSatisfy { $0.body.isEmpty && $0.method == .post })
   }
@@ -91,8 +88,7 @@ import Testing
     _ = try await renew(bench, to: long)
     bench.clock.advance(by: .seconds(60))
     bench.endpoint.answer(200, body: #"{"accessToken":"a2"}"#)
-    let used = try await bench.keeper.current()
-    #expect(used?.access == Secret(long))
+    #expect(try await bench.keeper.current()?.access == Secret(long))
     await bench.events.wait(for: .tokenRefreshed, 2)
     #expect(try await bench.keeper.current()?.access == Secret("a2"))
     #expect(authorizations(bench).last == "Bearer \(long)")

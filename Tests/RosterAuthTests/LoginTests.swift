@@ -111,8 +111,7 @@ struct LoginTests {
       await clock.sleepers(1)
       endpoint.answer(400, body: #"{"error":"\#(error)"}"#)
       clock.advance(by: .seconds(5))
-      let failure = await failure { try await token.value }
-      #expect(failure?.kind == kind)
+      #expect(await failure { try await token.value }?.kind == kind)
     }
   }
 
@@ -141,8 +140,7 @@ struct LoginTests {
       #expect(clock.pending == [.seconds(left)], "the code is not reported as expired before its end")
       clock.advance(by: .seconds(left))
     }
-    let failure = await failure { try await token.value }
-    #expect(failure?.kind == .cancelled)
+    #expect(await failure { try await token.value }?.kind == .cancelled)
     #expect(endpoint.requests.all.count == pauses.count + 1)
   }
 
@@ -194,7 +192,6 @@ struct LoginTests {
   @Test("T12.1: a device code needs a web address")
   func foreignAddress() async {
     endpoint.answer(200, body: Self.device.replacing("https://auth.test/d", with: "javascript:alert"))
-    let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
-    #expect(failure?.kind == .refused)
+    #expect(await failure { try await login().deviceCode(at: "https://auth.test/device") }?.kind == .refused)
   }
 }

@@ -90,8 +90,7 @@ struct ServerStatementFailureTests {
   func failures(status: Int, body: String, cause: String) async throws {
     let bench = try await Bench(.oauth2Refresh, credentials: Credentials(refreshToken: Secret("r0-secret-r0"))).inSync()
     bench.endpoint.answer(status, body: body)
-    let failure = await failure { try await bench.keeper.current() }
-    #expect(failure?.cause == cause)
+    #expect(await failure { try await bench.keeper.current() }?.cause == cause)
     #expect(bench.status?.lastError?.contains(cause) == true)
   }
 }

@@ -6,8 +6,7 @@ import Testing
 
 struct SessionTests {
   private let settings = TokenSettings.sample(.oauth2Refresh)
-  private let files = Credentials(
-    refreshToken: Secret("r0"), clientID: Secret("id"), clientSecret: Secret("s"))
+  private let files = Credentials(refreshToken: Secret("r0"), clientID: Secret("id"), clientSecret: Secret("s"))
 
   private func change(
     settings: TokenSettings? = nil, ended: Bool = false, _ edit: (inout Credentials) -> Void = { _ in }
@@ -142,9 +141,7 @@ struct SessionTests {
     #expect(try change(settings: samePlace) == .none)
   }
 
-  @Test(
-    "T6.5: only new bytes of a credential file, token_url and scope reopen an ended session"
-  )
+  @Test("T6.5: only new bytes of a credential file, token_url and scope reopen an ended session")
   func lifted() throws {
     #expect(try change(ended: true) == .none)
     #expect(try change(ended: true) { $0.clientSecret = Secret("new") } == .lift)

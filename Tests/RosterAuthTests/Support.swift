@@ -145,6 +145,14 @@ final class Bench: Sendable {
     return self
   }
 
+  /// A bench whose current token is generation 2, stored, with that life.
+  static func settled(life: Int? = nil) async throws -> Bench {
+    let bench = try await Bench().inSync()
+    bench.endpoint.grant("a1", refresh: "r1", expiresIn: life)
+    _ = try await bench.keeper.current()
+    return bench
+  }
+
   private let box: CredentialBox
 
   func setCredentials(_ credentials: Credentials) { box.value.withLock { $0 = credentials } }

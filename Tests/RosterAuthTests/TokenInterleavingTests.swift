@@ -46,37 +46,34 @@ struct TokenInterleavingTests {
     /// Every scene that one more step can lead to.
     func next() -> [Scene] {
       var scenes = processes.indices.compactMap { step($0) }
-      if world.isWaiting { scenes.append(changed { $0.world.due() }) }
+      func add(_ change: (inout Scene) -> Void) { scenes.append(changed(change)) }
+      if world.isWaiting { add { $0.world.due() } }
       if let next = happenings.first {
-        scenes.append(
-          changed {
-            $0.happenings.removeFirst()
-            $0.happen(next)
-            $0.resume()
-          })
+        add {
+          $0.happenings.removeFirst()
+          $0.happen(next)
+          $0.resume()
+        }
       }
       if refusesRefreshes, let attempt = world.sending, !attempt.session.logsIn(attempt.setup.settings) {
-        scenes.append(changed { $0.refuse() })
+        add { $0.refuse() }
       } else if world.isSending {
-        scenes.append(
-          changed {
-            $0.world.granted()
-            $0.accepted = $0.world.writing?.access?.access
-          })
+        add {
+          $0.world.granted()
+          $0.accepted = $0.world.writing?.access?.access
+        }
       }
       if world.writing != nil {
-        scenes.append(
-          changed {
-            $0.world.wrote()
-            $0.resume()
-          })
+        add {
+          $0.world.wrote()
+          $0.resume()
+        }
       }
       if killsLeft > 0, accepted != nil {
-        scenes.append(
-          changed {
-            $0.accepted = nil
-            $0.killsLeft -= 1
-          })
+        add {
+          $0.accepted = nil
+          $0.killsLeft -= 1
+        }
       }
       return scenes
     }
@@ -200,22 +197,13 @@ struct TokenInterleavingTests {
     return "\(sequel.hasNote) \(sequel.isSuperseded) \(sequel.waiters.count)"
   }
 
-  @Test("T1.1: in every order four requests with one dead token cause one refresh, and all of them succeed")
-  func oneRefresh() {
-    let ends = ends(kills: 0)
+  @Test(
+    "T1.1: in every order four requests with a dead token or none cause one refresh, and all of them succeed",
+    arguments: ["a0", nil])
+  func oneRefresh(access: String?) {
+    let ends = ends(kills: 0, access: access)
     #expect(!ends.isEmpty)
-    for end in ends {
-      #expect(end.processes.allSatisfy { $0.stage == .done })
-      #expect(end.world.sent == 1)
-    }
-  }
-
-  @Test("T1.1: in every order four requests without a first token cause one refresh, and all of them succeed")
-  func noToken() {
-    for end in ends(kills: 0, access: nil) {
-      #expect(end.processes.allSatisfy { $0.stage == .done })
-      #expect(end.world.sent == 1)
-    }
+    for end in ends { #expect(end.processes.allSatisfy { $0.stage == .done } && end.world.sent == 1) }
   }
 
   @Test("T1.1, T3.3: if the fresh token dies too, there is a second refresh or one failure, and never a third refresh")
@@ -277,26 +265,17 @@ struct TokenInterleavingTests {
     for end in ends { #expect(end.world.sent <= 2) }
   }
 
-  @Test("T1.1, T4.1, T7.1: bearer_renew sends each token once and loses none, also with reloads and stops in between")
-  func renewed() {
-    for end in ends(.bearerRenew, kills: 0) {
+  @Test(
+    "T1.1, T4.1, T7.1, T13.3: bearer_renew and an exchange send each token once and lose none, also with reloads",
+    arguments: [Flow.bearerRenew, .exchange])
+  func renewed(flow: Flow) {
+    for end in ends(flow, kills: 0) {
       #expect(end.processes.allSatisfy { $0.stage == .done } && end.world.sent == 1)
     }
     for happenings: [Happening] in [[.off], [.off, .on], [.credentials], [.stop], [.off, .on, .stop]] {
-      expectSound(ends(.bearerRenew, kills: 0, requests: 2, happenings: happenings))
+      expectSound(ends(flow, kills: 0, requests: 2, happenings: happenings))
     }
-    expectSound(ends(.bearerRenew, kills: 1, requests: 2, happenings: [.off, .on]))
-  }
-
-  @Test("T13.3: an exchange replaces a dead token by one refresh, in whatever order four requests find it")
-  func exchanged() {
-    for end in ends(.exchange, kills: 0) {
-      #expect(end.processes.allSatisfy { $0.stage == .done } && end.world.sent == 1)
-    }
-    for happenings: [Happening] in [[.off], [.off, .on], [.credentials], [.stop], [.off, .on, .stop]] {
-      expectSound(ends(.exchange, kills: 0, requests: 2, happenings: happenings))
-    }
-    expectSound(ends(.exchange, kills: 1, requests: 2, happenings: [.off, .on]))
+    expectSound(ends(flow, kills: 1, requests: 2, happenings: [.off, .on]))
   }
 
   @Test("T13.4: one login follows a refused refresh, in whatever order four requests wait, and all of them succeed")

@@ -54,8 +54,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.stored?.unanswered == true)
     #expect(!bench.endpoint.sawCancellation)
     bench.endpoint.answer(503)
-    let failure = await failure { try await request.value }
-    #expect(failure?.kind == .unreachable)
+    #expect(await failure { try await request.value }?.kind == .unreachable)
     #expect(bench.clock.pending.isEmpty)
   }
 
@@ -66,8 +65,7 @@ struct TokenKeeperDrainTests {
     bench.endpoint.answer(503)
     await bench.clock.sleepers(1)
     #expect(await bench.keeper.drain())
-    let failure = await failure { try await request.value }
-    #expect(failure?.kind == .cancelled)
+    #expect(await failure { try await request.value }?.kind == .cancelled)
     #expect(bench.endpoint.requests.all.count == 1)
   }
 

@@ -34,8 +34,7 @@ struct TokenKeeperFailureTests {
     }
     bench.endpoint.grant("a1")
     for request in requests {
-      let token = try await request.value
-      #expect(token?.access == Secret("a1"))
+      #expect(try await request.value?.access == Secret("a1"))
     }
     let failed = bench.events.all.filter { $0.name == .tokenFailed }
     #expect(failed.map(\.attempt) == [1, 2, 3, 4, 5, 6])
@@ -54,13 +53,11 @@ struct TokenKeeperFailureTests {
       let failure = await failure { try await request.value }
       #expect(failure?.kind == .unreachable && failure?.reason == .status(500))
     }
-    let later = await failure { try await bench.keeper.current() }
-    #expect(later?.kind == .unreachable)
+    #expect(await failure { try await bench.keeper.current() }?.kind == .unreachable)
     #expect(bench.endpoint.requests.all.count == 1)
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1")
-    let token = try await bench.keeper.current()
-    #expect(token?.access == Secret("a1"))
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
   }
 
   @Test("P11.10, T5.1: a Retry-After beyond max_retry_after ends the sync and is reported")
@@ -132,9 +129,7 @@ struct TokenKeeperFailureTests {
     "T5.4: changed credentials do not end a pause that the token server asked for, restarts included",
     arguments: [false, true])
   func pauseWithOtherCredentials(restarts: Bool) async throws {
-    let bench = try await Bench().inSync()
-    bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
-    _ = try await bench.keeper.current()
+    let bench = try await Bench.settled(life: 3600)
     bench.clock.advance(by: .seconds(3550))
     bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
     _ = try await bench.keeper.current()
@@ -298,8 +293,7 @@ struct TokenKeeperFailureTests {
     restarted.setCredentials(Credentials(refreshToken: Secret("r9")))
     try await restarted.keeper.syncBegins()
     restarted.endpoint.grant("a9")
-    let token = try await restarted.keeper.current()
-    #expect(token?.access == Secret("a9"))
+    #expect(try await restarted.keeper.current()?.access == Secret("a9"))
     #expect(String(decoding: restarted.endpoint.requests.all[0].body, as: UTF8.self).hasSuffix("refresh_token=r9"))
     #expect(restarted.stored?.ended == nil && restarted.stored?.accessToken == "a9")
   }
@@ -311,12 +305,10 @@ struct TokenKeeperFailureTests {
     try await bench.keeper.syncBegins(retrySession: true)
     _ = await refuse(bench)
     #expect(bench.endpoint.requests.all.count == 2)
-    let still = await failure { try await bench.keeper.syncBegins() }
-    #expect(still?.kind == .refused)
+    #expect(await failure { try await bench.keeper.syncBegins() }?.kind == .refused)
     try await bench.keeper.syncBegins(retrySession: true)
     bench.endpoint.grant("a1")
-    let token = try await bench.keeper.current()
-    #expect(token?.access == Secret("a1"))
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
     #expect(bench.status?.state == .valid && bench.status?.lastError == nil)
   }
 
@@ -378,8 +370,7 @@ struct TokenKeeperFailureTests {
     await bench.keeper.retrySession()
     #expect(bench.status?.state != .unauthorized)
     bench.endpoint.grant("a1")
-    let token = try await bench.keeper.current()
-    #expect(token?.access == Secret("a1"))
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
@@ -389,8 +380,7 @@ struct TokenKeeperFailureTests {
     await bench.keeper.retrySession()
     bench.endpoint.answer(400)
     bench.endpoint.grant("a1")
-    let token = try await request.value
-    #expect(token?.access == Secret("a1"))
+    #expect(try await request.value?.access == Secret("a1"))
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
@@ -425,8 +415,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.endpoint.requests.all.count == 1)
     try await bench.keeper.syncBegins()
     bench.endpoint.grant("a1")
-    let token = try await bench.keeper.current()
-    #expect(token?.access == Secret("a1"))
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
   }
 
   @Test("P11.4, T9.1: no network at all fails the sync without a retry, and the message has no query of the URL")
@@ -448,8 +437,7 @@ struct TokenKeeperFailureTests {
     await bench.keeper.accepted(first.generation)
     bench.endpoint.answer(400)
     bench.endpoint.grant("a2")
-    let second = try await bench.keeper.rejected(first.generation)
-    #expect(second.token?.access == Secret("a2"))
+    #expect(try await bench.keeper.rejected(first.generation).token?.access == Secret("a2"))
     let bodies = bench.endpoint.requests.all.map { String(decoding: $0.body, as: UTF8.self) }
     #expect(
       bodies == [
@@ -470,8 +458,7 @@ struct TokenKeeperFailureTests {
     bench.keeper.stop()
     bench.endpoint.answer(400)
     bench.endpoint.grant("a2")
-    let stopped = await failure { try await request.value }
-    #expect(stopped?.kind == .cancelled)
+    #expect(await failure { try await request.value }?.kind == .cancelled)
     #expect(await bench.keeper.drain())
     #expect(bench.endpoint.requests.all.count == 2 && bench.stored?.refreshToken == nil)
   }

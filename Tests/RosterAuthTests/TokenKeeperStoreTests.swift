@@ -35,13 +35,11 @@ struct TokenKeeperStoreTests {
     let first = await failure { try await bench.keeper.current() }
     let second = await failure { try await bench.keeper.current() }
     #expect(first?.kind == .cannotWrite && second == first)
-    let stillBroken = await failure { try await bench.keeper.syncBegins() }
-    #expect(stillBroken?.kind == .cannotWrite)
+    #expect(await failure { try await bench.keeper.syncBegins() }?.kind == .cannotWrite)
     try bench.mendStore()
     try await bench.keeper.syncBegins()
     #expect(bench.stored?.refreshToken == "r1")
-    let token = try await bench.keeper.current()
-    #expect(token?.access == Secret("a1"))
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
     #expect(bench.endpoint.requests.all.count == 1)
     #expect(bench.events.count(.tokenRefreshed) == 1)
   }
@@ -107,15 +105,12 @@ struct TokenKeeperStoreTests {
 
   @Test("T10.1: after a restart a stored token that is still valid is used without a refresh")
   func restart() async throws {
-    let bench = try await Bench().inSync()
-    bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
-    _ = try await bench.keeper.current()
+    let bench = try await Bench.settled(life: 3600)
     let restarted = try Bench(workspace: bench.workspace)
     try await restarted.keeper.open()
     #expect(restarted.status?.state == .valid && restarted.status?.expiresAt == "2023-11-14T23:13:20.000Z")
     try await restarted.keeper.syncBegins()
-    let token = try await restarted.keeper.current()
-    #expect(token?.access == Secret("a1"))
+    #expect(try await restarted.keeper.current()?.access == Secret("a1"))
     #expect(restarted.endpoint.requests.all.isEmpty)
   }
 
@@ -123,42 +118,33 @@ struct TokenKeeperStoreTests {
     "T10.2: a credential whose bytes changed wins over the store, before a sync and across a restart",
     arguments: [false, true])
   func changed(restarts: Bool) async throws {
-    let bench = try await Bench().inSync()
-    bench.endpoint.grant("a1", refresh: "r1")
-    _ = try await bench.keeper.current()
+    let bench = try await Bench.settled()
     let next = restarts ? try Bench(workspace: bench.workspace) : bench
     next.setCredentials(Credentials(refreshToken: Secret("r9")))
     try await next.keeper.syncBegins()
     next.endpoint.grant("a9")
-    let token = try await next.keeper.current()
-    #expect(token?.access == Secret("a9"))
+    #expect(try await next.keeper.current()?.access == Secret("a9"))
     #expect(body(next, index: restarts ? 0 : 1).hasSuffix("refresh_token=r9"))
   }
 
   @Test("T8.5: a store of another origin is not used, and no credential at all is 78")
   func otherPlace() async throws {
-    let bench = try await Bench().inSync()
-    bench.endpoint.grant("a1", refresh: "r1")
-    _ = try await bench.keeper.current()
+    let bench = try await Bench.settled()
     let moved = try Bench(workspace: bench.workspace) { $0.tokenOrigin = "https://other.test:443" }
     try await moved.keeper.syncBegins()
     moved.endpoint.grant("a9")
     _ = try await moved.keeper.current()
     #expect(body(moved, index: 0).hasSuffix("refresh_token=r0"))
     let bare = try Bench(.oauth2Refresh, credentials: Credentials(), workspace: bench.workspace)
-    let failure = await failure { try await bare.keeper.open() }
-    #expect(failure?.kind == .configuration)
+    #expect(await failure { try await bare.keeper.open() }?.kind == .configuration)
   }
 
   @Test("With a store, a removed credential file does not start a new session")
   func fileGone() async throws {
-    let bench = try await Bench().inSync()
-    bench.endpoint.grant("a1", refresh: "r1", expiresIn: 3600)
-    _ = try await bench.keeper.current()
+    let bench = try await Bench.settled(life: 3600)
     let restarted = try Bench(.oauth2Refresh, credentials: Credentials(), workspace: bench.workspace)
     try await restarted.keeper.open()
-    let token = try await restarted.keeper.current()
-    #expect(token?.access == Secret("a1"))
+    #expect(try await restarted.keeper.current()?.access == Secret("a1"))
   }
 
   @Test("T10.5, T10.6: a damaged store is 73 at start and before a sync; none and static open no store")
@@ -185,8 +171,7 @@ struct TokenKeeperStoreTests {
     let token = try await bench.keeper.current()
     var settings = bench.settings
     settings.flow = .oauth2ClientCredentials
-    let refused = await failure { try await bench.keeper.reload(settings) }
-    #expect(refused?.kind == .configuration)
+    #expect(await failure { try await bench.keeper.reload(settings) }?.kind == .configuration)
     #expect(try await bench.keeper.current() == token)
     #expect(bench.status?.flow == "oauth2_refresh")
   }
@@ -201,8 +186,7 @@ struct TokenKeeperStoreTests {
     try await bench.keeper.reload(bench.settings)
     #expect(bench.clock.pending.isEmpty)
     bench.endpoint.grant("a9")
-    let token = try await request.value
-    #expect(token?.access == Secret("a9"))
+    #expect(try await request.value?.access == Secret("a9"))
     bench.clock.advance(by: .seconds(60))
     #expect(bench.endpoint.requests.all.count == 2)
     #expect(body(bench, index: 1).hasSuffix("refresh_token=r9"))
@@ -216,8 +200,7 @@ struct TokenKeeperStoreTests {
     #expect(bench.endpoint.requests.all.count == 1)
     bench.endpoint.grant("a1", refresh: "r1")
     bench.endpoint.grant("a9")
-    let token = try await request.value
-    #expect(token?.access == Secret("a9"))
+    #expect(try await request.value?.access == Secret("a9"))
     #expect(body(bench, index: 1).hasSuffix("refresh_token=r9"))
   }
 
@@ -259,15 +242,13 @@ struct TokenKeeperStoreTests {
     "T4.1, T7.1: a reload to the flow none during a token request loses no refresh token", arguments: [false, true])
   func flowOff(restarts: Bool) async throws {
     let (bench, request) = try await switchedOff()
-    let none = try await request.value
-    #expect(none == nil)
+    #expect(try await request.value == nil)
     bench.endpoint.grant("a1", refresh: "r1")
     await bench.events.wait(for: .tokenRefreshed)
     #expect(bench.stored?.refreshToken == "r1")
     let next = restarts ? try Bench(workspace: bench.workspace) : bench
     try await next.keeper.reload(bench.settings)
-    let token = try await next.keeper.current()
-    #expect(token?.access == Secret("a1"))
+    #expect(try await next.keeper.current()?.access == Secret("a1"))
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
@@ -278,8 +259,7 @@ struct TokenKeeperStoreTests {
     let request = bench.requests(1)[0]
     await bench.events.wait(for: .tokenJoined)
     bench.endpoint.grant("a1", refresh: "r1")
-    let token = try await request.value
-    #expect(token?.access == Secret("a1"))
+    #expect(try await request.value?.access == Secret("a1"))
     #expect(bench.stored?.refreshToken == "r1" && bench.endpoint.requests.all.count == 1)
   }
 

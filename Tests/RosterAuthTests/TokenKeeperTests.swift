@@ -10,14 +10,6 @@ import Testing
 struct TokenKeeperTests {
   private static let withFirst = Credentials(refreshToken: Secret("r0"), accessToken: Secret("a0"))
 
-  /// A bench whose current token is generation 2, stored, with that life.
-  private func settled(life: Int? = nil, _ flow: Flow = .oauth2Refresh) async throws -> Bench {
-    let bench = try await Bench(flow).inSync()
-    bench.endpoint.grant("a1", refresh: "r1", expiresIn: life)
-    _ = try await bench.keeper.current()
-    return bench
-  }
-
   @Test("T1.1: eight requests with the dead token cause one refresh")
   func oneRefresh() async throws {
     let bench = try await Bench(.oauth2Refresh, credentials: Self.withFirst).inSync()
@@ -27,8 +19,7 @@ struct TokenKeeperTests {
     await bench.events.wait(for: .tokenJoined, 7)
     bench.endpoint.grant("a1", refresh: "r1")
     for request in requests {
-      let token = try await request.value
-      #expect(token?.access == Secret("a1"))
+      #expect(try await request.value?.access == Secret("a1"))
     }
     #expect(bench.endpoint.requests.all.count == 1)
     #expect(bench.events.count(.tokenRefused) == 8)
@@ -45,8 +36,7 @@ struct TokenKeeperTests {
     await bench.events.wait(for: .tokenJoined, 3)
     bench.endpoint.grant("a1")
     for request in requests {
-      let token = try await request.value
-      #expect(token?.access == Secret("a1"))
+      #expect(try await request.value?.access == Secret("a1"))
     }
     #expect(bench.endpoint.requests.all.count == 1)
     #expect(bench.events.all.first { $0.name == .tokenRefreshing }?.reason == "absent")
@@ -54,10 +44,9 @@ struct TokenKeeperTests {
 
   @Test("T1.3: a late 401 is sent again with the current token, without a refresh")
   func late() async throws {
-    let bench = try await settled()
+    let bench = try await Bench.settled()
     let current = try #require(try await bench.keeper.current())
-    let again = try await bench.keeper.rejected(current.generation - 1)
-    #expect(again.token == current)
+    #expect(try await bench.keeper.rejected(current.generation - 1).token == current)
     #expect(bench.endpoint.requests.all.count == 1)
     #expect(bench.status?.avoided == 1)
     #expect(bench.events.all.last { $0.name == .tokenRefused }?.reason == "late")
@@ -65,36 +54,32 @@ struct TokenKeeperTests {
 
   @Test("T2.1: a token near its end is refreshed while requests still use it")
   func early() async throws {
-    let bench = try await settled(life: 3600)
+    let bench = try await Bench.settled(life: 3600)
     bench.clock.advance(by: .seconds(3541))
-    let old = try await bench.keeper.current()
-    #expect(old?.access == Secret("a1"))
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
     await bench.endpoint.arrived(2)
-    let older = try await bench.keeper.current()
-    #expect(older?.access == Secret("a1"))
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
     bench.endpoint.grant("a2", expiresIn: 3600)
     #expect(await bench.keeper.drain())
-    let new = try await bench.keeper.current()
-    #expect(new?.access == Secret("a2"))
+    #expect(try await bench.keeper.current()?.access == Secret("a2"))
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
   @Test("T2.2: no request is sent with a token that is known to be expired")
   func expired() async throws {
-    let bench = try await settled(life: 10)
+    let bench = try await Bench.settled(life: 10)
     bench.clock.advance(by: .seconds(10))
     let request = bench.requests(1)[0]
     await bench.endpoint.arrived(2)
     #expect(bench.status?.state == .refreshing)
     bench.endpoint.grant("a2")
-    let token = try await request.value
-    #expect(token?.access == Secret("a2"))
+    #expect(try await request.value?.access == Secret("a2"))
     #expect(bench.events.all.last { $0.name == .tokenRefreshing }?.reason == "expired")
   }
 
   @Test("T2.1, T5.2: after an early refresh that failed, requests use the old token until it expires")
   func earlyFails() async throws {
-    let bench = try await settled(life: 3600)
+    let bench = try await Bench.settled(life: 3600)
     bench.clock.advance(by: .seconds(3550))
     for _ in 0...3 { bench.endpoint.answer(503) }
     _ = try await bench.keeper.current()
@@ -103,28 +88,25 @@ struct TokenKeeperTests {
       bench.clock.advance(by: .seconds(10))
     }
     await bench.events.wait(for: .tokenFailed, 4)
-    let old = try await bench.keeper.current()
-    #expect(old?.access == Secret("a1"))
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
     #expect(bench.endpoint.requests.all.count == 5)
     bench.clock.advance(by: .seconds(60))
     bench.endpoint.grant("a2")
-    let new = try await bench.keeper.current()
-    #expect(new?.access == Secret("a2"))
+    #expect(try await bench.keeper.current()?.access == Secret("a2"))
   }
 
   @Test("T2.2: a clock that is set back keeps no expired token in use")
   func setBack() async throws {
-    let bench = try await settled(life: 100)
+    let bench = try await Bench.settled(life: 100)
     bench.clock.set(by: -3600)
     bench.clock.advance(by: .seconds(100))
     bench.endpoint.grant("a2")
-    let token = try await bench.keeper.current()
-    #expect(token?.access == Secret("a2"))
+    #expect(try await bench.keeper.current()?.access == Secret("a2"))
   }
 
   @Test("T3.2, T3.3: a fresh token that is refused fails the sync with 77, and no refresh follows from it")
   func refusedFresh() async throws {
-    let bench = try await settled()
+    let bench = try await Bench.settled()
     let token = try #require(try await bench.keeper.current())
     let first = await failure { try await bench.keeper.rejected(token.generation) }
     let second = await failure { try await bench.keeper.current() }
@@ -135,17 +117,16 @@ struct TokenKeeperTests {
 
   @Test("T3.3: a fresh token that worked in this sync may be refreshed in it when it dies")
   func refusedProven() async throws {
-    let bench = try await settled()
+    let bench = try await Bench.settled()
     let token = try #require(try await bench.keeper.current())
     await bench.keeper.accepted(token.generation)
     bench.endpoint.grant("a2")
-    let fresh = try await bench.keeper.rejected(token.generation)
-    #expect(fresh.token?.access == Secret("a2"))
+    #expect(try await bench.keeper.rejected(token.generation).token?.access == Secret("a2"))
   }
 
   @Test("T3.4: after a second refusal the next sync starts with one refresh", arguments: [false, true])
   func refusedAgain(restarts: Bool) async throws {
-    let bench = try await settled()
+    let bench = try await Bench.settled()
     let token = try #require(try await bench.keeper.current())
     await bench.keeper.accepted(token.generation)
     #expect(await bench.keeper.refusedAgain(token.generation).kind == .refused)
@@ -153,8 +134,7 @@ struct TokenKeeperTests {
     let next = restarts ? try Bench(workspace: bench.workspace) : bench
     try await next.keeper.syncBegins()
     next.endpoint.grant("a2")
-    let fresh = try await next.keeper.current()
-    #expect(fresh?.access == Secret("a2"))
+    #expect(try await next.keeper.current()?.access == Secret("a2"))
     let request = try #require(next.endpoint.requests.all.last)
     #expect(String(decoding: request.body, as: UTF8.self).hasSuffix("refresh_token=r1"))
   }
@@ -192,8 +172,7 @@ struct TokenKeeperTests {
   func staticExpired() async throws {
     let old = Secret(jwt(#"{"exp":1600000000}"#))
     let bench = try await Bench(.static, credentials: Credentials(accessToken: old)).inSync()
-    let failure = await failure { try await bench.keeper.current() }
-    #expect(failure?.kind == .refused)
+    #expect(await failure { try await bench.keeper.current() }?.kind == .refused)
     #expect(bench.status?.state == .expired)
   }
 

@@ -49,9 +49,7 @@ struct TokenSequenceTests {
     #expect(world.sent == 0 && world.released[waiter] == .failed(.stopping))
   }
 
-  @Test(
-    "T2.4, T3.4: a token that arrives expired serves its sync without a loop; the next sync begins with a refresh"
-  )
+  @Test("T2.4, T3.4: a token that arrives expired serves its sync without a loop; the next sync begins with a refresh")
   func bornExpired() {
     var world = TokenWorld()
     for sync in 1...2 {
@@ -78,9 +76,7 @@ struct TokenSequenceTests {
 
   @Test("T2.2: a token that expires after its arrival is refreshed in the same sync")
   func outlived() {
-    var world = TokenWorld()
-    _ = world.wanted()
-    world.due()
+    var world = TokenWorld.refreshing()
     world.granted(life: 5)
     world.wrote()
     world.pass(6)
@@ -89,9 +85,7 @@ struct TokenSequenceTests {
 
   @Test("T2.2: a 401 to a token that has expired meanwhile causes a refresh, although the token was fresh")
   func expiredUnproven() {
-    var world = TokenWorld()
-    _ = world.wanted()
-    world.due()
+    var world = TokenWorld.refreshing()
     world.granted(life: 2)
     world.wrote()
     let used = world.machine.generation
@@ -108,9 +102,7 @@ struct TokenSequenceTests {
   @Test("T10.2: a session that begins during a refresh gets the successor of the token that it shares")
   func sharedSuccessor() {
     for isAnswered in [false, true] {
-      var world = TokenWorld(access: "a0")
-      _ = world.rejected(1)
-      world.due()
+      var world = TokenWorld.refreshing(after: "a0")
       if isAnswered { world.granted() }
       var files = world.files
       files.accessToken = Secret("a9")
@@ -127,9 +119,7 @@ struct TokenSequenceTests {
 
   @Test("T5.3: a session that begins during a refresh without an answer notes that its token may be used up")
   func sharedUnanswered() {
-    var world = TokenWorld(access: "a0")
-    _ = world.rejected(1)
-    world.due()
+    var world = TokenWorld.refreshing(after: "a0")
     var files = world.files
     files.accessToken = Secret("a9")
     world.reload(.oauth2Refresh, files: files)
@@ -157,9 +147,7 @@ struct TokenSequenceTests {
 
   @Test("T6.4: a session that ends during another token request has ended for the next process too")
   func endedWhileSending() {
-    var world = TokenWorld(access: "a0")
-    _ = world.rejected(1)
-    world.due()
+    var world = TokenWorld.refreshing(after: "a0")
     world.loggedOut(1)
     world.granted()
     world.wrote()
@@ -169,9 +157,7 @@ struct TokenSequenceTests {
 
   @Test("T5.4: a pause that answers the last request of a session that has ended is kept")
   func pausedWhileEnding() {
-    var world = TokenWorld(access: "a0")
-    _ = world.rejected(1)
-    world.due()
+    var world = TokenWorld.refreshing(after: "a0")
     world.loggedOut(1)
     var failure = TokenMachine.Fault.failure
     failure.retryAfter = .seconds(60)
@@ -182,9 +168,7 @@ struct TokenSequenceTests {
 
   @Test("T6.6: a retry that is requested during a sync holds in that sync, once", arguments: [false, true])
   func retryAsked(ended: Bool) {
-    var world = TokenWorld()
-    _ = world.wanted()
-    world.due()
+    var world = TokenWorld.refreshing()
     if ended {
       world.failed(.refused(TokenMachine.Fault.ending))
       world.wrote()
@@ -203,9 +187,7 @@ struct TokenSequenceTests {
 
   @Test("T3.3: a 401 to a fresh token that has not worked yet fails the sync; one that worked is refreshed")
   func unproven() {
-    var world = TokenWorld()
-    _ = world.wanted()
-    world.due()
+    var world = TokenWorld.refreshing()
     world.granted()
     world.wrote()
     var proven = world
@@ -235,9 +217,7 @@ struct TokenSequenceTests {
 
   @Test("T4.4: an answer that could not be stored survives a reload, and no request uses it until it is stored")
   func unstoredThroughReload() {
-    var world = TokenWorld()
-    _ = world.wanted()
-    world.due()
+    var world = TokenWorld.refreshing()
     world.granted()
     world.writeFailed()
     world.reload(.none, files: world.files)

@@ -73,8 +73,7 @@ struct TokenStoreTests {
   func order() async throws {
     for _ in 0..<50 {
       try await Asker().save(8, to: store)
-      let left = try store.load()
-      #expect(left?.refreshToken == Secret("r7"))
+      #expect(try store.load()?.refreshToken == Secret("r7"))
     }
   }
 
@@ -84,8 +83,7 @@ struct TokenStoreTests {
     var large = Self.session
     large.refreshToken = Secret(String(repeating: "x", count: 1 << 20))
     #expect(TokenStore.fits(Self.session) && !TokenStore.fits(large))
-    let failure = await failure { try await store.save(large) }
-    #expect(failure?.kind == .cannotWrite)
+    #expect(await failure { try await store.save(large) }?.kind == .cannotWrite)
     #expect(try store.load() == Self.session)
   }
 

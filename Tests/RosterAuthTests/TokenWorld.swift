@@ -45,6 +45,14 @@ struct TokenWorld: Equatable {
     noteFiles()
   }
 
+  /// A world whose first token request is under way, after a 401 to this access token if there is one.
+  static func refreshing(after access: String? = nil) -> TokenWorld {
+    var world = TokenWorld(access: access)
+    _ = access == nil ? world.wanted() : world.rejected(1)
+    world.due()
+    return world
+  }
+
   var isSending: Bool { sending != nil }
   var isBusy: Bool { isSending || writing != nil || isWaiting }
 
@@ -79,8 +87,7 @@ struct TokenWorld: Equatable {
     minted += 1
     let renews = attempt.setup.settings.flow == .bearerRenew
     if rotates || renews, let name = attempt.tokenName { spent.insert(name) }
-    let issued = IssuedToken(
-      access: Secret("a\(minted)"), obtainedAt: now.date, expiresAt: life.map { now.date + $0 })
+    let issued = IssuedToken(access: Secret("a\(minted)"), obtainedAt: now.date, expiresAt: life.map { now.date + $0 })
     let answer = GrantAnswer(
       issued: issued, refreshToken: renews ? issued.access : rotates ? Secret("r\(minted)") : nil)
     act { machine, _ in machine.refreshed(answer) }
