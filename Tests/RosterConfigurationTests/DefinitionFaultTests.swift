@@ -171,6 +171,60 @@ struct DefinitionFaultTests {
   }
 
   @Test(
+    "F7.4: faults of a column in line 5",
+    arguments: faultTable(
+      #"""
+      name = 1
+      => 5: resource.thing.columns.name: 1 is an integer, not a column; allowed: a JSON Pointer such as "/name", or { at = …, type = …, null = … }
+      name = "name"
+      => 5: resource.thing.columns.name: "name" is no JSON Pointer; allowed: a JSON Pointer such as "/user/name", of at most 100 names
+      name = ""
+      => 5: resource.thing.columns.name: has no place in the record; allowed: a JSON Pointer such as "/name"
+      name = { type = "text" }
+      => 5: resource.thing.columns.name: has no place in the record; allowed: a JSON Pointer such as "/name"
+      name = { at = "/n", type = "date" }
+      => 5: resource.thing.columns.name.type: "date" is unknown; allowed: text integer real boolean json
+      name = { at = "/n", nul = true }
+      => 5: resource.thing.columns.name.nul: is unknown; allowed: at, type, null
+      name = { at = "/n", nul = "" }
+      => 5: resource.thing.columns.name.nul: is unknown; allowed: at, type, null
+      name = { at = "/n", null = 1 }
+      => 5: resource.thing.columns.name.null: 1 is an integer, not a boolean; allowed: true or false
+      """#))
+  func columns(text: String, sentence: String) throws {
+    let start = FaultyDefinition.start + "[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\n"
+    try workspace.expect(sentence, text: start + text + "\n")
+  }
+
+  @Test(
+    "F2.1: faults of the places of parameters in the body of a POST, from line 4 on",
+    arguments: faultTable(
+      #"""
+      body = { a = 1 }
+      pages.param = "/a/b"
+      => 5: resource.thing.pages.param: "/a/b" leads through something in body that is neither a table nor an existing element; allowed: a place in a table
+      pages.param = "/a/c"
+      pages.size = 5
+      pages.size_param = "/a/c/d"
+      => 6: resource.thing.pages.size_param: "/a/c/d" and "/a/c", which is param, are one in the other; allowed: a parameter of its own
+      pages.param = "/a/c/d"
+      pages.size = 5
+      pages.size_param = "/a"
+      => 6: resource.thing.pages.size_param: "/a" and "/a/c/d", which is param, are one in the other; allowed: a parameter of its own
+      pages.param = "/a/c"
+      pages.size = 5
+      pages.size_param = "/a/c"
+      => 6: resource.thing.pages.size_param: "/a/c" is param too; allowed: a parameter of its own
+      body = { a = [{}] }
+      pages.param = "/a/1/b"
+      => 5: resource.thing.pages.param: "/a/1/b" leads through something in body that is neither a table nor an existing element; allowed: a place in a table
+      """#))
+  func bodies(text: String, sentence: String) throws {
+    let text = FaultyDefinition.start + "method = \"POST\"\n" + text + "\n" + FaultyDefinition.columns
+    try workspace.expect(sentence, text: text)
+  }
+
+  @Test(
     "F7.1, F7.3: a text without a valid definition",
     arguments: faultTable(
       #"""
@@ -238,56 +292,6 @@ struct DefinitionFaultTests {
       => 3: resource.thing.search: "thing_fts" is SQLite's own in an index of words; allowed: columns of other names
       [resource.thing]
       path = "/things"
-      method = "POST"
-      body = { a = 1 }
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = "/name"
-      [resource.thing.pages]
-      param = "/a/b"
-      => 9: resource.thing.pages.param: "/a/b" leads through something in body that is neither a table nor an existing element; allowed: a place in a table
-      [resource.thing]
-      path = "/things"
-      method = "POST"
-      [resource.thing.columns]
-      id = "/id"
-      [resource.thing.pages]
-      param = "/a/c"
-      size = 5
-      size_param = "/a/c/d"
-      => 9: resource.thing.pages.size_param: "/a/c/d" and "/a/c", which is param, are one in the other; allowed: a parameter of its own
-      [resource.thing]
-      path = "/things"
-      method = "POST"
-      [resource.thing.columns]
-      id = "/id"
-      [resource.thing.pages]
-      param = "/a/c/d"
-      size = 5
-      size_param = "/a"
-      => 9: resource.thing.pages.size_param: "/a" and "/a/c/d", which is param, are one in the other; allowed: a parameter of its own
-      [resource.thing]
-      path = "/things"
-      method = "POST"
-      [resource.thing.columns]
-      id = "/id"
-      [resource.thing.pages]
-      param = "/a/c"
-      size = 5
-      size_param = "/a/c"
-      => 9: resource.thing.pages.size_param: "/a/c" is param too; allowed: a parameter of its own
-      [resource.thing]
-      path = "/things"
-      method = "POST"
-      body = { a = [{}] }
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = "/name"
-      [resource.thing.pages]
-      param = "/a/1/b"
-      => 9: resource.thing.pages.param: "/a/1/b" leads through something in body that is neither a table nor an existing element; allowed: a place in a table
-      [resource.thing]
-      path = "/things"
 
       => 1: resource.thing.columns: there are no columns; allowed: one column at least
       [resource.thing]
@@ -300,62 +304,6 @@ struct DefinitionFaultTests {
       columns = "/id"
 
       => 3: resource.thing.columns: "/id" is a string, not a table; allowed: [resource.thing.columns]
-      [resource.thing]
-      path = "/things"
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = 1
-
-      => 5: resource.thing.columns.name: 1 is an integer, not a column; allowed: a JSON Pointer such as "/name", or { at = …, type = …, null = … }
-      [resource.thing]
-      path = "/things"
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = "name"
-
-      => 5: resource.thing.columns.name: "name" is no JSON Pointer; allowed: a JSON Pointer such as "/user/name", of at most 100 names
-      [resource.thing]
-      path = "/things"
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = ""
-
-      => 5: resource.thing.columns.name: has no place in the record; allowed: a JSON Pointer such as "/name"
-      [resource.thing]
-      path = "/things"
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = { type = "text" }
-
-      => 5: resource.thing.columns.name: has no place in the record; allowed: a JSON Pointer such as "/name"
-      [resource.thing]
-      path = "/things"
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = { at = "/n", type = "date" }
-
-      => 5: resource.thing.columns.name.type: "date" is unknown; allowed: text integer real boolean json
-      [resource.thing]
-      path = "/things"
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = { at = "/n", nul = true }
-
-      => 5: resource.thing.columns.name.nul: is unknown; allowed: at, type, null
-      [resource.thing]
-      path = "/things"
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = { at = "/n", nul = "" }
-
-      => 5: resource.thing.columns.name.nul: is unknown; allowed: at, type, null
-      [resource.thing]
-      path = "/things"
-      [resource.thing.columns]
-      id = { at = "/id", type = "integer" }
-      name = { at = "/n", null = 1 }
-
-      => 5: resource.thing.columns.name.null: 1 is an integer, not a boolean; allowed: true or false
       [resource.thing]
       path = "/things"
       columns = { name = "/name" }

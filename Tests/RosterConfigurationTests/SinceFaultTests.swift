@@ -11,75 +11,74 @@ struct SinceFaultTests {
   @Test(
     "F3.1, F3.2, F3.3, F3.5: each is refused at its key",
     arguments: [
-      ("param = \"since\"", "at: is missing"), ("at = \"/at\"", "param: is missing"),
-      ("at = \"/at\", param = \"page\"", "param: is a parameter of pages too"),
-      ("at = \"/at\", param = \"*\"", "param: \"*\" is for pages"),
-      ("at = \"/at\", param = \"s\", value = \"x\"", "value: \"x\" does not have {since} or {since:FORM} once"),
-      ("at = \"/at\", param = \"s\", value = \"{since:day}\"", "value: \"{since:day}\" does not have"),
-      ("at = \"/at\", param = \"s\", value = \"{since}{since}\"", "value: \"{since}{since}\" does not have"),
+      (#"param = "since""#, "at: is missing"), (#"at = "/at""#, "param: is missing"),
+      (#"at = "/at", param = "page""#, "param: is a parameter of pages too"),
+      (#"at = "/at", param = "*""#, #"param: "*" is for pages"#),
+      (#"at = "/at", param = "s", value = "x""#, #"value: "x" does not have {since} or {since:FORM} once"#),
+      (#"at = "/at", param = "s", value = "{since:day}""#, #"value: "{since:day}" does not have"#),
+      (#"at = "/at", param = "s", value = "{since}{since}""#, #"value: "{since}{since}" does not have"#),
       (
-        "at = \"/at\", param = \"s\", form = \"number\", value = \"{since:unix}\"",
-        "value: {since:FORM} converts a time, and form is \"number\""
+        #"at = "/at", param = "s", form = "number", value = "{since:unix}""#,
+        #"value: {since:FORM} converts a time, and form is "number""#
       ),
-      ("at = \"/at\", param = \"s\", form = \"number\", overlap = \"5m\"", "overlap: is a duration"),
-      ("at = \"/at\", param = \"s\", overlap = 5", "overlap: is an integer"),
-      ("at = \"/at\", param = \"s\", overlap = 0", "overlap: 0 is out of range"),
-      ("at = \"/at\", param = \"s\", form = \"unix\", zone = \"+01:00\"", "zone: is for form = \"rfc3339\""),
-      ("at = \"/at\", param = \"s\", zone = \"CET\"", "zone: \"CET\" is not an offset"),
-      ("at = \"/at\", param = \"s\", whole_every = \"never\"", "whole_every: \"never\" needs removal = \"never\""),
-      ("at = \"/at\", param = \"s\", whole_every = \"1s\"", "whole_every: 1s is out of range"),
-      ("at = \"/at\", param = \"/s\"", "param: \"/s\" is a place in the body of a POST"),
+      (#"at = "/at", param = "s", form = "number", overlap = "5m""#, "overlap: is a duration"),
+      (#"at = "/at", param = "s", overlap = 5"#, "overlap: is an integer"),
+      (#"at = "/at", param = "s", overlap = 0"#, "overlap: 0 is out of range"),
+      (#"at = "/at", param = "s", form = "unix", zone = "+01:00""#, #"zone: is for form = "rfc3339""#),
+      (#"at = "/at", param = "s", zone = "CET""#, #"zone: "CET" is not an offset"#),
+      (#"at = "/at", param = "s", whole_every = "never""#, #"whole_every: "never" needs removal = "never""#),
+      (#"at = "/at", param = "s", whole_every = "1s""#, "whole_every: 1s is out of range"),
+      (#"at = "/at", param = "/s""#, #"param: "/s" is a place in the body of a POST"#),
       (
-        "at = \"/at\", param = \"/a/0/b\", method = \"POST\", body = { a = [] }, query = {}",
-        "param: \"/a/0/b\" leads through something in body"
-      ),
-      (
-        "at = \"/at\", param = \"s\", method = \"POST\", body = { a = [] }, pages = { param = \"/a/0\" }",
-        "pages.param: \"/a/0\" leads through something in body"
+        #"at = "/at", param = "/a/0/b", method = "POST", body = { a = [] }, query = {}"#,
+        #"param: "/a/0/b" leads through something in body"#
       ),
       (
-        "at = \"/at\", param = \"s\", pages = { param = \"/page\" }",
-        "pages.param: \"/page\" is a place in the body of a POST"
+        #"at = "/at", param = "s", method = "POST", body = { a = [] }, pages = { param = "/a/0" }"#,
+        #"pages.param: "/a/0" leads through something in body"#
       ),
       (
-        "at = \"/at\", param = \"/a\", method = \"POST\", pages = { param = \"/a/b\" }",
-        "param: \"/a\" and \"/a/b\", which is a parameter of pages, are one in the other"
+        #"at = "/at", param = "s", pages = { param = "/page" }"#,
+        #"pages.param: "/page" is a place in the body of a POST"#
       ),
       (
-        "at = \"/at\", param = \"/a/b\", method = \"POST\", pages = { param = \"/a\" }",
-        "param: \"/a/b\" and \"/a\", which is a parameter of pages, are one in the other"
+        #"at = "/at", param = "/a", method = "POST", pages = { param = "/a/b" }"#,
+        #"param: "/a" and "/a/b", which is a parameter of pages, are one in the other"#
       ),
       (
-        "at = \"/at\", param = \"/a\", method = \"POST\", pages = { size = 5, size_param = \"/a/b\" }",
-        "param: \"/a\" and \"/a/b\", which is a parameter of pages, are one in the other"
+        #"at = "/at", param = "/a/b", method = "POST", pages = { param = "/a" }"#,
+        #"param: "/a/b" and "/a", which is a parameter of pages, are one in the other"#
       ),
       (
-        "token = \"/t\", param = \"/a\", method = \"POST\", "
-          + "pages = { style = \"cursor\", at = \"/n\", param = \"/a/b\" }",
-        "param: \"/a\" and \"/a/b\", which is a parameter of pages, are one in the other"
+        #"at = "/at", param = "/a", method = "POST", pages = { size = 5, size_param = "/a/b" }"#,
+        #"param: "/a" and "/a/b", which is a parameter of pages, are one in the other"#
       ),
-      ("at = \"/at\", param = \"s\", token = \"/t\"", "token: stands beside at"),
-      ("token = \"/t\", value = \"x{since}\"", "value: has no effect without param"),
-      ("token = \"/t\", form = \"unix\"", "form: is for at, and not for token"),
-      ("token = \"/t\", zone = \"+01:00\"", "zone: is for at, and not for token"),
-      ("token = \"/t\", overlap = \"1m\"", "overlap: is for at, and not for token"),
-      ("token = \"/t\", param = \"s\", from = \"0\"", "from: is for at, and not for token"),
-      ("token = \"/t\", param = \"s\", value = \"{since:unix}\"", "value: {since:FORM} converts a time"),
-      ("at = \"/at\", param = \"s\", key = \"/k\"", "key: is for ask = true"),
-      ("at = \"/at\", param = \"s\", row_names = \"/n\"", "row_names: needs shape = \"rows\""),
+      (
+        #"token = "/t", param = "/a", method = "POST", "#
+          + #"pages = { style = "cursor", at = "/n", param = "/a/b" }"#,
+        #"param: "/a" and "/a/b", which is a parameter of pages, are one in the other"#
+      ),
+      (#"at = "/at", param = "s", token = "/t""#, "token: stands beside at"),
+      (#"token = "/t", value = "x{since}""#, "value: has no effect without param"),
+      (#"token = "/t", form = "unix""#, "form: is for at, and not for token"),
+      (#"token = "/t", zone = "+01:00""#, "zone: is for at, and not for token"),
+      (#"token = "/t", overlap = "1m""#, "overlap: is for at, and not for token"),
+      (#"token = "/t", param = "s", from = "0""#, "from: is for at, and not for token"),
+      (#"token = "/t", param = "s", value = "{since:unix}""#, "value: {since:FORM} converts a time"),
+      (#"at = "/at", param = "s", key = "/k""#, "key: is for ask = true"),
+      (#"at = "/at", param = "s", row_names = "/n""#, #"row_names: needs shape = "rows""#),
     ])
   func refused(since: String, fault: String) throws {
-    let faults = try workspace.faults(
-      FaultyDefinition.start + "since = { \(since) }\n" + FaultyDefinition.columns)
+    let faults = try workspace.faults(FaultyDefinition.start + "since = { \(since) }\n" + FaultyDefinition.columns)
     #expect(faults.count == 1 && faults[0].hasPrefix("rosterd.toml:3: resource.thing.since.\(fault)"), "\(faults)")
   }
 
   @Test(
     "F3.1: an incremental pull by GET sends no parameter in a body, not even one of the whole pull",
     arguments: [
-      ("", "since.pages.param: \"/page\" is a place in the body of a POST"),
-      (", pages = { param = \"/p\" }", "since.pages.param: \"/p\" is a place in the body of a POST"),
-      (", pages = { param = \"p\" }", nil),
+      ("", #"since.pages.param: "/page" is a place in the body of a POST"#),
+      (#", pages = { param = "/p" }"#, #"since.pages.param: "/p" is a place in the body of a POST"#),
+      (#", pages = { param = "p" }"#, nil),
     ])
   func incrementalGET(pages: String, fault: String?) throws {
     let whole = "method = \"POST\"\npages = { param = \"/page\" }\n"
@@ -93,16 +92,13 @@ struct SinceFaultTests {
     "F3.1, F3.5: with from a whole pull sends param too, beside the parameters of its own pages and body",
     arguments: [
       (
-        "pages = { param = \"/a/b\" }", "param = \"/a\", from = \"0\"",
-        "\"/a\" and \"/a/b\", which is a parameter of pages, are one in the other"
+        #"pages = { param = "/a/b" }"#, #"param = "/a", from = "0""#,
+        #""/a" and "/a/b", which is a parameter of pages, are one in the other"#
       ),
-      ("pages = { param = \"/a\" }", "param = \"/a\", from = \"0\"", "is a parameter of pages too"),
-      (
-        "body = { a = [] }", "param = \"/a/0/b\", from = \"0\", body = {}",
-        "\"/a/0/b\" leads through something in body"
-      ),
-      ("pages = { param = \"/a/b\" }", "param = \"/a\"", nil),
-      ("pages = { param = \"/c\" }", "param = \"/a\", from = \"0\"", nil),
+      (#"pages = { param = "/a" }"#, #"param = "/a", from = "0""#, "is a parameter of pages too"),
+      ("body = { a = [] }", #"param = "/a/0/b", from = "0", body = {}"#, #""/a/0/b" leads through something in body"#),
+      (#"pages = { param = "/a/b" }"#, #"param = "/a""#, nil),
+      (#"pages = { param = "/c" }"#, #"param = "/a", from = "0""#, nil),
     ])
   func from(whole: String, keys: String, fault: String?) throws {
     let since = "since = { at = \"/at\", pages = { param = \"/p\" }, \(keys) }\n"
@@ -115,9 +111,9 @@ struct SinceFaultTests {
   @Test(
     "F3.4: ask needs by_key and a key with the same number of places",
     arguments: [
-      ("", "ask = true, key = \"/k\"", "ask: needs by_key"),
+      ("", #"ask = true, key = "/k""#, "ask: needs by_key"),
       ("by_key = \"/t/{key}\"\n", "ask = true", "key: is missing"),
-      ("by_key = \"/t/{key}\"\n", "ask = true, key = [\"/k\", \"/l\"]", "key: has another number of places"),
+      ("by_key = \"/t/{key}\"\n", #"ask = true, key = ["/k", "/l"]"#, "key: has another number of places"),
     ])
   func asks(byKey: String, keys: String, fault: String) throws {
     let since = "since = { at = \"/at\", param = \"s\", \(keys) }\n"
@@ -140,7 +136,7 @@ struct SinceFaultTests {
     #expect(try workspace.load(configuration.rendered()).resources == [thing])
   }
 
-  @Test("F3.5: whole_every = \"never\" is accepted with removal = \"never\"")
+  @Test(#"F3.5: whole_every = "never" is accepted with removal = "never""#)
   func never() throws {
     let since =
       "since = { at = \"/at\", param = \"s\", whole_every = \"never\", overlap = \"1h\", zone = \"-05:30\" }\n"
