@@ -2,7 +2,6 @@ import Dispatch
 import Glibc
 import RosterModel
 import RosterTestSupport
-import Synchronization
 import Testing
 
 @testable import RosterStatus

@@ -27,8 +27,7 @@ import Testing
     let end = failed.finishedAt
     failed.trouble?.since = end
     let told = try now(makeRoutes(makeBoard(cache: snapshot, last: failed)))
-    #expect(
-      told?.state == .degraded && told?.since == end && told?.concerned == failed.trouble?.concerned)
+    #expect(told?.state == .degraded && told?.since == end && told?.concerned == failed.trouble?.concerned)
 
     var rejecting = makeReport()
     rejecting.rejected = 1

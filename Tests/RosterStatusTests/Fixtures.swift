@@ -5,6 +5,7 @@ import Logging
 import RosterModel
 import RosterStatusClient
 import RosterTestSupport
+import Testing
 
 @testable import RosterStatus
 
@@ -102,12 +103,37 @@ func withServer<Result>(
   }
 }
 
+/// Connects a client to a server on a socket in a folder of its own.
+func withClient(
+  _ routes: StatusRoutes = makeRoutes(), limits: StatusLimits = StatusLimits(), body: (RawClient) async throws -> Void
+) async throws {
+  try await withServer(routes, limits: limits) { path, _ in
+    let client = try RawClient(path)
+    defer { client.close() }
+    try await body(client)
+  }
+}
+
+func limits(_ change: (inout StatusLimits) -> Void) -> StatusLimits {
+  var limits = StatusLimits()
+  change(&limits)
+  return limits
+}
+
 /// A timeout that never expires, even on a loaded machine.
 let unhurried = Duration.seconds(600)
 
 /// The status of an answer over the socket.
 func status(_ path: String, method: String = "GET", target: String = "/healthz") async throws -> Int {
   try await StatusClient(socket: path).send(method, target: target, within: unhurried).status
+}
+
+func expectStatus(
+  _ expected: Int, of path: String, method: String = "GET", target: String = "/healthz",
+  sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+  let found = try await status(path, method: method, target: target)
+  #expect(found == expected, sourceLocation: sourceLocation)
 }
 
 struct TestError: Error {

@@ -8,9 +8,7 @@ import Testing
 
   @Test("S2.4: half a request after a whole one is timed out too; blank lines are no request")
   func halfBehindWhole() async throws {
-    var limits = StatusLimits()
-    limits.incomplete = .milliseconds(500)
-    try await withServer(limits: limits) { path, _ in
+    try await withServer(limits: limits { $0.incomplete = .milliseconds(500) }) { path, _ in
       let patient = try RawClient(path)
       defer { patient.close() }
       try patient.send(get + "\r\n\n")
@@ -32,9 +30,7 @@ import Testing
     let body = "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nGET /\r\n\r\n"
     let chunks =
       "POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\n0\r\nX: y\r\n\r\n"
-    try await withServer { path, _ in
-      let client = try RawClient(path)
-      defer { client.close() }
+    try await withClient { client in
       var rest = Substring(get + body + get + "\r\n" + chunks + chunks + get)
       async let text = client.read()
       while !rest.isEmpty {
@@ -54,8 +50,7 @@ import Testing
       defer { client.close() }
       let count = 2000
       try client.send(String(repeating: get, count: count / 2))
-      let answer = try await status(path)
-      #expect(answer == 200)
+      try await expectStatus(200, of: path)
       async let text = client.read()
       try client.send(String(repeating: get, count: count / 2))
       client.endInput()
@@ -65,9 +60,7 @@ import Testing
 
   @Test("S2.1: an upgrade is ignored, the request answered, and the connection closed")
   func upgrade() async throws {
-    try await withServer { path, _ in
-      let client = try RawClient(path)
-      defer { client.close() }
+    try await withClient { client in
       try client.send(
         "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
           + String(repeating: "x", count: 9000))

@@ -17,8 +17,7 @@ import Testing
   func lifeOfTheSocket() async throws {
     try await withServer { path, server in
       #expect(mode(path) == UInt32(S_IFSOCK) | 0o660)
-      let answer = try await status(path)
-      #expect(answer == 200)
+      try await expectStatus(200, of: path)
       await server.stop()
       #expect(mode(path) == nil)
     }
@@ -33,8 +32,7 @@ import Testing
       close(dead.descriptor)
       let server = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
       try await server.start()
-      let answer = try await status(path)
-      #expect(answer == 200)
+      try await expectStatus(200, of: path)
       await server.stop()
     }
   }
@@ -45,8 +43,7 @@ import Testing
       let second = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
       let failure = await #expect(throws: Failure.self) { try await second.start() }
       #expect(failure?.kind == .cannotWrite && failure?.cause == "another program answers on the socket")
-      let answer = try await status(path)
-      #expect(answer == 200)
+      try await expectStatus(200, of: path)
     }
   }
 
@@ -84,15 +81,12 @@ import Testing
   @Test("S3.3: a socket that another server published meanwhile is not replaced")
   func othersName() async throws {
     // The first server would restore its own name in between.
-    var limits = StatusLimits()
-    limits.nameCheck = .seconds(3600)
-    try await withServer(limits: limits) { path, server in
+    try await withServer(limits: limits { $0.nameCheck = .seconds(3600) }) { path, server in
       unlink(path)
       let second = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
       try await second.start()
       await server.stop()
-      let answer = try await status(path)
-      #expect(answer == 200)
+      try await expectStatus(200, of: path)
       await second.stop()
     }
   }
@@ -109,8 +103,7 @@ import Testing
       #expect(mode(path) == UInt32(S_IFDIR) | 0o700)
       rmdir(path)
       #expect(await lines.first { _ in true } == "the status socket had been removed; it is there again")
-      let answer = try await status(path)
-      #expect(answer == 200)
+      try await expectStatus(200, of: path)
     }
   }
 
@@ -125,8 +118,7 @@ import Testing
         unlink(path)
         #expect(await lines.first { _ in true } == "the status socket had been removed; it is there again")
         #expect(mode(path) == UInt32(S_IFSOCK) | 0o600)
-        let answer = try await status(path)
-        #expect(answer == 200)
+        try await expectStatus(200, of: path)
       }
       await server.stop()
       #expect(mode(path) == nil)
@@ -187,8 +179,7 @@ import Testing
       let server = StatusServer(at: .path(path, mode: 0o640), routes: makeRoutes())
       try await server.start()
       #expect(mode(path) == UInt32(S_IFSOCK) | 0o640)
-      let answer = try await status(path)
-      #expect(answer == 200)
+      try await expectStatus(200, of: path)
       await server.stop()
     }
   }
@@ -201,8 +192,7 @@ import Testing
       try file.publish()
       let server = StatusServer(at: .passed(file.descriptor), routes: makeRoutes())
       try await server.start()
-      let answer = try await status(path)
-      #expect(answer == 200)
+      try await expectStatus(200, of: path)
       await server.stop()
       #expect(mode(path) != nil)
     }

@@ -209,8 +209,7 @@ import Testing
         """)
     board.nextSync(at: nil)
     board.syncEnded(ended(.failed), cache: snapshot)
-    #expect(
-      board.message == "degraded: sync 17 failed: cannot pull page 3 (http://localhost): upstream answered 500")
+    #expect(board.message == "degraded: sync 17 failed: cannot pull page 3 (http://localhost): upstream answered 500")
   }
 
   @Test("S4.2, S4.5: the message says since when there is no progress, also if a due sync has not begun")

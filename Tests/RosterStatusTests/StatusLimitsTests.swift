@@ -2,7 +2,6 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import RosterModel
-import RosterTestSupport
 import Testing
 
 @testable import RosterStatus
@@ -21,9 +20,7 @@ import Testing
       case "fields": "GET / HTTP/1.1\r\n" + String(repeating: "x: yyyyyyyyyy\r\n", count: 2000) + "\r\n"
       default: "GET /\(long)"
       }
-    try await withServer { path, _ in
-      let client = try RawClient(path)
-      defer { client.close() }
+    try await withClient { client in
       try client.send(head)
       let text = await client.read()
       #expect(text.hasPrefix("HTTP/1.1 431 "))
@@ -33,9 +30,7 @@ import Testing
 
   @Test("S2.2: a head of nearly 16 KiB is answered")
   func fullHead() async throws {
-    try await withServer { path, _ in
-      let client = try RawClient(path)
-      defer { client.close() }
+    try await withClient { client in
       try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nx: \(String(repeating: "x", count: 16_000))\r\n\r\n")
       #expect(await client.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
     }
@@ -60,11 +55,7 @@ import Testing
     "S2.4: a request that is not complete in time is 408",
     arguments: ["", "GET /hea", "POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx"])
   func slow(start: String) async throws {
-    var limits = StatusLimits()
-    limits.incomplete = .milliseconds(50)
-    try await withServer(limits: limits) { path, _ in
-      let client = try RawClient(path)
-      defer { client.close() }
+    try await withClient(limits: limits { $0.incomplete = .milliseconds(50) }) { client in
       try client.send(start)
       #expect(await client.read().hasPrefix("HTTP/1.1 408 "))
     }
@@ -78,9 +69,7 @@ import Testing
       ("F\u{1}O / HTTP/1.1", 400),
     ])
   func strange(line: String, status: Int) async throws {
-    try await withServer { path, _ in
-      let client = try RawClient(path)
-      defer { client.close() }
+    try await withClient { client in
       try client.send(line + "\r\nHost: localhost\r\n\r\n")
       #expect(await client.read().hasPrefix("HTTP/1.1 \(status) "))
     }
@@ -88,9 +77,7 @@ import Testing
 
   @Test("S2.4: a connection that waits between requests is not timed out")
   func idle() async throws {
-    var limits = StatusLimits()
-    limits.incomplete = .milliseconds(50)
-    try await withServer(limits: limits) { path, _ in
+    try await withServer(limits: limits { $0.incomplete = .milliseconds(50) }) { path, _ in
       let patient = try RawClient(path)
       defer { patient.close() }
       try patient.send(get)
@@ -107,9 +94,7 @@ import Testing
     "S2.1: a request that is not HTTP is 400, and one without Host too",
     arguments: ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"])
   func nonsense(text: String) async throws {
-    try await withServer { path, _ in
-      let client = try RawClient(path)
-      defer { client.close() }
+    try await withClient { client in
       try client.send(text)
       #expect(await client.read().hasPrefix("HTTP/1.1 400 "))
     }
@@ -221,8 +206,7 @@ import Testing
       _ = await stuck.read(until: "\r\n\r\n")
       let error = String(repeating: "x", count: 2000)
       for _ in 0..<2000 { board.report(Event(.pageRetried, error: error)) }
-      let answer = try await status(path)
-      #expect(answer == 200)
+      try await expectStatus(200, of: path)
       let text = await stuck.read()
       #expect(text.utf8.count < 2000 * 2000 && !text.hasSuffix("0\r\n\r\n"))
     }

@@ -102,9 +102,7 @@ import Testing
   @Test("S2.4: a waiting request is not 408, also if its client shut its sending side down")
   func patient() async throws {
     let feed = Feed()
-    var limits = StatusLimits()
-    limits.incomplete = .milliseconds(50)
-    try await withServer(feed.routes, limits: limits) { path, _ in
+    try await withServer(feed.routes, limits: limits { $0.incomplete = .milliseconds(50) }) { path, _ in
       let (client, halfClosed) = (try ask(path), try ask(path))
       defer {
         client.close()

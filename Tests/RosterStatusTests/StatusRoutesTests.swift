@@ -154,11 +154,7 @@ import Testing
     #expect(String(decoding: answer.body, as: UTF8.self) == #"{"joined":true,"sync":18}"# + "\n")
     _ = await post(#"{"allow_removal": true}"#)
     _ = await post(#"{"allow_removal": false, "retry_session": true}"#)
-    #expect(
-      asked.withLock { $0 } == [
-        SyncRequest(), SyncRequest(allowRemoval: true),
-        SyncRequest(retrySession: true),
-      ])
+    #expect(asked.withLock { $0 } == [SyncRequest(), SyncRequest(allowRemoval: true), SyncRequest(retrySession: true)])
     _ = await post(#"{"fresh": true}"#)
     #expect(asked.withLock { $0.last } == SyncRequest(isFresh: true))
     for bad in [
