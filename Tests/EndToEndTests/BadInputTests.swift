@@ -172,8 +172,7 @@ import Testing
     }
   }
 
-  @Test(
-    "A bad command line is 64", arguments: [["synk"], ["sync", "--jsn"], ["run", "x"], ["check", "--config"]])
+  @Test("A bad command line is 64", arguments: [["synk"], ["sync", "--jsn"], ["run", "x"], ["check", "--config"]])
   func usage(arguments: [String]) async throws {
     let outcome = try await Program.run(try Program.built("rosterd"), arguments: arguments)
     #expect(outcome.exit == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)

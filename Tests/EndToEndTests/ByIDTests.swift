@@ -74,49 +74,47 @@ extension CacheTrials {
       "P8.6, P8.7, P8.8: only records that upstream reports as gone are removed; else the state is degraded",
       arguments: cases)
     func answers(of test: Case) async throws {
-      try await withSite(.pages(3)) { site in
-        try await site.withDaemon { _, _ in
-          _ = try await site.ask()
-          let before = try await characters(site, ids: test.missing)
-          let feed = try await site.rows("SELECT feed FROM cache_info")
-          site.upstream.update { $0.removeAll { test.missing.contains($0.id) } }
-          site.upstream.configure { scenario in
-            // The control question (P16) gets a good answer if the records are to be removed.
-            let times = test.end == .removed ? 1 : nil
-            scenario.rules = test.fault.map { [.on(.byID, times: times, $0)] } ?? []
-          }
-          _ = try await site.ask()
-          let status = try await site.status()
-          let report = try #require(status.sync.last)
-          let after = try await characters(site, ids: test.missing)
-          let asked = site.upstream.counts.byIDRequests.map(\.target)
-          let target = Target.characters(test.missing.map(String.init).joined(separator: ","))
-          #expect(asked.first == target)
-          #expect(test.end == .removed ? asked.count == 2 : asked.allSatisfy { $0 == target })
-          switch test.end {
-          case .removed:
-            #expect(after.isEmpty && report.removed == test.missing.count && status.state == .idle)
-            try await site.expectWell()
-          case .updated:
-            #expect(after.map { $0[1] } == test.missing.map { _ in "Back" })
-            #expect(report.removed == 0 && report.changed == test.missing.count && status.state == .idle)
-          case .kept:
-            #expect(after == before && report.removed == 0 && report.exit == 0)
-            #expect(
-              status.state == .degraded && report.error?.contains("no character was removed") == true,
-              "\(status.message)")
-          case .nobodyKnown:
-            #expect(after == before && report.removed == 0 && report.rejected == 1 && status.state == .degraded)
-            #expect(try await site.rows("SELECT page, document FROM rejects") == [["0", #"{"id":5,"name":7}"#]])
-          }
-          #expect(try await site.rows("SELECT count(*) FROM characters WHERE id = 777") == [["0"]])
-          #expect(try await site.rows("SELECT feed FROM cache_info") == feed)
-          // The next sync asks again, and removes the records that upstream does not have.
-          site.upstream.configure { $0.rules = [] }
-          _ = try await site.ask()
-          #expect(try await site.status().state == .idle)
-          try await site.expectWell()
+      try await withDaemon(.pages(3)) { site, _, _ in
+        _ = try await site.ask()
+        let before = try await characters(site, ids: test.missing)
+        let feed = try await site.rows("SELECT feed FROM cache_info")
+        site.upstream.update { $0.removeAll { test.missing.contains($0.id) } }
+        site.upstream.configure { scenario in
+          // The control question (P16) gets a good answer if the records are to be removed.
+          let times = test.end == .removed ? 1 : nil
+          scenario.rules = test.fault.map { [.on(.byID, times: times, $0)] } ?? []
         }
+        _ = try await site.ask()
+        let status = try await site.status()
+        let report = try #require(status.sync.last)
+        let after = try await characters(site, ids: test.missing)
+        let asked = site.upstream.counts.byIDRequests.map(\.target)
+        let target = Target.characters(test.missing.map(String.init).joined(separator: ","))
+        #expect(asked.first == target)
+        #expect(test.end == .removed ? asked.count == 2 : asked.allSatisfy { $0 == target })
+        switch test.end {
+        case .removed:
+          #expect(after.isEmpty && report.removed == test.missing.count && status.state == .idle)
+          try await site.expectWell()
+        case .updated:
+          #expect(after.map { $0[1] } == test.missing.map { _ in "Back" })
+          #expect(report.removed == 0 && report.changed == test.missing.count && status.state == .idle)
+        case .kept:
+          #expect(after == before && report.removed == 0 && report.exit == 0)
+          #expect(
+            status.state == .degraded && report.error?.contains("no character was removed") == true,
+            "\(status.message)")
+        case .nobodyKnown:
+          #expect(after == before && report.removed == 0 && report.rejected == 1 && status.state == .degraded)
+          #expect(try await site.rows("SELECT page, document FROM rejects") == [["0", #"{"id":5,"name":7}"#]])
+        }
+        #expect(try await site.rows("SELECT count(*) FROM characters WHERE id = 777") == [["0"]])
+        #expect(try await site.rows("SELECT feed FROM cache_info") == feed)
+        // The next sync asks again, and removes the records that upstream does not have.
+        site.upstream.configure { $0.rules = [] }
+        _ = try await site.ask()
+        #expect(try await site.status().state == .idle)
+        try await site.expectWell()
       }
     }
 
@@ -125,9 +123,7 @@ extension CacheTrials {
       return try await site.rows("SELECT id, name FROM characters WHERE id IN (\(list)) ORDER BY id")
     }
 
-    @Test(
-      "P8.5, P8.8: fifty keys are asked for in one request; if the second fails, the first fifty are only updated"
-    )
+    @Test("P8.5, P8.8: fifty keys are asked for in one request; if the second fails, the first fifty are only updated")
     func batches() async throws {
       let scenario = Scenario.pages(40)
       // Requests are sent one after the other, because the rules below depend on their order.
@@ -213,15 +209,13 @@ extension CacheTrials {
     private static let kept =
       #"{"N":"  two  spaces ","dup":2,"empty":{},"list":[],"n":1.10,"zeta":{"b":[1.10,1e400,-0.0,123456789012345678901234567890],"a":null},"é美":"\u00e9\ud83d\ude00 \"\\\/\b\f\n\r\t é👩‍👩‍👧"}"#
 
-    @Test(
-      "P10.1, P10.3: unknown fields are kept byte for byte in characters.extra and changes")
+    @Test("P10.1, P10.3: unknown fields are kept byte for byte in characters.extra and changes")
     func extra() async throws {
       try await withSite(.pages(2)) { site in
         _ = try await site.sync()
         site.upstream.configure { $0.rules = [.on(.page(2), .extra(Self.written))] }
         #expect(try await site.sync().changed == 20)
-        let own = try await site.rows("SELECT DISTINCT extra FROM characters WHERE id > 20")
-        #expect(own == [[Self.kept]])
+        #expect(try await site.rows("SELECT DISTINCT extra FROM characters WHERE id > 20") == [[Self.kept]])
         #expect(try await site.rows("SELECT count(*) FROM characters WHERE id <= 20 AND extra IS NULL") == [["20"]])
         let changes = try await site.rows("SELECT after FROM changes WHERE kind = 'changed'")
         #expect(changes.count == 20)

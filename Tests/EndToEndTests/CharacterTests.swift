@@ -45,9 +45,7 @@ import Testing
     return try JSONDecoder().decode(Listing.self, from: Data(outcome.output.utf8))
   }
 
-  @Test(
-    "rosterctl characters lists 20 a page beside a publishing daemon, after a kill, and without write permission"
-  )
+  @Test("rosterctl characters lists 20 a page beside a publishing daemon, after a kill, and without write permission")
   func pages() async throws {
     try await withSite { site in
       try await site.withDaemon { daemon, _ in
@@ -57,8 +55,7 @@ import Testing
         #expect(listing.page == 42 && listing.pages == 42 && listing.total == 826)
         #expect(listing.records.map(\.id) == Array(821...826))
         #expect(listing.records[0].episodes == site.upstream.characters[820].episodes)
-        daemon.signal(SIGKILL)
-        #expect(try await daemon.end().exit == -SIGKILL)
+        #expect(try await daemon.end(by: SIGKILL).exit == -SIGKILL)
         #expect(try await list(site, words: "").total == 826)
       }
       guard getuid() == 0 else { try skip("only root can become a stranger") }
@@ -137,8 +134,7 @@ import Testing
     }
     let bad = #"{"id":24,"name":"\u001b[2J","status":7,"n":1.10}"#
     try await withSite(.pages(2, rules: [.on(.page(2), .records([3: bad]))])) { site in
-      let none = try await rosterctl(site, arguments: "rejects")
-      #expect(none.exit == 73)
+      #expect(try await rosterctl(site, arguments: "rejects").exit == 73)
       _ = try await site.sync()
       let json = try await rosterctl(site, arguments: "rejects", "--json")
       let found = try JSONDecoder().decode(Answer.self, from: Data(json.output.utf8)).rejects

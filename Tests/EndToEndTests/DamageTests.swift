@@ -16,31 +16,29 @@ extension CacheTrials {
       "C7.3, C7.4: after damage in a running daemon at most one sync fails, and the cache is moved aside and replaced",
       arguments: Damage.allCases)
     func damaged(damage: Damage) async throws {
-      try await withSite(.pages(20)) { site in
-        try await site.withDaemon { daemon, _ in
-          _ = try await site.ask()
-          site.next(1)
-          _ = try await site.ask()
-          try await make(damage, in: site)
-          site.next(2)
-          // The first sync may fail, and then reports the damage.
-          let first = try await site.rosterctl("sync", "--wait")
-          #expect(first.exit == 0 || first.exit == 73, "\(first.output)\(first.error)")
-          if first.exit == 73 {
-            #expect("\(first.output)\(first.error)".contains("damaged"), "\(first.output)\(first.error)")
-          }
-          _ = try await site.ask()
-          #expect(try await site.status().state == .idle)
-          let names = try site.names()
-          let aside = names.filter { $0.hasPrefix("roster.db.damaged-") }
-          // Data that is in memory and written again may replace the damage before it is detected.
-          let isWritten = [.syncs, .indexOfSyncs].contains(damage)
-          #expect(aside.contains { $0.hasSuffix("Z") } || isWritten, "\(names)")
-          try site.expectModes()
-          try await site.expectWell()
-          #expect(
-            daemon.isRunning && daemon.complaints.contains("moved aside") == !aside.isEmpty, "\(daemon.complaints)")
+      try await withDaemon(.pages(20)) { site, daemon, _ in
+        _ = try await site.ask()
+        site.next(1)
+        _ = try await site.ask()
+        try await make(damage, in: site)
+        site.next(2)
+        // The first sync may fail, and then reports the damage.
+        let first = try await site.rosterctl("sync", "--wait")
+        #expect(first.exit == 0 || first.exit == 73, "\(first.output)\(first.error)")
+        if first.exit == 73 {
+          #expect("\(first.output)\(first.error)".contains("damaged"), "\(first.output)\(first.error)")
         }
+        _ = try await site.ask()
+        #expect(try await site.status().state == .idle)
+        let names = try site.names()
+        let aside = names.filter { $0.hasPrefix("roster.db.damaged-") }
+        // Data that is in memory and written again may replace the damage before it is detected.
+        let isWritten = [.syncs, .indexOfSyncs].contains(damage)
+        #expect(aside.contains { $0.hasSuffix("Z") } || isWritten, "\(names)")
+        try site.expectModes()
+        try await site.expectWell()
+        #expect(
+          daemon.isRunning && daemon.complaints.contains("moved aside") == !aside.isEmpty, "\(daemon.complaints)")
       }
     }
 
@@ -55,8 +53,7 @@ extension CacheTrials {
           _ = try await site.ask()
           // A publish empties the log, and the next sync writes a row into it.
           if hasLog { _ = try await site.ask() }
-          daemon.signal(SIGKILL)
-          _ = try await daemon.end()
+          _ = try await daemon.end(by: SIGKILL)
         }
         try await site.overwrite("changes_by_record")
         try await site.withDaemon { daemon, _ in
@@ -120,14 +117,12 @@ extension CacheTrials {
           try site.expectModes()
           // The lock still excludes every other process (P14).
           #expect(try await site.rosterd("sync").exit == 75)
-          let outcomes = try await site.rows("SELECT outcome FROM syncs ORDER BY id DESC LIMIT 1")
-          #expect(outcomes == [["published"]])
+          #expect(try await site.rows("SELECT outcome FROM syncs ORDER BY id DESC LIMIT 1") == [["published"]])
           if ![.folder, .cache, .replaced].contains(loss) {
             // Committed data is still there.
             #expect(try await site.rows("SELECT count(*) FROM changes") == [["240"]])
           }
-          daemon.signal(SIGTERM)
-          #expect(try await daemon.end().exit == 0)
+          #expect(try await daemon.end(by: SIGTERM).exit == 0)
         }
         #expect(try await site.sync().outcome == .unchanged)
         try await site.expectWell()
@@ -140,27 +135,23 @@ extension CacheTrials {
       "P2.1: a cache that is removed or replaced during a sync fails it (73); the next one pulls what is missing",
       arguments: [Loss.folder, .cache, .replaced])
     func lostInMidSync(loss: Loss) async throws {
-      try await withSite(.pages(6)) { site in
-        try await site.withDaemon { _, _ in
-          _ = try await site.ask()
-          let copy = "\(site.folder)/copy.db"
-          _ = try await Program.run(
-            try Program.tool("sqlite3"), arguments: ["-readonly", site.cache, ".backup \(copy)"])
-          site.next(1)
-          site.upstream.hold(.page(6))
-          let first = try await site.rosterctl("sync")
-          #expect(first.exit == 0, "\(first.error)")
-          try await site.upstream.waitFor { $0.held == 1 }
-          try lose(loss, in: site, copy: copy)
-          site.upstream.release()
-          try await StatusClient(socket: site.socket).follow(after: "0") { $0.name != "sync.failed" }
-          let failed = try await site.status().sync.last
-          #expect(
-            failed?.exit == 73 && failed?.error?.contains("removed or replaced") == true, "\(failed?.error ?? "")")
-          _ = try await site.ask()
-          try await site.expectWell()
-          try site.expectModes()
-        }
+      try await withDaemon(.pages(6)) { site, _, _ in
+        _ = try await site.ask()
+        let copy = "\(site.folder)/copy.db"
+        _ = try await Program.run(try Program.tool("sqlite3"), arguments: ["-readonly", site.cache, ".backup \(copy)"])
+        site.next(1)
+        site.upstream.hold(.page(6))
+        let first = try await site.rosterctl("sync")
+        #expect(first.exit == 0, "\(first.error)")
+        try await site.upstream.waitFor { $0.held == 1 }
+        try lose(loss, in: site, copy: copy)
+        site.upstream.release()
+        try await StatusClient(socket: site.socket).follow(after: "0") { $0.name != "sync.failed" }
+        let failed = try await site.status().sync.last
+        #expect(failed?.exit == 73 && failed?.error?.contains("removed or replaced") == true, "\(failed?.error ?? "")")
+        _ = try await site.ask()
+        try await site.expectWell()
+        try site.expectModes()
       }
     }
 
@@ -200,51 +191,46 @@ extension CacheTrials {
       let other = try Program(try Program.tool("python3"), arguments: arguments, ended: locked.close)
       try #require(await locked.first { $0 == "locked" } != nil, "\(other.complaints)")
       try await body(other)
-      other.signal(SIGKILL)
-      _ = try await other.end()
+      _ = try await other.end(by: SIGKILL)
     }
 
     @Test("C4.6: rosterd waits for a lock that another program holds for a moment")
     func shortLock() async throws {
-      try await withSite(.pages(3)) { site in
-        try await site.withDaemon { _, _ in
-          _ = try await site.ask()
-          site.next(1)
-          try await withLock(site, seconds: 0.7) { _ in _ = try await site.ask() }
-          try await site.expectWell()
-        }
+      try await withDaemon(.pages(3)) { site, _, _ in
+        _ = try await site.ask()
+        site.next(1)
+        try await withLock(site, seconds: 0.7) { _ in _ = try await site.ask() }
+        try await site.expectWell()
       }
     }
 
     @Test("C4.6: a lock that another program keeps is 73, with a hint how to find it, and the next sync works")
     func longLock() async throws {
-      try await withSite(.pages(3)) { site in
-        try await site.withDaemon { _, _ in
-          _ = try await site.ask()
-          let before = try await site.snapshot()
-          site.next(1)
-          let last = try #require(try await site.status().sync.last?.id)
-          try await withLock(site, seconds: 60) { other in
-            let said = try await site.ask(exit: 73)
-            #expect(said.contains("another program keeps it locked") && said.contains("fuser"), "\(said)")
-            #expect(try await site.snapshot() == before)
-            let answer = try await StatusClient(socket: site.socket).send("POST", target: "/v1/sync")
-            let text = String(decoding: answer.body, as: UTF8.self)
-            #expect(answer.status == 503 && text.contains(#""exit":73"#), "\(answer.status) \(text)")
-            let status = try await site.status()
-            #expect(status.state == .degraded && status.sync.last?.exit == 73)
-            // Each request caused one sync.
-            #expect(status.sync.last?.id == last + 2)
-            #expect(try await site.rosterctl("wait").exit == 0)
-          }
-          _ = try await site.ask()
-          let rows = try await site.rows("SELECT id, outcome, exit FROM syncs ORDER BY id DESC LIMIT 3")
-          #expect(
-            rows == [
-              ["\(last + 3)", "published", "0"], ["\(last + 2)", "failed", "73"], ["\(last + 1)", "failed", "73"],
-            ])
-          try await site.expectWell()
+      try await withDaemon(.pages(3)) { site, _, _ in
+        _ = try await site.ask()
+        let before = try await site.snapshot()
+        site.next(1)
+        let last = try #require(try await site.status().sync.last?.id)
+        try await withLock(site, seconds: 60) { other in
+          let said = try await site.ask(exit: 73)
+          #expect(said.contains("another program keeps it locked") && said.contains("fuser"), "\(said)")
+          #expect(try await site.snapshot() == before)
+          let answer = try await StatusClient(socket: site.socket).send("POST", target: "/v1/sync")
+          let text = String(decoding: answer.body, as: UTF8.self)
+          #expect(answer.status == 503 && text.contains(#""exit":73"#), "\(answer.status) \(text)")
+          let status = try await site.status()
+          #expect(status.state == .degraded && status.sync.last?.exit == 73)
+          // Each request caused one sync.
+          #expect(status.sync.last?.id == last + 2)
+          #expect(try await site.rosterctl("wait").exit == 0)
         }
+        _ = try await site.ask()
+        let rows = try await site.rows("SELECT id, outcome, exit FROM syncs ORDER BY id DESC LIMIT 3")
+        #expect(
+          rows == [
+            ["\(last + 3)", "published", "0"], ["\(last + 2)", "failed", "73"], ["\(last + 1)", "failed", "73"],
+          ])
+        try await site.expectWell()
       }
     }
 
@@ -260,8 +246,7 @@ extension CacheTrials {
             site.upstream.release()
             _ = await notify.first { $0.contains("STATUS=syncing: publishing") }
             let start = ContinuousClock.now
-            daemon.signal(SIGTERM)
-            let outcome = try await daemon.end()
+            let outcome = try await daemon.end(by: SIGTERM)
             #expect(try outcome.exit == 0 && #require(daemon.ended) - start < .seconds(5), "\(outcome.error)")
             #expect(outcome.error.contains("cancelled") && !outcome.error.contains("failed"), "\(outcome.error)")
           }

@@ -132,8 +132,7 @@ extension Site {
     for (name, wanted) in [
       "roster.db": 0o640, "roster.db-wal": 0o640, "roster.db-shm": 0o640, "roster.db.pulled": 0o600,
     ] {
-      let found = try mode(name)
-      #expect(found == wanted, "\(name)", sourceLocation: sourceLocation)
+      #expect(try mode(name) == wanted, "\(name)", sourceLocation: sourceLocation)
     }
   }
 

@@ -39,8 +39,7 @@ extension CacheTrials {
           #expect(try await site.status().state == .idle)
           try await site.expectWell()
           #expect(daemon.isRunning)
-          daemon.signal(SIGTERM)
-          #expect(try await daemon.end().exit == 0)
+          #expect(try await daemon.end(by: SIGTERM).exit == 0)
         }
         let names = try site.names()
         #expect(!names.contains { $0.contains("damaged") || $0.hasSuffix(".new") }, "\(names)")
@@ -65,8 +64,7 @@ extension CacheTrials {
           _ = try await site.ask()
           site.next(1)
           site.upstream.hold(.page(3))
-          let asked = try await site.rosterctl("sync", "--json")
-          #expect(asked.exit == 0)
+          #expect(try await site.rosterctl("sync", "--json").exit == 0)
           try await site.upstream.waitFor { $0.held == 1 }
           try faults.fail(.write, with: ENOSPC, on: "roster.db-wal")
           site.upstream.release()

@@ -2,7 +2,6 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
-import RosterTestSupport
 import Testing
 
 /// `rosterctl explain` of real failures, through the real programs: with a daemon, and as `rosterd sync` leaves it.
@@ -45,9 +44,7 @@ import Testing
   private static func answer(
     _ name: String, fault: Fault, exit: Int32 = 65, what: String, todo: String
   ) -> Case {
-    Case(
-      testDescription: name, exit: exit, rules: [.on(.page(2), fault)], what: what, todo: todo,
-      concerned: [page2])
+    Case(testDescription: name, exit: exit, rules: [.on(.page(2), fault)], what: what, todo: todo, concerned: [page2])
   }
 
   private static let answers: [Case] = [
@@ -163,8 +160,7 @@ import Testing
       await site.upstream.stop()
       _ = try await site.sync(exit: 69)
       let told = try await alone(site)
-      #expect(
-        told.what.contains("Nothing has come from upstream") && told.concerned.contains { $0.kind == .page })
+      #expect(told.what.contains("Nothing has come from upstream") && told.concerned.contains { $0.kind == .page })
       #expect(told.readers == "There is no snapshot yet: the tables are empty.")
       _ = try await site.sync(exit: 69, with: ["ROSTERD_UPSTREAM_BASE_URL": "http://nowhere.invalid/api"])
       let next = try await alone(site)
@@ -208,8 +204,7 @@ import Testing
       site.upstream.hold(.page(1))
       let cancelled = try site.start("sync")
       try await site.upstream.waitFor { $0.held == 1 }
-      cancelled.signal(SIGTERM)
-      #expect(try await cancelled.end().exit == 1)
+      #expect(try await cancelled.end(by: SIGTERM).exit == 1)
       site.upstream.release()
       #expect(try await alone(site).what.contains("Sync 3 was cancelled"))
       _ = try await fail(.drop, exit: 69)
@@ -240,24 +235,22 @@ import Testing
 
   @Test("explain of the daemon's socket is the same; a refused reload is reported with its file and line")
   func daemon() async throws {
-    try await withSite(.pages(3)) { site in
-      try await site.withFile("[sync]\ninterval = \"1h\"\n") { daemon, notify in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        let well = try await explained(site)
-        #expect(well.state == .idle && well.what.hasPrefix("All is well: sync 1 published"))
-        #expect(well.todo == "Nothing." && well.since == nil && well.concerned.isEmpty && well.nextAt != nil)
-        let page = try await site.curl("/v1/explain")
-        let command = try await site.rosterctl("explain", "--json")
-        #expect(page.status == "200" && page.body == command.output)
+    try await withDaemon(.pages(3), file: "[sync]\ninterval = \"1h\"\n") { site, daemon, notify in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      let well = try await explained(site)
+      #expect(well.state == .idle && well.what.hasPrefix("All is well: sync 1 published"))
+      #expect(well.todo == "Nothing." && well.since == nil && well.concerned.isEmpty && well.nextAt != nil)
+      let page = try await site.curl("/v1/explain")
+      let command = try await site.rosterctl("explain", "--json")
+      #expect(page.status == "200" && page.body == command.output)
 
-        try await site.reload("[sync]\ninterval = 15\n", daemon: daemon, notify: notify)
-        let refused = try await explained(site)
-        #expect(
-          refused.what.contains("rosterd.toml:2") && refused.what.contains("goes on with the configuration that it had")
-        )
-        #expect(refused.concerned == [.file("\(site.folder)/rosterd.toml")])
-        #expect(refused.todo.contains("systemctl reload rosterd"))
-      }
+      try await site.reload("[sync]\ninterval = 15\n", daemon: daemon, notify: notify)
+      let refused = try await explained(site)
+      #expect(
+        refused.what.contains("rosterd.toml:2") && refused.what.contains("goes on with the configuration that it had")
+      )
+      #expect(refused.concerned == [.file("\(site.folder)/rosterd.toml")])
+      #expect(refused.todo.contains("systemctl reload rosterd"))
     }
   }
 

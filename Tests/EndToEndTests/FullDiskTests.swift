@@ -60,8 +60,7 @@ extension CacheTrials {
             _ = try await site.ask()
             #expect(try await site.status().state == .idle)
             try await site.expectWell()
-            daemon.signal(SIGTERM)
-            #expect(try await daemon.end().exit == 0)
+            #expect(try await daemon.end(by: SIGTERM).exit == 0)
           }
         }
       }
@@ -134,8 +133,7 @@ extension CacheTrials {
           site.upstream.hold(.anyToken)
           let killed = try site.start("sync")
           try await site.upstream.waitFor { $0.held == 1 }
-          killed.signal(SIGKILL)
-          _ = try await killed.end()
+          _ = try await killed.end(by: SIGKILL)
           site.upstream.release()
           try fill(folder)
           let full = try await site.rosterd("sync")

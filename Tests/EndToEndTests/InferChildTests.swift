@@ -1,7 +1,6 @@
 import FoundationEssentials
 import RosterModel
 import RosterSimulator
-import RosterTestSupport
 import Testing
 
 /// `rosterd infer --of`: the real program against a server on loopback.

@@ -56,8 +56,7 @@ import Testing
       try await site.upstream.waitFor { $0.pageRequests.count == before + Self.pages }
       await log(of: site, reaches: bytes, orEnds: sync)
     }
-    sync.signal(SIGKILL)
-    _ = try await sync.end()
+    _ = try await sync.end(by: SIGKILL)
     site.upstream.release()
   }
 
@@ -120,8 +119,7 @@ import Testing
     try await site.upstream.waitFor { $0.held == Self.pages - 7 }
     // No event reports that the pages are in the file, so its size is polled.
     while kept(site) < 7 { await Task.yield() }
-    program.signal(SIGKILL)
-    _ = try await program.end()
+    _ = try await program.end(by: SIGKILL)
     return kept(site)
   }
 

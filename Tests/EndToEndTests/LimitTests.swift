@@ -68,8 +68,7 @@ import Testing
       let sync = try site.start("sync")
       try await site.upstream.waitFor { $0.pageRequests.count == 1 }
       let asked = ContinuousClock.now
-      sync.signal(SIGTERM)
-      #expect(try await sync.end().exit == 1)
+      #expect(try await sync.end(by: SIGTERM).exit == 1)
       let ended = try #require(sync.ended)
       #expect(asked.duration(to: ended) < .seconds(5))
       #expect(site.upstream.counts.pageRequests.count == 1)
@@ -106,8 +105,7 @@ import Testing
         let wanted = site.upstream.counts.pageRequests.count + Int.random(in: 5...16, using: &dice)
         try await site.withDaemon { daemon, _ in
           try await site.upstream.waitFor { $0.pageRequests.count >= wanted }
-          daemon.signal(SIGKILL)
-          _ = try await daemon.end()
+          _ = try await daemon.end(by: SIGKILL)
         }
       }
       #expect(arrivals.count > 30 && arrivals.most(within: window) <= 20)
@@ -160,9 +158,7 @@ import Testing
     return Response(status: 200, headers: [tag], body: Array(body.utf8))
   }
 
-  @Test(
-    "P1.11: a sync for which the budget is not enough is 69 with its time, has no row, and status shows it"
-  )
+  @Test("P1.11: a sync for which the budget is not enough is 69 with its time, has no row, and status shows it")
   func postponed() async throws {
     try await withSite(pages(6), settings: ["ROSTERD_LIMIT_BUDGET": "10/1h", "ROSTERD_SYNC_INTERVAL": "15m"]) { site in
       #expect(try await site.sync().requests == 6)
@@ -182,8 +178,7 @@ import Testing
         let asked = try await site.rosterctl("sync", "--wait")
         #expect(asked.exit == 69 && asked.error.contains("it will be started at \(next.rfc3339.prefix(20))"))
         #expect(try await site.curl("/metrics").body.contains("\nrosterd_budget_used 6\n"))
-        let people = try await site.rosterctl("status")
-        #expect(people.output.contains("6 of 10 an hour"))
+        #expect(try await site.rosterctl("status").output.contains("6 of 10 an hour"))
       }
       #expect(try await site.rows("SELECT count(*) FROM syncs") == [["1"]])
       #expect(site.upstream.counts.pageRequests.count == 6)
@@ -282,12 +277,10 @@ import Testing
         try await site.upstream.waitFor { $0.pageRequests.count == 2 }
         // The time is stored before any request waits for it.
         while try await site.rows("SELECT held_until FROM cache_identity") == [["NULL"]] { await Task.yield() }
-        daemon.signal(SIGKILL)
-        _ = try await daemon.end()
+        _ = try await daemon.end(by: SIGKILL)
       }
       #expect(times.count == 2)
-      let record = try await site.sync()
-      #expect(record.outcome == .published && times.count == 2 + 9)
+      #expect(try await site.sync().outcome == .published && times.count == 2 + 9)
       // The answer's Date has whole seconds, and so has a moment.
       #expect(times.gap(before: 2) >= .milliseconds(isMoment ? 900 : 1950))
       #expect(!isMoment || Date().timeIntervalSince1970 >= moment)
@@ -302,8 +295,7 @@ import Testing
     let scenario = Scenario.pages(30, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.request(7), wait)])
     let settings = ["ROSTERD_SYNC_CONCURRENCY": "8", "ROSTERD_RETRY_JITTER": "1s", "ROSTERD_RETRY_BASE_DELAY": "0s"]
     try await withSite(scenario, settings: settings) { site in
-      let record = try await site.sync()
-      #expect(record.outcome == .published && times.count == 31)
+      #expect(try await site.sync().outcome == .published && times.count == 31)
       let seconds = times.perSecond
       // The requests before the answer, and a few that followed on other connections.
       let (before, behind) = times.beside(request: 6, for: .milliseconds(2950))
@@ -336,9 +328,7 @@ import Testing
 
   // MARK: Announced costs
 
-  @Test(
-    "rosterd check prints the requests a day and whether limit.budget is enough for them, and touches nothing"
-  )
+  @Test("rosterd check prints the requests a day and whether limit.budget is enough for them, and touches nothing")
   func check() async throws {
     try await withSite(.pages(42), settings: ["ROSTERD_SYNC_INTERVAL": "15m"]) { site in
       let before = try await site.rosterd("check")
@@ -357,8 +347,7 @@ import Testing
       for name in state where name.hasSuffix("-wal") || name.hasSuffix("-shm") {
         try FileManager.default.removeItem(atPath: "\(site.folder)/state/\(name)")
       }
-      let closed = try await site.rosterd("check")
-      #expect(closed.output.contains("about 4,032 requests a day"))
+      #expect(try await site.rosterd("check").output.contains("about 4,032 requests a day"))
       #expect(
         try FileManager.default.contentsOfDirectory(atPath: "\(site.folder)/state").sorted()
           == state.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })

@@ -18,36 +18,34 @@ import Testing
     // With one request at a time, the order of the pages decides which request gets the expired token. The timeout
     // suffices for every request except the stalled one, even on a busy machine.
     let settings = ["ROSTERD_SYNC_CONCURRENCY": "1", "ROSTERD_UPSTREAM_TIMEOUT": "10s"]
-    try await withSite(.pages(9, tokens: tokens, rules: faults), settings: settings) { site in
-      try await site.withDaemon { _, _ in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        site.upstream.release()
-        site.upstream.endSession()
-        site.upstream.killAccessTokens()
-        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
+    try await withDaemon(.pages(9, tokens: tokens, rules: faults), settings: settings) { site, _, _ in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      site.upstream.release()
+      site.upstream.endSession()
+      site.upstream.killAccessTokens()
+      #expect(try await site.rosterctl("sync", "--wait").exit == 77)
 
-        let counts = site.upstream.counts
-        let metrics = try await site.metrics()
-        // An interrupted answer had a status when it left upstream.
-        for (status, brokenOff) in [(200, 2), (401, 0), (429, 0), (500, 0), (503, 0)] {
-          #expect(
-            metrics[#"rosterd_requests_total{code="\#(status)"}"#] == counts.pages(answered: status) - brokenOff,
-            "\(status)")
-        }
-        #expect(metrics[#"rosterd_requests_total{code="error"}"#] == 2)
-        #expect(metrics["rosterd_request_duration_seconds_count"] == counts.pageRequests.count)
-        for (reason, count) in [
-          ("status_500", 1), ("status_503", 2), ("rate_limit", 1), ("truncated", 1), ("timeout", 1), ("malformed", 1),
-        ] {
-          #expect(metrics[#"rosterd_retries_total{reason="\#(reason)"}"#] == count, "\(reason)")
-        }
-        #expect(metrics.keys.count { $0.hasPrefix("rosterd_retries_total") } == 6)
-        #expect(metrics[#"rosterd_token_refreshes_total{outcome="refreshed"}"#] == counts.tokensGranted)
-        #expect(metrics[#"rosterd_token_refreshes_total{outcome="passing"}"#] == 1)
-        #expect(metrics[#"rosterd_token_refreshes_total{outcome="refused"}"#] == 1)
-        #expect(metrics[#"rosterd_syncs_total{outcome="published"}"#] == 1)
-        #expect(metrics[#"rosterd_syncs_total{outcome="failed"}"#] == 1)
+      let counts = site.upstream.counts
+      let metrics = try await site.metrics()
+      // An interrupted answer had a status when it left upstream.
+      for (status, brokenOff) in [(200, 2), (401, 0), (429, 0), (500, 0), (503, 0)] {
+        #expect(
+          metrics[#"rosterd_requests_total{code="\#(status)"}"#] == counts.pages(answered: status) - brokenOff,
+          "\(status)")
       }
+      #expect(metrics[#"rosterd_requests_total{code="error"}"#] == 2)
+      #expect(metrics["rosterd_request_duration_seconds_count"] == counts.pageRequests.count)
+      for (reason, count) in [
+        ("status_500", 1), ("status_503", 2), ("rate_limit", 1), ("truncated", 1), ("timeout", 1), ("malformed", 1),
+      ] {
+        #expect(metrics[#"rosterd_retries_total{reason="\#(reason)"}"#] == count, "\(reason)")
+      }
+      #expect(metrics.keys.count { $0.hasPrefix("rosterd_retries_total") } == 6)
+      #expect(metrics[#"rosterd_token_refreshes_total{outcome="refreshed"}"#] == counts.tokensGranted)
+      #expect(metrics[#"rosterd_token_refreshes_total{outcome="passing"}"#] == 1)
+      #expect(metrics[#"rosterd_token_refreshes_total{outcome="refused"}"#] == 1)
+      #expect(metrics[#"rosterd_syncs_total{outcome="published"}"#] == 1)
+      #expect(metrics[#"rosterd_syncs_total{outcome="failed"}"#] == 1)
     }
   }
 }

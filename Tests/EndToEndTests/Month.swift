@@ -233,8 +233,7 @@ extension Month {
   /// Ends the process by a deployment, or by its failure.
   private func stop(_ daemon: Program, stop: MonthPlan.Stop) async throws {
     if stop == .atRest {
-      daemon.signal(SIGTERM)
-      let outcome = try await daemon.end()
+      let outcome = try await daemon.end(by: SIGTERM)
       #expect(outcome.exit == 0, "\(outcome.error)")
     } else {
       let began = clock.now

@@ -26,8 +26,7 @@ import Testing
       try await site.expectUpstream()
       let second = try await site.sync(with: base)
       #expect(second.outcome == .unchanged && second.notModified == 42 && second.bytes == 0)
-      server.signal(SIGTERM)
-      _ = try await server.end()
+      _ = try await server.end(by: SIGTERM)
     }
   }
 

@@ -169,8 +169,7 @@ extension CacheTrials {
         site.upstream.hold(.page(3))
         let broken = try site.start("sync")
         try await site.upstream.waitFor { $0.held == 1 }
-        broken.signal(SIGTERM)
-        #expect(try await broken.end().exit == 1)
+        #expect(try await broken.end(by: SIGTERM).exit == 1)
         site.upstream.release()
         try await harm(pulled, in: site)
         let report = try await site.sync()

@@ -102,8 +102,13 @@ final class Program: Sendable {
   func end() async throws -> Outcome {
     guard let status = await exits.first(where: { _ in true }) else { throw CancellationError() }
     let signal = status & 0x7f  // wait(2): WTERMSIG
-    return Outcome(
-      exit: signal == 0 ? (status >> 8) & 0xff : -signal, output: text("out"), error: text("err"))
+    return Outcome(exit: signal == 0 ? (status >> 8) & 0xff : -signal, output: text("out"), error: text("err"))
+  }
+
+  /// The same after a signal.
+  func end(by number: Int32) async throws -> Outcome {
+    signal(number)
+    return try await end()
   }
 
   /// Its output on stderr so far.

@@ -45,9 +45,7 @@ extension CacheTrials {
       try #require(chmod("\(site.folder)/state", 0o2750) == 0)
     }
 
-    @Test(
-      "C4.1, C4.2: a reader in the file's group needs read permission only, at any time of the daemon's life"
-    )
+    @Test("C4.1, C4.2: a reader in the file's group needs read permission only, at any time of the daemon's life")
     func always() async throws {
       try await withFaults(.pages(Self.pages)) { site, faults in
         _ = try Stranger.prefix()
@@ -68,20 +66,17 @@ extension CacheTrials {
           daemon.signal(SIGCONT)
           _ = try await site.ask()
           try await expectRead(site, version: 3, moment: "after it")
-          daemon.signal(SIGKILL)
-          _ = try await daemon.end()
+          _ = try await daemon.end(by: SIGKILL)
           try await expectRead(site, version: 3, moment: "after SIGKILL")
         }
         // A user with write permission opens the stopped cache, which removes the log's files.
         let other = try await Program.run(
           try Program.tool("sqlite3"), arguments: [site.cache, "SELECT count(*) FROM characters"])
         #expect(other.exit == 0)
-        let left = try site.names()
-        #expect(!left.contains("roster.db-wal"))
+        #expect(try !site.names().contains("roster.db-wal"))
         try await site.withDaemon { daemon, _ in
           try await expectRead(site, version: 3, moment: "after the next start")
-          daemon.signal(SIGTERM)
-          _ = try await daemon.end()
+          _ = try await daemon.end(by: SIGTERM)
         }
         try await expectRead(site, version: 3, moment: "after a stop")
       }
@@ -126,48 +121,42 @@ extension CacheTrials {
       "C4.5, C4.7: an open transaction of a reader fails no sync; status explains the WAL, which shrinks afterwards"
     )
     func pinned() async throws {
-      try await withSite(.pages(20)) { site in
-        try await site.withDaemon { daemon, _ in
+      try await withDaemon(.pages(20)) { site, daemon, _ in
+        _ = try await site.ask()
+        try share(site)
+        let reader = try await holdingReader(site, as: try Stranger.prefix() + [try Stranger.python()])
+        for version in 1...8 {
+          site.next(version)
           _ = try await site.ask()
-          try share(site)
-          let reader = try await holdingReader(site, as: try Stranger.prefix() + [try Stranger.python()])
-          for version in 1...8 {
-            site.next(version)
-            _ = try await site.ask()
-          }
-          let status = try await site.status()
-          #expect(status.state == .idle && status.cache.walBytes > 1 << 20)
-          #expect(status.message.contains("a reader keeps a transaction open"), "\(status.message)")
-          #expect(status.message.contains("roster.db-wal cannot shrink"), "\(status.message)")
-          reader.signal(SIGUSR1)
-          let seen = try await reader.end()
-          // The reader's last result equals its first one.
-          #expect(seen.exit == 0 && seen.output == "same\n", "\(seen.output)\(seen.error)")
-          site.next(9)
-          _ = try await site.ask()
-          let after = try await site.status()
-          #expect(after.cache.walBytes == 0 && !after.message.contains("reader"), "\(after.message)")
-          try await site.expectWell()
-          #expect(daemon.isRunning)
         }
+        let status = try await site.status()
+        #expect(status.state == .idle && status.cache.walBytes > 1 << 20)
+        #expect(status.message.contains("a reader keeps a transaction open"), "\(status.message)")
+        #expect(status.message.contains("roster.db-wal cannot shrink"), "\(status.message)")
+        let seen = try await reader.end(by: SIGUSR1)
+        // The reader's last result equals its first one.
+        #expect(seen.exit == 0 && seen.output == "same\n", "\(seen.output)\(seen.error)")
+        site.next(9)
+        _ = try await site.ask()
+        let after = try await site.status()
+        #expect(after.cache.walBytes == 0 && !after.message.contains("reader"), "\(after.message)")
+        try await site.expectWell()
+        #expect(daemon.isRunning)
       }
     }
 
     @Test("C4.7: the WAL shrinks without another sync after the reader has ended its transaction")
     func letGo() async throws {
-      try await withSite(.pages(20)) { site in
-        try await site.withDaemon { daemon, notify in
-          _ = try await site.ask()
-          let reader = try await holdingReader(site, as: [try Program.tool("python3")])
-          site.next(1)
-          _ = try await site.ask()
-          #expect(await notify.first { $0.contains("a reader keeps a transaction open") } != nil)
-          reader.signal(SIGUSR1)
-          _ = try await reader.end()
-          #expect(await notify.first { $0.contains("STATUS=idle") && !$0.contains("reader") } != nil)
-          #expect(try await site.status().cache.walBytes == 0)
-          #expect(daemon.isRunning)
-        }
+      try await withDaemon(.pages(20)) { site, daemon, notify in
+        _ = try await site.ask()
+        let reader = try await holdingReader(site, as: [try Program.tool("python3")])
+        site.next(1)
+        _ = try await site.ask()
+        #expect(await notify.first { $0.contains("a reader keeps a transaction open") } != nil)
+        _ = try await reader.end(by: SIGUSR1)
+        #expect(await notify.first { $0.contains("STATUS=idle") && !$0.contains("reader") } != nil)
+        #expect(try await site.status().cache.walBytes == 0)
+        #expect(daemon.isRunning)
       }
     }
 
@@ -184,8 +173,7 @@ extension CacheTrials {
             site.next(version)
             _ = try await site.ask()
           }
-          reader.signal(SIGUSR1)
-          let seen = try await reader.end()
+          let seen = try await reader.end(by: SIGUSR1)
           #expect(seen.exit == 0 && seen.output == "same\n", "\(seen.output)\(seen.error)")
           try await site.expectWell()
         }

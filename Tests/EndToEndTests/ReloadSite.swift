@@ -15,6 +15,11 @@ func reloaded(_ notify: NotifySocket) async throws {
   #expect(await notify.first { $0.contains("READY=1") } != nil)
 }
 
+func reload(_ daemon: Program, notify: NotifySocket) async throws {
+  daemon.signal(SIGHUP)
+  try await reloaded(notify)
+}
+
 extension Site {
   private var file: String { "\(folder)/rosterd.toml" }
 

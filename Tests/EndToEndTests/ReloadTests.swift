@@ -10,38 +10,36 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ReloadTests {
   @Test("F9.1: SIGHUP applies interval, concurrency, headers and log level at once, without a restart")
   func applies() async throws {
-    try await withSite(.pages(12)) { site in
-      try await site.withFile("[sync]\nconcurrency = 2\n") { daemon, notify in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        #expect(site.upstream.counts.peakInFlight <= 2)
-        let before = try await site.status()
-        let debug = daemon.complaints.contains(" debug ")
-        #expect(!debug)
-        let first = site.upstream.counts.pageRequests.count
-        site.upstream.hold(.pages(2...12))
+    try await withDaemon(.pages(12), file: "[sync]\nconcurrency = 2\n") { site, daemon, notify in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      #expect(site.upstream.counts.peakInFlight <= 2)
+      let before = try await site.status()
+      let debug = daemon.complaints.contains(" debug ")
+      #expect(!debug)
+      let first = site.upstream.counts.pageRequests.count
+      site.upstream.hold(.pages(2...12))
 
-        try await site.reload(
-          """
-          [sync]
-          interval = "200ms"
-          concurrency = 6
-          [upstream]
-          headers = {"X-Team" = "citadel"}
-          [log]
-          level = "debug"
-          """, daemon: daemon, notify: notify)
-        let after = try await site.status()
-        #expect(after.pid == before.pid && after.startedAt == before.startedAt)
-        #expect(after.config.loadedAt > before.config.loadedAt && after.config.lastError == nil)
+      try await site.reload(
+        """
+        [sync]
+        interval = "200ms"
+        concurrency = 6
+        [upstream]
+        headers = {"X-Team" = "citadel"}
+        [log]
+        level = "debug"
+        """, daemon: daemon, notify: notify)
+      let after = try await site.status()
+      #expect(after.pid == before.pid && after.startedAt == before.startedAt)
+      #expect(after.config.loadedAt > before.config.loadedAt && after.config.lastError == nil)
 
-        // The interval counts from the end of the last sync, so the next one starts at once.
-        try await site.upstream.waitFor { $0.held == 6 }
-        let asked = site.upstream.counts.pageRequests.dropFirst(first)
-        #expect(asked.allSatisfy { $0["X-Team"] == "citadel" })
-        site.upstream.release()
-        #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
-        #expect(daemon.complaints.contains(" debug "))
-      }
+      // The interval counts from the end of the last sync, so the next one starts at once.
+      try await site.upstream.waitFor { $0.held == 6 }
+      let asked = site.upstream.counts.pageRequests.dropFirst(first)
+      #expect(asked.allSatisfy { $0["X-Team"] == "citadel" })
+      site.upstream.release()
+      #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
+      #expect(daemon.complaints.contains(" debug "))
     }
   }
 
@@ -113,8 +111,7 @@ import Testing
       try await site.withFile("[upstream]\nheaders = {\"X-Team\" = \"citadel\"}\n") { daemon, notify in
         #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
         try site.removeFile()
-        daemon.signal(SIGHUP)
-        try await reloaded(notify)
+        try await reload(daemon, notify: notify)
         #expect(try await site.status().config.lastError?.contains("cannot be read") == true)
         #expect(try await site.rosterctl("sync", "--wait").exit == 0)
         #expect(site.upstream.counts.pageRequests.last?["X-Team"] == "citadel")
@@ -132,12 +129,10 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Data("[upstream]\nheaders = {\"X-Team\" = \"citadel\"}\n".utf8).write(
           to: URL(filePath: "\(folder)/rosterd.toml"))
-        daemon.signal(SIGHUP)
-        try await reloaded(notify)
+        try await reload(daemon, notify: notify)
         #expect(try await site.status().config.path == "\(folder)/rosterd.toml")
         try FileManager.default.removeItem(atPath: folder)
-        daemon.signal(SIGHUP)
-        try await reloaded(notify)
+        try await reload(daemon, notify: notify)
         let status = try await site.status()
         #expect(status.config.path == "\(folder)/rosterd.toml")
         #expect(status.config.lastError?.contains("cannot be read") == true)
@@ -172,31 +167,29 @@ import Testing
 
   @Test("F9.1: SIGHUP leaves no thread and no descriptor behind, also during a sync")
   func leavesNothing() async throws {
-    try await withSite(.pages(8)) { site in
-      try await site.withFile("") { daemon, notify in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        func owned() throws -> [Int] {
-          let files = try openFiles(of: "\(daemon.pid)", besides: "socket:[").values.reduce(0, +)
-          return [files, try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid)/task").count]
-        }
-        try await site.reload("", daemon: daemon, notify: notify)
-        let idle = try owned()
-        site.upstream.hold(.pages(3...8))
-        for isSyncing in [false, true] {
-          if isSyncing {
-            _ = try await site.rosterctl("sync")
-            try await site.upstream.waitFor { $0.held == 6 }
-          }
-          for number in 1...20 {
-            try await site.reload("[upstream]\ntimeout = \"\(20 + number)s\"\n", daemon: daemon, notify: notify)
-          }
-          // The requests of a running sync keep their old transport. Dispatch's own threads vary.
-          let (files, threads) = (try owned()[0], try owned()[1])
-          #expect(files <= idle[0] + (isSyncing ? 8 : 2) && threads <= idle[1] + 8, "\(files) \(threads), \(idle)")
-        }
-        site.upstream.release()
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+    try await withDaemon(.pages(8), file: "") { site, daemon, notify in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      func owned() throws -> [Int] {
+        let files = try openFiles(of: "\(daemon.pid)", besides: "socket:[").values.reduce(0, +)
+        return [files, try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid)/task").count]
       }
+      try await site.reload("", daemon: daemon, notify: notify)
+      let idle = try owned()
+      site.upstream.hold(.pages(3...8))
+      for isSyncing in [false, true] {
+        if isSyncing {
+          _ = try await site.rosterctl("sync")
+          try await site.upstream.waitFor { $0.held == 6 }
+        }
+        for number in 1...20 {
+          try await site.reload("[upstream]\ntimeout = \"\(20 + number)s\"\n", daemon: daemon, notify: notify)
+        }
+        // The requests of a running sync keep their old transport. Dispatch's own threads vary.
+        let (files, threads) = (try owned()[0], try owned()[1])
+        #expect(files <= idle[0] + (isSyncing ? 8 : 2) && threads <= idle[1] + 8, "\(files) \(threads), \(idle)")
+      }
+      site.upstream.release()
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
     }
   }
 
@@ -233,87 +226,79 @@ import Testing
 
   @Test("F9.3: SIGHUP keeps keys that need a restart, names them in log and event, and applies the others")
   func needRestart() async throws {
-    try await withSite(.pages(3)) { site in
-      try await site.withFile("") { daemon, notify in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        try await site.reload(
-          """
-          [cache]
-          path = "\(site.folder)/other.db"
-          [status]
-          socket = "\(site.folder)/other.sock"
-          [auth]
-          token_store = "\(site.folder)/other.json"
-          [log]
-          level = "debug"
-          """, daemon: daemon, notify: notify)
-        let log = daemon.complaints
-        for key in ["cache.path", "status.socket", "auth.token_store"] {
-          #expect(log.split(separator: "\n").contains { $0.contains("reloaded") && $0.contains(key) }, "\(key)")
-        }
-        let after = try await site.status()
-        #expect(after.cache.path == site.cache && after.config.lastError == nil)
-        #expect(access("\(site.folder)/other.sock", F_OK) != 0 && access("\(site.folder)/other.db", F_OK) != 0)
-        _ = try await site.rosterctl("sync", "--wait")
-        #expect(daemon.complaints.contains(" debug "))
-        let told = try await site.events(through: "config.reloaded").last?.data
-        #expect(told?.contains("cache.path") == true && told?.contains("auth.token_store") == true)
+    try await withDaemon(.pages(3), file: "") { site, daemon, notify in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      try await site.reload(
+        """
+        [cache]
+        path = "\(site.folder)/other.db"
+        [status]
+        socket = "\(site.folder)/other.sock"
+        [auth]
+        token_store = "\(site.folder)/other.json"
+        [log]
+        level = "debug"
+        """, daemon: daemon, notify: notify)
+      let log = daemon.complaints
+      for key in ["cache.path", "status.socket", "auth.token_store"] {
+        #expect(log.split(separator: "\n").contains { $0.contains("reloaded") && $0.contains(key) }, "\(key)")
       }
+      let after = try await site.status()
+      #expect(after.cache.path == site.cache && after.config.lastError == nil)
+      #expect(access("\(site.folder)/other.sock", F_OK) != 0 && access("\(site.folder)/other.db", F_OK) != 0)
+      _ = try await site.rosterctl("sync", "--wait")
+      #expect(daemon.complaints.contains(" debug "))
+      let told = try await site.events(through: "config.reloaded").last?.data
+      #expect(told?.contains("cache.path") == true && told?.contains("auth.token_store") == true)
     }
   }
 
   @Test("F9.2: SIGHUP with a flow without its credential is refused completely")
   func flowWithoutCredential() async throws {
-    try await withSite(.pages(3)) { site in
-      try await site.withFile("") { daemon, notify in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        try await site.reload(
-          """
-          [auth]
-          flow = "oauth2_refresh"
-          token_url = "/token"
-          [upstream]
-          headers = {"X-Team" = "citadel"}
-          """, daemon: daemon, notify: notify)
-        let after = try await site.status()
-        #expect(after.config.lastError?.contains("refresh_token") == true && after.token.flow == "none")
-        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
-        #expect(site.upstream.counts.pageRequests.allSatisfy { $0["X-Team"] == nil && $0["Authorization"] == nil })
-      }
+    try await withDaemon(.pages(3), file: "") { site, daemon, notify in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      try await site.reload(
+        """
+        [auth]
+        flow = "oauth2_refresh"
+        token_url = "/token"
+        [upstream]
+        headers = {"X-Team" = "citadel"}
+        """, daemon: daemon, notify: notify)
+      let after = try await site.status()
+      #expect(after.config.lastError?.contains("refresh_token") == true && after.token.flow == "none")
+      #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+      #expect(site.upstream.counts.pageRequests.allSatisfy { $0["X-Team"] == nil && $0["Authorization"] == nil })
     }
   }
 
   @Test("S5.2, F9.1: SIGHUP applies log.format to the lines that follow")
   func logFormat() async throws {
-    try await withSite(.pages(1)) { site in
-      try await site.withFile("[log]\nformat = \"text\"\n") { daemon, notify in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        try await site.reload("[log]\nformat = \"json\"\n", daemon: daemon, notify: notify)
-        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
-        let lines = daemon.complaints.split(separator: "\n")
-        #expect(lines.first?.hasPrefix("{") == false && lines.last?.hasPrefix("{") == true, "\(lines)")
-      }
+    try await withDaemon(.pages(1), file: "[log]\nformat = \"text\"\n") { site, daemon, notify in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      try await site.reload("[log]\nformat = \"json\"\n", daemon: daemon, notify: notify)
+      #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+      let lines = daemon.complaints.split(separator: "\n")
+      #expect(lines.first?.hasPrefix("{") == false && lines.last?.hasPrefix("{") == true, "\(lines)")
     }
   }
 
   @Test("P14.3: a reload to a flow that needs the token store owns it first; another rosterd's store is refused")
   func tokenStore() async throws {
-    try await withSite(.pages(1, tokens: .init(flow: .oauth2Refresh))) { site in
-      try await site.withFile("") { daemon, notify in
-        let other = open(site.tokenStore + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        defer { close(other) }
-        try #require(flock(other, LOCK_EX | LOCK_NB) == 0)
-        let text = "[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n"
-        try await site.reload(text, daemon: daemon, notify: notify)
-        let refused = try await site.status()
-        #expect(refused.config.lastError?.contains(site.tokenStore) == true && refused.token.flow == "none")
-        // The lock is released without a close, because a program that another test starts may have the file open for a
-        // moment.
-        try #require(flock(other, LOCK_UN) == 0)
-        try await site.reload(text, daemon: daemon, notify: notify)
-        #expect(try await site.status().token.flow == "oauth2_refresh")
-        #expect(flock(other, LOCK_EX | LOCK_NB) != 0)
-      }
+    try await withDaemon(.pages(1, tokens: .init(flow: .oauth2Refresh)), file: "") { site, daemon, notify in
+      let other = open(site.tokenStore + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      defer { close(other) }
+      try #require(flock(other, LOCK_EX | LOCK_NB) == 0)
+      let text = "[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n"
+      try await site.reload(text, daemon: daemon, notify: notify)
+      let refused = try await site.status()
+      #expect(refused.config.lastError?.contains(site.tokenStore) == true && refused.token.flow == "none")
+      // The lock is released without a close, because a program that another test starts may have the file open for a
+      // moment.
+      try #require(flock(other, LOCK_UN) == 0)
+      try await site.reload(text, daemon: daemon, notify: notify)
+      #expect(try await site.status().token.flow == "oauth2_refresh")
+      #expect(flock(other, LOCK_EX | LOCK_NB) != 0)
     }
   }
 
@@ -353,15 +338,13 @@ import Testing
         #expect(try await site.status().state == .unauthorized)
         let requests = site.upstream.counts.pageRequests.count + site.upstream.counts.tokenRequests.count
         // The bytes are the same, so nothing has changed.
-        daemon.signal(SIGHUP)
-        try await reloaded(notify)
+        try await reload(daemon, notify: notify)
         #expect(try await site.status().token.state == .unauthorized)
         #expect(try await site.rosterctl("sync", "--wait").exit == 77)
         #expect(site.upstream.counts.pageRequests.count + site.upstream.counts.tokenRequests.count == requests)
 
         try site.write(site.upstream.newSession().files)
-        daemon.signal(SIGHUP)
-        try await reloaded(notify)
+        try await reload(daemon, notify: notify)
         #expect(try await site.status().token.state != .unauthorized)
         // After the correction, the user need not request a sync.
         _ = await notify.first { $0.contains("STATUS=idle") }
@@ -381,8 +364,7 @@ import Testing
         #expect(try await site.status().state == .unauthorized)
 
         try site.write(site.upstream.newSession().files)
-        daemon.signal(SIGHUP)
-        try await reloaded(notify)
+        try await reload(daemon, notify: notify)
         _ = await notify.first { $0.contains("STATUS=idle") }
         #expect(try await site.status().state == .idle)
       }

@@ -2,7 +2,6 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
-import RosterTestSupport
 import Testing
 
 /// A sync by root beside a service of another user (P14.1).

@@ -2,7 +2,6 @@ import FoundationEssentials
 import Glibc
 import RosterModel
 import RosterSimulator
-import RosterTestSupport
 import Testing
 
 /// The real rosterctl with the real rosterd, while the output or the daemon fails.
@@ -125,19 +124,17 @@ import Testing
   func killed() async throws {
     var scenario = Scenario()
     scenario.latency = .milliseconds(150)
-    try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
-      try await site.withDaemon { daemon, _ in
-        let outcome = try await Program.run(
-          try Program.tool("python3"),
-          arguments: ["-c", Self.terminal, try Program.built("rosterctl"), "\(daemon.pid)"],
-          environment: [
-            "ROSTERD_STATUS_SOCKET": site.socket, "PATH": site.settings["PATH"] ?? "", "TERM": "xterm",
-          ])
-        try #require(outcome.exit == 0, "\(outcome.error)")
-        let seen = try JSONDecoder().decode(Seen.self, from: Data(outcome.output.utf8))
-        #expect((50..<80).contains(seen.wide) && seen.narrow < 40)
-        #expect(seen.exit == 1 && seen.rest.contains("(the daemon): it went away before the sync ended; "), "\(seen)")
-      }
+    try await withDaemon(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site, daemon, _ in
+      let outcome = try await Program.run(
+        try Program.tool("python3"),
+        arguments: ["-c", Self.terminal, try Program.built("rosterctl"), "\(daemon.pid)"],
+        environment: [
+          "ROSTERD_STATUS_SOCKET": site.socket, "PATH": site.settings["PATH"] ?? "", "TERM": "xterm",
+        ])
+      try #require(outcome.exit == 0, "\(outcome.error)")
+      let seen = try JSONDecoder().decode(Seen.self, from: Data(outcome.output.utf8))
+      #expect((50..<80).contains(seen.wide) && seen.narrow < 40)
+      #expect(seen.exit == 1 && seen.rest.contains("(the daemon): it went away before the sync ended; "), "\(seen)")
     }
   }
 

@@ -296,8 +296,7 @@ import Testing
   func optionFirst(first: Bool) async throws {
     let socket = ["--socket", "/nonexistent/status.sock"]
     let arguments = first ? socket + ["status"] : ["status"] + socket
-    let result = try await Program.run(try Program.built("rosterctl"), arguments: arguments)
-    #expect(result.exit == 3)
+    #expect(try await Program.run(try Program.built("rosterctl"), arguments: arguments).exit == 3)
   }
 
   @Test("rosterctl --version names the version")
@@ -328,21 +327,18 @@ import Testing
     try await withDaemon(sync: end) { rosterctl, _ in
       let result = try await rosterctl(["sync", "--wait", "--json"])
       #expect(result.exit == report.exit)
-      let printed = try JSONDecoder().decode(SyncRecord.self, from: Data(result.output.utf8))
-      #expect(printed == report)
+      #expect(try JSONDecoder().decode(SyncRecord.self, from: Data(result.output.utf8)) == report)
     }
   }
 
   @Test("rosterctl wait is 0 if there is a snapshot, and 1 when the time is over")
   func wait() async throws {
     try await withDaemon { rosterctl, _ in
-      let late = try await rosterctl(["wait", "--timeout", "50ms"])
-      #expect(late.exit == 1)
+      #expect(try await rosterctl(["wait", "--timeout", "50ms"]).exit == 1)
       let hurried = try await rosterctl(["wait", "--timeout", "0s"])
       #expect(hurried.exit == 1 && hurried.error.contains("none came within 0s"))
       board.cache(CacheFacts(snapshot: 1, verifiedAt: Date().rfc3339))
-      let ready = try await rosterctl(["wait", "--max-age", "1h", "--timeout", "10s"])
-      #expect(ready.exit == 0)
+      #expect(try await rosterctl(["wait", "--max-age", "1h", "--timeout", "10s"]).exit == 0)
       for timeout in ["0s", "1ms"] {
         let now = try await rosterctl(["wait", "--max-age", "1h", "--timeout", timeout])
         #expect(now.exit == 0, "\(now.error)")

@@ -5,7 +5,6 @@ import RosterModel
 import RosterSimulator
 import RosterStatusClient
 import RosterTestSupport
-import Synchronization
 import Testing
 
 /// `rosterd run`, the real program, as systemd, curl and rosterctl see it.
@@ -113,21 +112,18 @@ import Testing
     var settings = ["ROSTERD_LOG_LEVEL": "info"]
     if environment != "unset" { settings["WATCHDOG_USEC"] = "200000" }
     if environment == "WATCHDOG_PID=1" { settings["WATCHDOG_PID"] = "1" }
-    try await withSite(.pages(1), settings: settings) { site in
-      try await site.withDaemon { daemon, notify in
-        if isWatched {
-          #expect(await notify.first { $0 == "WATCHDOG=1" } != nil)
-        } else {
-          #expect(await notify.first { $0.contains("STATUS=idle") || $0 == "WATCHDOG=1" } != "WATCHDOG=1")
-          daemon.signal(SIGTERM)
-          #expect(await notify.first { $0 == "WATCHDOG=1" } == nil)
-        }
+    try await withDaemon(.pages(1), settings: settings) { site, daemon, notify in
+      if isWatched {
+        #expect(await notify.first { $0 == "WATCHDOG=1" } != nil)
+      } else {
+        #expect(await notify.first { $0.contains("STATUS=idle") || $0 == "WATCHDOG=1" } != "WATCHDOG=1")
+        daemon.signal(SIGTERM)
+        #expect(await notify.first { $0 == "WATCHDOG=1" } == nil)
       }
     }
   }
 
-  @Test(
-    "S4.5: /healthz and the message report a sync that hangs, until it makes progress again")
+  @Test("S4.5: /healthz and the message report a sync that hangs, until it makes progress again")
   func hangs() async throws {
     let settings = [
       "WATCHDOG_USEC": "400000", "ROSTERD_UPSTREAM_TIMEOUT": "1s", "ROSTERD_RETRY_MAX_DELAY": "0s",
@@ -155,21 +151,19 @@ import Testing
 
   @Test("P12.2: a sync that /v1/syncs shows as ended is not joined")
   func notJoined() async throws {
-    try await withSite(.pages(1)) { site in
-      try await site.withDaemon { _, _ in
-        let client = StatusClient(socket: site.socket)
-        struct Syncs: Decodable { var syncs: [SyncRecord] }
-        struct Accepted: Decodable { var sync: Int64, joined: Bool }
-        for _ in 0..<200 {
-          while true {
-            let answer = try await client.send("GET", target: "/v1/syncs?limit=1")
-            let latest = try JSONDecoder().decode(Syncs.self, from: Data(answer.body)).syncs.first
-            if let latest, latest.outcome != .running { break }
-          }
-          let answer = try await client.send("POST", target: "/v1/sync")
-          let accepted = try JSONDecoder().decode(Accepted.self, from: Data(answer.body))
-          #expect(!accepted.joined, "\(accepted.sync)")
+    try await withDaemon(.pages(1)) { site, _, _ in
+      let client = StatusClient(socket: site.socket)
+      struct Syncs: Decodable { var syncs: [SyncRecord] }
+      struct Accepted: Decodable { var sync: Int64, joined: Bool }
+      for _ in 0..<200 {
+        while true {
+          let answer = try await client.send("GET", target: "/v1/syncs?limit=1")
+          let latest = try JSONDecoder().decode(Syncs.self, from: Data(answer.body)).syncs.first
+          if let latest, latest.outcome != .running { break }
         }
+        let answer = try await client.send("POST", target: "/v1/sync")
+        let accepted = try JSONDecoder().decode(Accepted.self, from: Data(answer.body))
+        #expect(!accepted.joined, "\(accepted.sync)")
       }
     }
   }
@@ -198,19 +192,17 @@ import Testing
 
   @Test("rosterctl sync --wait starts a sync and exits as it ended")
   func syncNow() async throws {
-    try await withSite { site in
-      try await site.withDaemon { _, _ in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        site.upstream.update { characters in characters[0].name = "Renamed" }
-        let good = try await site.rosterctl("sync", "--wait", "--json")
-        let report = try JSONDecoder().decode(SyncRecord.self, from: Data(good.output.utf8))
-        #expect(good.exit == 0 && report.outcome == .published && report.changed == 1)
-        try await site.expectUpstream()
-        site.upstream.configure { scenario in scenario.rules = [.on(.page(3), .status(403))] }
-        let bad = try await site.rosterctl("sync", "--wait")
-        #expect(bad.exit == 65 && bad.output.contains("403"))
-        #expect(try await site.status().state == .degraded)
-      }
+    try await withDaemon { site, _, _ in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      site.upstream.update { characters in characters[0].name = "Renamed" }
+      let good = try await site.rosterctl("sync", "--wait", "--json")
+      let report = try JSONDecoder().decode(SyncRecord.self, from: Data(good.output.utf8))
+      #expect(good.exit == 0 && report.outcome == .published && report.changed == 1)
+      try await site.expectUpstream()
+      site.upstream.configure { scenario in scenario.rules = [.on(.page(3), .status(403))] }
+      let bad = try await site.rosterctl("sync", "--wait")
+      #expect(bad.exit == 65 && bad.output.contains("403"))
+      #expect(try await site.status().state == .degraded)
     }
   }
 
@@ -232,10 +224,8 @@ import Testing
   func interval() async throws {
     let times = Arrivals()
     let scenario = Scenario.pages(3, rules: [.on(.anyPage, .drift { _ in times.note() })])
-    try await withSite(scenario, settings: ["ROSTERD_SYNC_INTERVAL": "150ms"]) { site in
-      try await site.withDaemon { _, _ in
-        try await site.upstream.waitFor { $0.requests(ofPage: 1).count == 4 }
-      }
+    try await withDaemon(scenario, settings: ["ROSTERD_SYNC_INTERVAL": "150ms"]) { site, _, _ in
+      try await site.upstream.waitFor { $0.requests(ofPage: 1).count == 4 }
     }
     // Three requests a sync, page 1 first.
     #expect((1...3).allSatisfy { times.gap(before: 3 * $0) >= .milliseconds(150) })
@@ -246,10 +236,8 @@ import Testing
     let times = Arrivals()
     let scenario = Scenario.pages(1, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.anyPage, .status(403))])
     let settings = ["ROSTERD_SYNC_INTERVAL": "400ms", "ROSTERD_SYNC_RETRY_INTERVAL": "100ms"]
-    try await withSite(scenario, settings: settings) { site in
-      try await site.withDaemon { _, _ in
-        try await site.upstream.waitFor { $0.pageRequests.count == 5 }
-      }
+    try await withDaemon(scenario, settings: settings) { site, _, _ in
+      try await site.upstream.waitFor { $0.pageRequests.count == 5 }
     }
     for (index, least) in [100, 200, 400, 400].enumerated() {
       #expect(times.gap(before: index + 1) >= .milliseconds(least))
@@ -258,13 +246,11 @@ import Testing
 
   @Test("P14.5, P14.4: a second rosterd ends with 75 and names the first one's pid", arguments: ["run", "sync"])
   func owned(command: String) async throws {
-    try await withSite { site in
-      try await site.withDaemon { daemon, _ in
-        let second = try await site.rosterd(command)
-        #expect(second.exit == 75)
-        #expect(second.error.contains("\(daemon.pid)") && second.error.contains("rosterctl sync"))
-        #expect(try await site.curl("/healthz").status == "200")
-      }
+    try await withDaemon { site, daemon, _ in
+      let second = try await site.rosterd(command)
+      #expect(second.exit == 75)
+      #expect(second.error.contains("\(daemon.pid)") && second.error.contains("rosterctl sync"))
+      #expect(try await site.curl("/healthz").status == "200")
     }
   }
 }

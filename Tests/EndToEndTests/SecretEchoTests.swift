@@ -41,8 +41,7 @@ import Testing
         site.upstream.hold(.anyToken)
         _ = try await site.rosterctl("sync", "--retry-session")
         try await site.upstream.waitFor { $0.held == 1 }
-        daemon.signal(SIGTERM)
-        let ended = try await daemon.end()
+        let ended = try await daemon.end(by: SIGTERM)
         shown.add("rosterd", outcome: ended)
         let told = try await allEvents(of: events, in: site)
         for name in group.events { #expect(told.output.contains(name)) }
@@ -95,8 +94,7 @@ import Testing
       bytes: try await StatusClient(socket: site.socket).send("GET", target: "/metrics").body)
   }
 
-  @Test(
-    "T9.1, T9.2, T9.3: a refused configuration does not show its secrets, at start, by check or by SIGHUP")
+  @Test("T9.1, T9.2, T9.3: a refused configuration does not show its secrets, at start, by check or by SIGHUP")
   func configuration() async throws {
     try await withSite(.pages(1)) { site in
       let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"

@@ -10,9 +10,7 @@ import Testing
   private static let refusedOnce = Scenario.pages(
     2, tokens: .init(flow: .authenticateForm, uses: [1]), rules: [.on(.anyToken, times: 1, .status(401))])
 
-  @Test(
-    "T6.4, T6.6: an ended session requests nothing, restarts included, until --retry-session tries it once more"
-  )
+  @Test("T6.4, T6.6: an ended session requests nothing, restarts included, until --retry-session tries it once more")
   func retrySession() async throws {
     try await withSite(Self.refusedOnce) { site in
       _ = try await site.sync(exit: 77)
@@ -28,8 +26,7 @@ import Testing
         let report = try JSONDecoder().decode(SyncRecord.self, from: Data(retried.output.utf8))
         #expect(report.outcome == .published && report.refreshes == 1)
         #expect(try await site.status().state == .idle)
-        daemon.signal(SIGTERM)
-        #expect(try await daemon.end().exit == 0)
+        #expect(try await daemon.end(by: SIGTERM).exit == 0)
       }
       #expect(site.upstream.counts.tokenRequests.count == 2 && site.upstream.counts.reuses == 0)
       #expect(try await site.sync().refreshes == 0)
@@ -64,8 +61,7 @@ import Testing
         #expect(retried.exit == 77)
         let asked = Asked(site)
         #expect(asked.tokens == 2)
-        let later = try await site.rosterctl("sync", "--wait")
-        #expect(later.exit == 77)
+        #expect(try await site.rosterctl("sync", "--wait").exit == 77)
         #expect(Asked(site) == asked)
       }
     }
@@ -168,8 +164,7 @@ import Testing
     try await withSite(.pages(2, tokens: .init(flow: .oauth2ClientCredentials))) { site in
       let secret = try site.credentials()["client_secret"]
       try site.write(["client_secret": "wrong"])
-      let report = try await site.sync(exit: 77)
-      #expect(report.error?.contains("client_secret") == true)
+      #expect(try await site.sync(exit: 77).error?.contains("client_secret") == true)
       let asked = Asked(site)
       #expect(asked.tokens == 1)
       _ = try await site.sync(exit: 77)

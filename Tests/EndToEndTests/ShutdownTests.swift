@@ -39,11 +39,9 @@ import Testing
 
   @Test("P13.1: a signal between two syncs stops the daemon", arguments: [SIGTERM, SIGINT])
   func idle(signal: Int32) async throws {
-    try await withSite(.pages(1)) { site in
-      try await site.withDaemon { daemon, _ in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        try await stop(daemon, signal: signal)
-      }
+    try await withDaemon(.pages(1)) { site, daemon, _ in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      try await stop(daemon, signal: signal)
     }
   }
 
@@ -134,8 +132,7 @@ import Testing
         site.upstream.release()
         #expect(await notify.first { $0.contains("STATUS=syncing: publishing") } != nil)
         try await stop(daemon, signal: SIGTERM)
-        other.signal(SIGKILL)
-        _ = try await other.end()
+        _ = try await other.end(by: SIGKILL)
       }
       let report = try await site.sync()
       #expect(report.outcome == .published && report.notModified == 3 && report.resumed == 3)

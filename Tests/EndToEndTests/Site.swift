@@ -177,6 +177,17 @@ func withSite(
   await site.remove()
 }
 
+/// The same with a daemon that has reported READY. If there is a file, it is the daemon's configuration.
+func withDaemon(
+  _ scenario: Scenario = Scenario(), settings: [String: String] = [:], file: String? = nil,
+  body: (Site, Program, NotifySocket) async throws -> Void
+) async throws {
+  try await withSite(scenario, settings: settings) { site in
+    guard let file else { return try await site.withDaemon { try await body(site, $0, $1) } }
+    try await site.withFile(file) { try await body(site, $0, $1) }
+  }
+}
+
 extension Scenario {
   /// A scenario with this number of full pages of 20.
   static func pages(_ count: Int, tokens: Tokens = Tokens(), rules: [Rule] = []) -> Scenario {

@@ -28,19 +28,16 @@ import Testing
   func nothingIsLeft() async throws {
     let timeout = Sanitizer.isPresent ? "1s" : "200ms"
     let settings = ["ROSTERD_UPSTREAM_TIMEOUT": timeout, "ROSTERD_RETRY_MAX_RETRIES": "1"]
-    try await withSite(.pages(7), settings: settings) { site in
-      try await site.withDaemon { daemon, _ in
-        #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
-        try await fail(site, times: Self.warmUp)
-        let before = try await rest(site, daemon: daemon)
-        try await fail(site, times: Self.rounds)
-        let after = try await rest(site, daemon: daemon)
-        #expect(after.connections <= before.connections + Self.ownConnections)
-        #expect(after.files == before.files)
-        let grown = after.memory - before.memory
-        #expect(
-          grown <= Self.maxGrowth || Sanitizer.isPresent, "\(before.memory) bytes before, \(after.memory) after")
-      }
+    try await withDaemon(.pages(7), settings: settings) { site, daemon, _ in
+      #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
+      try await fail(site, times: Self.warmUp)
+      let before = try await rest(site, daemon: daemon)
+      try await fail(site, times: Self.rounds)
+      let after = try await rest(site, daemon: daemon)
+      #expect(after.connections <= before.connections + Self.ownConnections)
+      #expect(after.files == before.files)
+      let grown = after.memory - before.memory
+      #expect(grown <= Self.maxGrowth || Sanitizer.isPresent, "\(before.memory) bytes before, \(after.memory) after")
     }
   }
 

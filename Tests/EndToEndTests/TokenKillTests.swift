@@ -78,8 +78,7 @@ import Testing
       site.upstream.release()
       site.upstream.hold(.status(200))
       try await site.upstream.waitFor { $0.pageRequests.contains { $0.generation == 1 } }
-      sync.signal(SIGKILL)
-      _ = try await sync.end()
+      _ = try await sync.end(by: SIGKILL)
       site.upstream.release()
       #expect(try await site.sync().refreshes == 0)
       #expect(site.upstream.counts.tokenRequests.count == 1 && site.upstream.counts.reuses == 0)

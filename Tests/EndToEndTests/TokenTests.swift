@@ -102,8 +102,7 @@ import Testing
         try await site.upstream.waitFor { $0.held == 1 }
         site.upstream.release(.status(401))
         try await site.upstream.waitFor { $0.pageRequests.contains { $0.generation == generation } }
-        sync.signal(SIGKILL)
-        #expect(try await sync.end().exit == -SIGKILL)
+        #expect(try await sync.end(by: SIGKILL).exit == -SIGKILL)
         site.upstream.release()
         #expect(site.upstream.counts.tokensGranted == generation)
       }
@@ -119,8 +118,7 @@ import Testing
   func ended(flow: Flow, file: String) async throws {
     try await withSite(.pages(2, tokens: .init(flow: flow, uses: [1]))) { site in
       site.upstream.endSession()
-      let report = try await site.sync(exit: 77)
-      #expect(report.error?.contains(file) == true)
+      #expect(try await site.sync(exit: 77).error?.contains(file) == true)
       let requests = site.upstream.counts.pageRequests.count
       _ = try await site.sync(exit: 77)
       #expect(site.upstream.counts.pageRequests.count == requests && site.upstream.counts.tokenRequests.count == 1)

@@ -38,37 +38,34 @@ import Testing
     .timeLimit(.minutes(2)))
   func answers() async throws {
     _ = try Program.tool("curl")
-    try await withSite { site in
-      try await site.withDaemon { _, _ in
-        let script = site.folder + "/xdg-open"
-        // The browser uses that folder.
-        let browser = Self.browser.replacing(
-          "stat ", with: "cd '\(site.folder)' || exit\nstat ", maxReplacements: 1)
-        try Data(browser.utf8).write(to: URL(filePath: script))
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
-        let outcome = try await Program.run(
-          try Program.built("rosterctl"), arguments: ["web", "--open", "--socket", site.socket],
-          environment: ["PATH": site.folder + ":/usr/bin:/bin", "TMPDIR": site.folder])
-        #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
-        let address = try #require(outcome.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/\?token=[0-9a-f]{32}\n/))
-        func file(_ name: String) -> String {
-          String(decoding: FileManager.default.contents(atPath: "\(site.folder)/\(name)") ?? Data(), as: UTF8.self)
-        }
-        let answers = file("answers")
-        // S14.4: the browser gets a file of this user's, no command line has the address, and the file goes with it.
-        #expect(file("mode") == "600 regular file\n" && file("left").isEmpty)
-        #expect(file("lines").contains(".html") && !file("lines").contains("token="))
-        let refused = "the token is missing, wrong or used: open the address that rosterctl web prints now"
-        #expect(
-          answers.split(separator: "\n").map { $0.prefix(14) }
-            == [
-              "200 <!doctype html>", "403 \(refused)", "200 <!doctype html>", "200 {\"syncs\":[{",
-              "200 // Shows /v1",
-              "403 this is at 127.0.0.1:\(address.1) only, not at another name",
-              "405 rosterctl web only reads: it takes GET and HEAD", "404 nothing is at /v1/sync",
-              "403 \(refused)", "HTTP/1.1 400 Bad Request",
-            ].map { $0.prefix(14) })
+    try await withDaemon { site, _, _ in
+      let script = site.folder + "/xdg-open"
+      // The browser uses that folder.
+      let browser = Self.browser.replacing("stat ", with: "cd '\(site.folder)' || exit\nstat ", maxReplacements: 1)
+      try Data(browser.utf8).write(to: URL(filePath: script))
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+      let outcome = try await Program.run(
+        try Program.built("rosterctl"), arguments: ["web", "--open", "--socket", site.socket],
+        environment: ["PATH": site.folder + ":/usr/bin:/bin", "TMPDIR": site.folder])
+      #expect(outcome.exit == 0 && outcome.error.isEmpty, "\(outcome.error)")
+      let address = try #require(outcome.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/\?token=[0-9a-f]{32}\n/))
+      func file(_ name: String) -> String {
+        String(decoding: FileManager.default.contents(atPath: "\(site.folder)/\(name)") ?? Data(), as: UTF8.self)
       }
+      let answers = file("answers")
+      // S14.4: the browser gets a file of this user's, no command line has the address, and the file goes with it.
+      #expect(file("mode") == "600 regular file\n" && file("left").isEmpty)
+      #expect(file("lines").contains(".html") && !file("lines").contains("token="))
+      let refused = "the token is missing, wrong or used: open the address that rosterctl web prints now"
+      #expect(
+        answers.split(separator: "\n").map { $0.prefix(14) }
+          == [
+            "200 <!doctype html>", "403 \(refused)", "200 <!doctype html>", "200 {\"syncs\":[{",
+            "200 // Shows /v1",
+            "403 this is at 127.0.0.1:\(address.1) only, not at another name",
+            "405 rosterctl web only reads: it takes GET and HEAD", "404 nothing is at /v1/sync",
+            "403 \(refused)", "HTTP/1.1 400 Bad Request",
+          ].map { $0.prefix(14) })
     }
   }
 

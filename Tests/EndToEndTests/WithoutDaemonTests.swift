@@ -67,8 +67,7 @@ import Testing
       let running = try await site.rosterctl("explain", "--json", "--cache", site.cache)
       #expect(running.output.contains("Sync 2 began at ") && running.output.contains(" and has not ended."))
       #expect(try await site.rosterctl("pending", "--cache", site.cache).output.hasPrefix("sync 2 runs: "))
-      sync.signal(SIGKILL)
-      _ = try await sync.end()
+      _ = try await sync.end(by: SIGKILL)
       site.upstream.release()
 
       let explained = try await site.rosterctl("explain", "--json", "--cache", site.cache)

@@ -36,9 +36,7 @@ import Testing
     }
   }
 
-  @Test(
-    "check accepts every bundled definition, and notes only missing credentials", arguments: Self.all.map(\.file)
-  )
+  @Test("check accepts every bundled definition, and notes only missing credentials", arguments: Self.all.map(\.file))
   func check(_ file: String) async throws {
     let outcome = try await Program.run(
       try Program.built("rosterd"), arguments: ["check", "--config", Self.path(file)])
@@ -54,8 +52,7 @@ import Testing
     #expect(sync.requests == api.asked.count)
     try await site.expectMirror(of: server.world, api)
     for (question, row) in api.seen {
-      let found = try await site.rows(question)
-      #expect(found == [row], "\(question)")
+      #expect(try await site.rows(question) == [row], "\(question)")
     }
     let proof = try await site.rows("SELECT name, proof FROM resources ORDER BY name")
     #expect(proof == api.proof.sorted { $0.key < $1.key }.map { [$0.key, $0.value] })
@@ -95,8 +92,7 @@ import Testing
     if isTwice {
       // A record that is absent once is not removed yet.
       #expect(sync.removed == 0)
-      let again = try await self.sync(api, in: site)
-      #expect(again.removed == api.kinds.reduce(0) { $0 + $1.fates.count })
+      #expect(try await self.sync(api, in: site).removed == api.kinds.reduce(0) { $0 + $1.fates.count })
     }
     try await site.expectMirror(of: server.world, api)
     try await site.expectChanges(from: first, to: server.world, api)
