@@ -79,8 +79,7 @@ func withBench(
   let upstream = try await Simulator.start(scenario, now: upstreamTime)
   do {
     let workspace = Workspace()
-    try FileManager.default.createDirectory(
-      atPath: workspace.path("credentials"), withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(atPath: workspace.path("credentials"), withIntermediateDirectories: true)
     let flow = scenario.tokens.flow
     let settings = [
       "ROSTERD_UPSTREAM_BASE_URL": upstream.baseURL, "ROSTERD_SYNC_CONCURRENCY": "\(concurrency)",

@@ -1,5 +1,3 @@
-import RosterTestSupport
-
 /// A record of a random API. All its values depend on its key, state and version, so that a mixture of two versions is
 /// visible.
 struct RandomRecord: Sendable, Equatable {

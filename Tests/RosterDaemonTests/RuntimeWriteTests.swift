@@ -55,16 +55,14 @@ import Testing
       #expect(report.notModified == (validators == .none ? 0 : 7))
       let after = try FileContent(of: bench.cachePath)
       let changed = after.pagesChanged(since: before)
-      #expect(
-        changed == ["syncs": 1, "syncs_by_outcome": changed["syncs_by_outcome"] ?? 0, "sync_resources": 1])
+      #expect(changed == ["syncs": 1, "syncs_by_outcome": changed["syncs_by_outcome"] ?? 0, "sync_resources": 1])
       #expect(after.rowsChanged(since: before) == ["syncs": [1, 0], "sync_resources": [1, 0]])
 
       try await bench.with { runtime in
         let written = try WrittenPages(of: bench.cachePath)
         #expect(await runtime.sync(SyncRequest()).run().outcome == .unchanged)
         let pages = try written.count()
-        #expect(
-          pages == ["syncs": 1, "syncs_by_outcome": pages["syncs_by_outcome"] ?? 0, "sync_resources": 1])
+        #expect(pages == ["syncs": 1, "syncs_by_outcome": pages["syncs_by_outcome"] ?? 0, "sync_resources": 1])
         // One commit for the running sync, and one for its end.
         #expect(try written.commits() == 2)
       }
@@ -106,8 +104,7 @@ import Testing
         ])
       var pages = after.pagesChanged(since: before)
       #expect(pages.removeValue(forKey: "characters") == 1)
-      #expect(
-        Set(pages.keys).isSubset(of: Self.ofOneText), "\(pages)")
+      #expect(Set(pages.keys).isSubset(of: Self.ofOneText), "\(pages)")
 
       let written = try Database(path: bench.cachePath, access: .readOnly)
       #expect(

@@ -88,6 +88,14 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     }
   }
 
+  /// A clock that stands still, so that each sleep lasts until it is cancelled.
+  private static let endless = WallClock(
+    now: { Date(timeIntervalSince1970: 1_700_000_000) },
+    sleep: { _ in
+      for await _ in AsyncStream<Never>.makeStream().stream {}
+      throw CancellationError()
+    }, uptime: { .zero })
+
   /// A sync that runs until it is cancelled.
   private struct LongSync: JoinableSync {
     var takesRetries = true
@@ -109,13 +117,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
   func fresh() async throws {
     let (begins, began) = AsyncStream<Bool>.makeStream()
     let (ends, ended) = AsyncStream<Void>.makeStream()
-    let clock = WallClock(
-      now: { Date(timeIntervalSince1970: 1_700_000_000) },
-      sleep: { _ in
-        for await _ in AsyncStream<Never>.makeStream().stream {}
-        throw CancellationError()
-      })
-    let loop = SyncLoop(clock: clock) { request, loop in
+    let loop = SyncLoop(clock: Self.endless) { request, loop in
       LongSync(
         begun: {
           await loop.begun(7)
@@ -146,13 +148,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     let (begins, began) = AsyncStream<Void>.makeStream()
     let (ends, ended) = AsyncStream<Void>.makeStream()
     let (rows, row) = AsyncStream<Void>.makeStream()
-    let clock = WallClock(
-      now: { Date(timeIntervalSince1970: 1_700_000_000) },
-      sleep: { _ in
-        for await _ in AsyncStream<Never>.makeStream().stream {}
-        throw CancellationError()
-      })
-    let loop = SyncLoop(clock: clock) { _, loop in
+    let loop = SyncLoop(clock: Self.endless) { _, loop in
       LongSync(
         begun: {
           began.yield()
@@ -173,8 +169,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
       let first = await early
       #expect(first == 7)
       await ends.first { _ in true }
-      let none = await loop.cancel()
-      #expect(none == nil)
+      #expect(await loop.cancel() == nil)
       async let asked = loop.ask(SyncRequest())
       await begins.first { _ in true }
       row.yield()
@@ -190,21 +185,15 @@ private func cancelled(_ id: Int64) -> SyncRecord {
   func cancelPostponed() async throws {
     let (asks, asked) = AsyncStream<Void>.makeStream()
     let (decisions, decide) = AsyncStream<Void>.makeStream()
-    let clock = WallClock(
-      now: { Date(timeIntervalSince1970: 1_700_000_000) },
-      sleep: { _ in
-        for await _ in AsyncStream<Never>.makeStream().stream {}
-        throw CancellationError()
-      }, uptime: { .zero })
     let workspace = Workspace()
     let ledger = BudgetLedger(
-      path: workspace.path("roster.db.budget"), upstream: "http://a", clock: clock,
+      path: workspace.path("roster.db.budget"), upstream: "http://a", clock: Self.endless,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try ledger.change(RequestBudget(limit: 1, window: .seconds(60)))
     ledger.ended(try await ledger.spend(), isSent: true)
-    let budget = try #require(Postponement(ledger, requests: 1, baseURL: "http://a", clock: clock))
+    let budget = try #require(Postponement(ledger, requests: 1, baseURL: "http://a", clock: Self.endless))
     let loop = SyncLoop(
-      clock: clock,
+      clock: Self.endless,
       postponement: {
         asked.yield()
         for await _ in decisions { break }
@@ -227,16 +216,10 @@ private func cancelled(_ id: Int64) -> SyncRecord {
   @Test("T6.6: a retry that is too late for the running sync is made by the next one")
   func lateRetry() async throws {
     let (begins, began) = AsyncStream<SyncRequest>.makeStream()
-    let clock = WallClock(
-      now: { Date(timeIntervalSince1970: 1_700_000_000) },
-      sleep: { _ in
-        for await _ in AsyncStream<Never>.makeStream().stream {}
-        throw CancellationError()
-      })
     let number = Mutex<Int64>(6)
     let (asks, asksRetry) = AsyncStream<Void>.makeStream()
     let note: @Sendable () async -> Void = { asksRetry.yield() }
-    let loop = SyncLoop(clock: clock, retrySession: note) { request, loop in
+    let loop = SyncLoop(clock: Self.endless, retrySession: note) { request, loop in
       LongSync(
         takesRetries: false,
         begun: {
