@@ -76,8 +76,7 @@ private func extra(_ record: String, resource: Resource = nested) throws -> Stri
     let (scan, decoded) = try Decoded.page(
       #"{"info":{"count":1,"pages":1},"results":[\#(record)]}"#, resource: .character)
     let row = try #require(decoded.records.first)
-    #expect(
-      row.columns == ["183", "Johnny Depp", "Alive", "", "", "", "Earth", "u", "Zürich", "", "", "", ""])
+    #expect(row.columns == ["183", "Johnny Depp", "Alive", "", "", "", "Earth", "u", "Zürich", "", "", "", ""])
     #expect(row.lists == [[.init(columns: ["e/8"], extra: nil), .init(columns: ["e/9"], extra: nil)]])
     #expect(
       row.extra

@@ -219,8 +219,7 @@ import Testing
     #expect(explanation.nextAt == "2026-11-21T05:34:04.000Z")
   }
 
-  @Test(
-    "A refused reload, a blocking reader, absent records and a sync that hangs are explained beside the state")
+  @Test("A refused reload, a blocking reader, absent records and a sync that hangs are explained beside the state")
   func beside() {
     var all = situation(failure(.unreachable, reason: .status(503)))
     all.config = ("/etc/rosterd/rosterd.toml", "/etc/rosterd/rosterd.toml:2: sync.interval is too short")

@@ -5,7 +5,6 @@ import RosterDecode
 import RosterFetch
 import RosterModel
 import RosterSimulator
-import RosterTestSupport
 import Testing
 
 /// The result of a page request to a server that gives the same answer each time.
@@ -171,8 +170,7 @@ private enum Unreadable: CaseIterable {
       let folder = FileManager.default.temporaryDirectory.path + "/rosterd-fetch-\(UUID().uuidString)"
       defer { try? FileManager.default.removeItem(atPath: folder) }
       let keeper = try await keeper(upstream, transport: transport, in: folder)
-      let send = Interceptor.chain(
-        [.authorize(keeper, baseURL: upstream.baseURL, logout: [])], to: transport.send)
+      let send = Interceptor.chain([.authorize(keeper, baseURL: upstream.baseURL, logout: [])], to: transport.send)
       try await keeper.syncBegins()
       #expect(try await send(Request(.get, "\(upstream.baseURL)/character?page=1")).status == 200)
       #expect(upstream.counts.tokensGranted == 1)
@@ -209,8 +207,7 @@ private enum Unreadable: CaseIterable {
     for answer in [
       sized("200 OK", headers: gzip, body: body), sized("200 OK", headers: "Content-Encoding: x-gzip\r\n", body: body),
     ] {
-      let asked = try await Asked(answer)
-      #expect(asked.page?.body == Array(json.utf8))
+      #expect(try await Asked(answer).page?.body == Array(json.utf8))
     }
   }
 

@@ -23,8 +23,7 @@ import Testing
         tokenOrigin: "http://localhost:80", storePath: folder + "/token.json"),
       credentials: { _ in .init(refreshToken: Secret("r"), accessToken: accessToken.map { Secret($0) }) },
       send: { _ in
-        Response(
-          status: 200, body: Array("{\"access_token\":\"a\(grants.next())\",\"expires_in\":\(expiresIn)}".utf8))
+        Response(status: 200, body: Array("{\"access_token\":\"a\(grants.next())\",\"expires_in\":\(expiresIn)}".utf8))
       }, clock: clock,
       report: { _ in }, onStatus: { _ in }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await keeper.open()
@@ -168,8 +167,7 @@ import Testing
   func spent() async throws {
     try await withKeeper(accessToken: "a0") { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
-        Response(
-          status: 403, headers: request.url.hasSuffix("spent") ? [.init("x-ratelimit-remaining", "0")] : [])
+        Response(status: 403, headers: request.url.hasSuffix("spent") ? [.init("x-ratelimit-remaining", "0")] : [])
       }
       let answer = try await send(Request(.get, "http://localhost/spent"))
       #expect(answer.status == 403)

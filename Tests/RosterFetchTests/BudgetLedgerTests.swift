@@ -139,8 +139,7 @@ import Testing
   @Test("Without a budget there is no file; a file that cannot be made is 73")
   func files() async throws {
     let none = try ledger(nil)
-    let number = try await none.spend()
-    #expect(number == nil && none.usage == nil && none.wait(for: 9) == nil)
+    #expect(try await none.spend() == nil && none.usage == nil && none.wait(for: 9) == nil)
     #expect(!FileManager.default.fileExists(atPath: path))
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     let failure = #expect(throws: Failure.self) { try ledger(rule) }

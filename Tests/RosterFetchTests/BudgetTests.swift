@@ -52,9 +52,7 @@ private final class Counted {
     #expect(budget.used(at: .zero) == 0)
   }
 
-  @Test(
-    "P1.11, P1.13: a sync waits until it fits; one that is larger than the budget waits for an empty window"
-  )
+  @Test("P1.11, P1.13: a sync waits until it fits; one that is larger than the budget waits for an empty window")
   func wait() throws {
     let budget = Counted(tenInAMinute)
     #expect(budget.wait(for: 10, at: .zero) == nil && budget.wait(for: 1000, at: .zero) == nil)

@@ -37,8 +37,7 @@ private struct Refusal: CustomTestStringConvertible {
     Refusal(
       certificate: "below", sent: " -cert_chain chain.pem", trusted: "other.pem",
       words: "an authority that is not trusted here: \"root\""),
-    Refusal(
-      certificate: "below-plain", sent: " -cert_chain plain.pem", words: "\"plain\" has signed another one"),
+    Refusal(certificate: "below-plain", sent: " -cert_chain plain.pem", words: "\"plain\" has signed another one"),
     Refusal(
       certificate: "below-last", sent: " -cert_chain last-chain.pem",
       words: "\"last\" permits no authority below it"),

@@ -133,9 +133,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test(
-    "P13.1: a connection in progress delays neither a cancelled request nor the shutdown",
-    .timeLimit(.minutes(1)))
+  @Test("P13.1: a connection in progress delays neither a cancelled request nor the shutdown", .timeLimit(.minutes(1)))
   func connecting() async throws {
     let full = try FullBacklog()
     let transport = HTTPTransport(.init(timeout: .seconds(600)))

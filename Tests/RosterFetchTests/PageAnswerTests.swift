@@ -182,8 +182,7 @@ import Testing
     }
   }
 
-  @Test(
-    "P11.10: a long Retry-After of a missing page delays the next requests, without waiting for it at once")
+  @Test("P11.10: a long Retry-After of a missing page delays the next requests, without waiting for it at once")
   func absentAndLater() async throws {
     var resource = Resource.character
     resource.pages = Resource.Pages(.number(), beyond: [404])

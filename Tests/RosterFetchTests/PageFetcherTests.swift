@@ -95,9 +95,7 @@ private let short = Duration.milliseconds(100)
     }
   }
 
-  @Test(
-    "P11.3: a GET whose kept connection ends before the first byte is repeated once at once, uncounted"
-  )
+  @Test("P11.3: a GET whose kept connection ends before the first byte is repeated once at once, uncounted")
   func keptConnection() async throws {
     try await withBench([.on(.request(2), .cut(after: .nothing, .close))]) { upstream, bench in
       _ = try await bench.fetch(1)

@@ -43,6 +43,14 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
   return way
 }
 
+/// The page after the first one, by the facts of the first one.
+private func second(
+  of paging: Paging, _ facts: ListFacts, links: () -> NextLinks = { .sameOrigin }
+) throws -> PageRequest {
+  guard case .page(let next) = try paging.next(after: paging.first(), facts, links: links) else { throw NoPage() }
+  return next
+}
+
 @Suite struct PagingTests {
   @Test("P1.4: `last` announces the pages by number, and the address of each is known at once")
   func announcedNumbers() throws {
@@ -200,10 +208,7 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
   func keyless(style: Resource.Style, value: ListFacts.Value, shown: String) throws {
     let list = paging(style, query: [.init("state", .text("all"))])
     #expect(list.first().request.keylessURL == nil)
-    guard case .page(let next) = try list.next(after: list.first(), .init(records: 1, next: value)) else {
-      Issue.record("no next page")
-      return
-    }
+    let next = try second(of: list, .init(records: 1, next: value))
     #expect(next.request.shownURL == (shown.hasPrefix("/") ? base + shown : shown))
     #expect(paging(.number()).page(2, announcedBy: .init(records: 1)).request.shownURL == base + "/things?page=2")
   }
@@ -230,16 +235,11 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
   func rebased(address: String, asked: String) throws {
     let style = paging(.next(at: at))
     let facts = ListFacts(records: 1, next: .text(address))
-    guard case .page(let next) = try style.next(after: style.first(), facts, links: { .rebase }) else {
-      Issue.record("no next page")
-      return
-    }
+    let next = try second(of: style, facts, links: { .rebase })
     #expect(next.request.url == asked)
   }
 
-  @Test(
-    "upstream.links = rebase accepts addresses only",
-    arguments: ["ftp://x/y", "mailto:a@b", "http://"])
+  @Test("upstream.links = rebase accepts addresses only", arguments: ["ftp://x/y", "mailto:a@b", "http://"])
   func notRebased(address: String) throws {
     let style = paging(.next(at: at))
     let facts = ListFacts(records: 1, next: .text(address))
@@ -299,10 +299,7 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
       style, size: .init(100, param: .body(JSONPointer(segments: ["page_size"]))), method: .post,
       body: .object([.init("filter", .text("x"))]))
     #expect(String(decoding: post.first().request.body, as: UTF8.self) == #"{"filter":"x","page_size":100}"#)
-    guard case .page(let next) = try post.next(after: post.first(), .init(records: 1, next: .text("c"))) else {
-      Issue.record("no next page")
-      return
-    }
+    let next = try second(of: post, .init(records: 1, next: .text("c")))
     #expect(
       String(decoding: next.request.body, as: UTF8.self)
         == #"{"filter":"x","page_size":100,"page":{"cursor":"c"}}"#)
@@ -315,10 +312,7 @@ private func walk(_ paging: Paging, answers: [ListFacts]) throws -> [String] {
       .cursor(param: .body(JSONPointer(segments: ["params", "1", "cursor"])), at: at),
       size: .init(5, param: .body(JSONPointer(segments: ["params", "0"]))), method: .post,
       body: .object([.init("params", .list([.text("x"), .object([.init("a", .boolean(true))])]))]))
-    guard case .page(let next) = try post.next(after: post.first(), .init(records: 1, next: .text("c"))) else {
-      Issue.record("no next page")
-      return
-    }
+    let next = try second(of: post, .init(records: 1, next: .text("c")))
     #expect(String(decoding: next.request.body, as: UTF8.self) == #"{"params":[5,{"a":true,"cursor":"c"}]}"#)
   }
 

@@ -33,8 +33,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Reques
           let answer = try await transport.send(Request(.get, "http://upstream.invalid/api/character?page=\(page)"))
           #expect(answer.status == 200)
         }
-        #expect(
-          proxy.requests == (1...3).map { "GET http://upstream.invalid/api/character?page=\($0)" })
+        #expect(proxy.requests == (1...3).map { "GET http://upstream.invalid/api/character?page=\($0)" })
         #expect(proxy.connections == 1)
         #expect(upstream.counts.pageRequests.map { $0["Host"] } == Array(repeating: "upstream.invalid", count: 3))
         let token = Request(.post, "http://upstream.invalid:8080/token", body: Array("refreshToken=r".utf8))
@@ -219,9 +218,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Reques
 
   // MARK: TLS, with upstream
 
-  @Test(
-    "In a tunnel TLS verifies upstream's name, address and pinned key, and the proxy sees no content"
-  )
+  @Test("In a tunnel TLS verifies upstream's name, address and pinned key, and the proxy sees no content")
   func tunnelled() async throws {
     try await Authority.with { authority in
       let roots = TrustedRoots.bundle(try CABundle(path: authority.file("ca.pem")))

@@ -34,8 +34,7 @@ import Testing
     }
   }
 
-  @Test(
-    "P1.9: requests take turns in the order of their arrival, and a token request goes first")
+  @Test("P1.9: requests take turns in the order of their arrival, and a token request goes first")
   func order() async throws {
     let pacer = try await used()
     try await withThrowingTaskGroup(of: Void.self) { group in

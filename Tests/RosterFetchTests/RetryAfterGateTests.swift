@@ -32,8 +32,7 @@ import Testing
     try await wait
   }
 
-  @Test(
-    "P11.11: a time that fails no sync is waited for only if it is short; one that fails the sync always is")
+  @Test("P11.11: a time that fails no sync is waited for only if it is short; one that fails the sync always is")
   func tooFar() async throws {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(10), clock.wallClock, isFailure: false)

@@ -18,8 +18,7 @@ private func decide(
       + [408, 500, 502, 503, 504].map(Failure.Reason.status))
   func retried(reason: Failure.Reason) {
     let delays = (1...4).map { decide(reason, attempt: $0) }
-    #expect(
-      delays == [.again(after: .seconds(1)), .again(after: .seconds(2)), .again(after: .seconds(4)), .giveUp])
+    #expect(delays == [.again(after: .seconds(1)), .again(after: .seconds(2)), .again(after: .seconds(4)), .giveUp])
   }
 
   @Test(

@@ -1,6 +1,5 @@
 import RosterFetch
 import RosterModel
-import RosterTestSupport
 import Synchronization
 import Testing
 

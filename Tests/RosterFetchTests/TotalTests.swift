@@ -86,8 +86,7 @@ import Testing
       func facts(_ flag: String) throws -> ListFacts {
         var scan = scan(.absent)
         if case .body = place { scan.more = PointedValue(flag == "true" ? .boolean(true) : .boolean(false)) }
-        return try paging.facts(
-          in: scan, of: Response(status: 200, headers: [.init("X-Done", flag)]), isFirst: true)
+        return try paging.facts(in: scan, of: Response(status: 200, headers: [.init("X-Done", flag)]), isFirst: true)
       }
       let (last, other) = (try facts("true"), try facts("false"))
       #expect(last.more == false && other.more == true)

@@ -184,9 +184,7 @@ import Testing
       #""comments":3,"comments_url":"none""#,
     ])
   func notProposed(fields: String) throws {
-    let text = try finding(
-      "https://a.example/issues", of: [], body: #"[{"id":1,"a":1,"b":2,"c":3,\#(fields)}]"#
-    ).toml
+    let text = try finding("https://a.example/issues", of: [], body: #"[{"id":1,"a":1,"b":2,"c":3,\#(fields)}]"#).toml
     #expect(!text.contains("each = "), "\(text)")
   }
 

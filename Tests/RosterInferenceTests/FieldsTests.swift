@@ -104,13 +104,9 @@ import Testing
 
   @Test("A name that several records have is no key if another field is unique")
   func uniqueKey() throws {
-    let found = try finding([
-      #"{"name":"web","uid":"u1","code":"c"}"#, #"{"name":"db","uid":"u2","code":"d"}"#,
-    ])
+    let found = try finding([#"{"name":"web","uid":"u1","code":"c"}"#, #"{"name":"db","uid":"u2","code":"d"}"#])
     #expect(found.resource.key.description == "/uid")
-    let repeated = try finding([
-      #"{"id":7,"uid":"u1","code":"c"}"#, #"{"id":7,"uid":"u1","code":"d"}"#,
-    ])
+    let repeated = try finding([#"{"id":7,"uid":"u1","code":"c"}"#, #"{"id":7,"uid":"u1","code":"d"}"#])
     #expect(repeated.resource.key.description == "/code")
   }
 

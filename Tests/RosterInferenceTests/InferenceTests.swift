@@ -75,8 +75,7 @@ extension Expected {
     .init(
       sample: .notion, base: "https://api.example.com", path: "/records", name: "page", table: "pages",
       records: "/results", key: "/id", keyType: .text,
-      pages: .init(
-        .cursor(param: .query("start_cursor"), at: body("/next_cursor")), more: body("/has_more")),
+      pages: .init(.cursor(param: .query("start_cursor"), at: body("/next_cursor")), more: body("/has_more")),
       unseen: [.baseURL, .path, .method, .param, .size, .count]),
   ]
 }

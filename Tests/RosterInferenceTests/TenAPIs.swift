@@ -21,9 +21,7 @@ struct Sample: Sendable, CustomStringConvertible {
 }
 
 extension Sample {
-  static let all: [Sample] = [
-    rickAndMorty, pokeAPI, swapi, gitHub, gitLab, stripe, jira, zendesk, wordPress, notion,
-  ]
+  static let all: [Sample] = [rickAndMorty, pokeAPI, swapi, gitHub, gitLab, stripe, jira, zendesk, wordPress, notion]
 
   /// rickandmortyapi.com/documentation
   static let rickAndMorty = Sample(

@@ -239,8 +239,7 @@ struct MarkTests {
     let since = Self.since()
     let now = Date(timeIntervalSince1970: 1_795_424_400)
     func next(_ age: Double, mark: String? = "2026-11-23T08:00:00Z", isSame: Bool = true) -> NextPull {
-      since.nextPull(
-        after: SinceHistory(mark: mark, wholeAt: now - age, isSameQuestion: isSame), now: now)
+      since.nextPull(after: SinceHistory(mark: mark, wholeAt: now - age, isSameQuestion: isSame), now: now)
     }
     let mark = SinceStart.mark(try #require(since.mark("2026-11-23T08:00:00Z")))
     #expect(next(0) == .incremental(from: mark) && next(86_399) == .incremental(from: mark))

@@ -31,8 +31,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
   func forms() {
     #expect(retryAfter("7") == .seconds(7))
     #expect(retryAfter("Sun, 06 Nov 1994 08:49:47 GMT") == .seconds(10))
-    #expect(
-      retryAfter("Sun, 06 Nov 1994 08:49:47 GMT", date: "Sun, 06 Nov 1994 08:49:40 GMT") == .seconds(7))
+    #expect(retryAfter("Sun, 06 Nov 1994 08:49:47 GMT", date: "Sun, 06 Nov 1994 08:49:40 GMT") == .seconds(7))
     #expect(retryAfter("Sun, 06 Nov 1994 08:49:30 GMT") == .zero)
   }
 

@@ -12,9 +12,7 @@ import Testing
     #expect(Characters.made(0).isEmpty)
   }
 
-  @Test(
-    "The characters have empty fields, duplicate names, letters beyond ASCII, quotes and many episodes"
-  )
+  @Test("The characters have empty fields, duplicate names, letters beyond ASCII, quotes and many episodes")
   func variety() {
     #expect(roster.contains { $0.type.isEmpty } && roster.contains { !$0.type.isEmpty })
     #expect(roster.contains { $0.origin.url.isEmpty })

@@ -60,8 +60,7 @@ private func enterOwnFileSystem() throws {
   func tooLong() throws {
     let journal = try DatagramSocket(path: path)
     let message = String(repeating: "x", count: 1 << 20)
-    Journal(path: path).write(
-      LogRecord(at: Date(), level: .error, message: message, metadata: [("sync", "17")]))
+    Journal(path: path).write(LogRecord(at: Date(), level: .error, message: message, metadata: [("sync", "17")]))
     let datagram = try #require(journal.receive())
     #expect(datagram.hasPrefix("MESSAGE=xxxx") && datagram.hasSuffix("\nSYNC_ID=17\n"))
   }

@@ -49,8 +49,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test(
-    "S4.1, S4.2: READY is sent alone if its status is too long for systemd, and a long status is cut")
+  @Test("S4.1, S4.2: READY is sent alone if its status is too long for systemd, and a long status is cut")
   func long() async {
     await #expect(processExitsWith: .success) {
       try await withManager { manager in

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("rosterd check: the cost for upstream") struct CostTextTests {
   private func cost(_ pages: Int?, interval: Duration, budget: String = "") -> CostText {
-    CostText(
-      pages: pages, unknown: "there was no sync yet", interval: interval, budget: RequestBudget(text: budget))
+    CostText(pages: pages, unknown: "there was no sync yet", interval: interval, budget: RequestBudget(text: budget))
   }
 
   @Test("The cost is the requests a day by the last sync's pages, and whether limit.budget is enough for them")
@@ -97,8 +96,7 @@ import Testing
   @Test("L6.5: the average of a child is not rounded up before it is multiplied by the syncs of a day")
   func average() {
     let issue = ResourceCost(Resource(name: "issue", path: "/issues", columns: []), cost: PullCost(whole: 1))
-    let comment = child(
-      Each(of: "issue", changed: ["updated_at"]), PullCost(whole: 14, incremental: 0.05, lists: 14))
+    let comment = child(Each(of: "issue", changed: ["updated_at"]), PullCost(whole: 14, incremental: 0.05, lists: 14))
     let cost = CostText(
       pages: 15, unknown: "", interval: .seconds(900), budget: RequestBudget(text: "110/1d"),
       resources: [issue, comment])

@@ -111,8 +111,7 @@ import Testing
       change(2, .removed, at: "t2", before: json("Dead"), after: nil),
       change(3, .added, at: "t3", before: nil, after: json("Dead")),
     ]
-    #expect(
-      text(json("Dead"), changes: changes).hasSuffix("first\nt3  added by sync 3\nt2  removed by sync 2\n"))
+    #expect(text(json("Dead"), changes: changes).hasSuffix("first\nt3  added by sync 3\nt2  removed by sync 2\n"))
     #expect(text(json("Dead")).hasSuffix("\nNo change is recorded.\n"))
   }
 

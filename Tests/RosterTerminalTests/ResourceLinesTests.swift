@@ -190,8 +190,7 @@ import Testing
 
   @Test("rosterctl watch leaves room beside a hundred resources, and shows the running ones first")
   func watched() {
-    let status = pulling(
-      (1...100).map { ("r\($0)", $0 < 50 ? 2 : $0 < 60 ? 1 : 0, 2, $0) })
+    let status = pulling((1...100).map { ("r\($0)", $0 < 50 ? 2 : $0 < 60 ? 1 : 0, 2, $0) })
     var screen = WatchScreen(WatchText(status: status, syncs: []), hasKeys: true)
     let frame = screen.frame(width: 79, rows: 24, colour: false)
     #expect(frame.count == 24 && frame.contains { $0.hasPrefix("      token") })

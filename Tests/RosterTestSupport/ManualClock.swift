@@ -39,8 +39,7 @@ package final class ManualClock: Sendable {
 
   /// The same clock in the form that the tested code takes.
   package var wallClock: WallClock {
-    WallClock(
-      now: { self.now }, sleep: { try await self.sleep($0) }, uptime: { self.state.withLock { $0.elapsed } })
+    WallClock(now: { self.now }, sleep: { try await self.sleep($0) }, uptime: { self.state.withLock { $0.elapsed } })
   }
 
   /// Sets the wall clock forward or back; no time passes.
