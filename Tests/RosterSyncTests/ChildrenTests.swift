@@ -539,7 +539,7 @@ struct ChildrenTests {
     .timeLimit(.minutes(1)))
   func lastingPauseOfKey() async throws {
     let both = [Forest.document(), Forest.item(Each(of: "doc"))]
-    let (bench, forest) = try Self.bench(Self.documents(10))
+    let (bench, forest) = try Forest.bench(Forest.documents(10))
     _ = try await bench.sync(both)
     forest.update { state in
       state.documents[10] = nil
@@ -549,11 +549,11 @@ struct ChildrenTests {
     }
     let ended = try await bench.sync(both, after: 1)
     #expect(ended.exit == 69 && ended.outcome == .failed, "\(ended.error ?? "")")
-    _ = Self.asked(bench)
+    _ = bench.asked()
     let next = try await bench.sync(both, after: 3700)
     #expect(next.exit == 0 && next.added == 1 && next.removed == 0 && next.isDegraded, "\(next.error ?? "")")
     #expect(next.trouble?.kind == .unasked)
-    #expect(!Self.asked(bench).contains("/docs/10"), "this sync does not ask for the key")
+    #expect(!bench.asked().contains("/docs/10"), "this sync does not ask for the key")
     #expect(try await bench.sync(both, after: 7400).exit == 69)
     forest.update { $0.statuses = [:] }
     #expect(try await bench.sync(both, after: 11_100).removed == 0)

@@ -96,7 +96,7 @@ struct SinceTokenTests {
   @Test("I7.1, P6.1: a whole pull by number whose pages all have a new token transfers only the last page again")
   func headerTokenOfNumbers() async throws {
     var resource = Self.tokens()
-    resource.pages = .init(.number(last: .body(Self.at("last"))))
+    resource.pages = .init(.number(last: .body(at("last"))))
     resource.since = Since(token: .header("X-Delta"), param: .query("token"), listing: resource.listing)
     let bench = try SyncBench([:])
     let answered = Mutex(0)
