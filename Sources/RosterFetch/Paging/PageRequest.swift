@@ -4,7 +4,8 @@ package import RosterModel
 package struct PageRequest: Sendable, Equatable {
   /// Position in the order of the list, from 1: not the number that is sent.
   package var number: Int
-  /// Number of records on the pages before it, if the pages follow one another. Only styles that count records use it.
+  /// Number of records on the pages before it, if the pages follow one another. Only the style `offset` and lists
+  /// with `count` use it.
   package var recordsBefore: Int
   /// The request without validators and tokens.
   package var request: Request
