@@ -31,6 +31,13 @@ struct MissingRecords: Sendable {
   /// Times without requests, by which kept answers do not become older (E8.1).
   let pauses: RequestPauses
 
+  /// The end of the asking by an answer whose Retry-After is longer than a sync waits (E7.8).
+  struct Pause: Error {
+    let failure: Failure
+    /// The whole address of the question, which no output may show.
+    let question: String
+  }
+
   /// Requests the missing records, and keeps those that upstream still has for the publication. A question without an
   /// answer does not hold up the others. Throws after many failures in a row, or if upstream is out of reach.
   /// - Parameter controls: True to ask the control question if nothing else shows that `by_key` works (P16).
@@ -78,7 +85,7 @@ struct MissingRecords: Sendable {
       plan.resource.name, list: place.number, answer: lookup.request.url, receivedIn: recently)
     if let kept { return Set(kept.map { Array($0.text.utf8) }) }
     if endedSync(lookup) { throw leftOut(lookup) }
-    let answer = try await fetcher.fetch(lookup, plan: plan, for: context)
+    let answer = try await answer(lookup)
     try await session.keepControl(page(answer))
     return answer.scan.keys(by: plan)
   }
@@ -125,14 +132,14 @@ struct MissingRecords: Sendable {
   /// True if the answer to this question ended an earlier sync with a pause, and no sync was published since. Asked
   /// again, it could end each sync before the lists of children are pulled (E7.8).
   private func endedSync(_ lookup: KeyRequests.KeyLookup) -> Bool {
-    pauses.questions.contains(lookup.request.ownURL)
+    pauses.questions.contains(lookup.request.url)
   }
 
   private func leftOut(_ lookup: KeyRequests.KeyLookup) -> Failure {
     var failure = Failure(
       .unreachable, step: "ask for records of \(plan.resource.name)", subject: lookup.request.shownURL,
       cause: "the last answer had a Retry-After beyond max_retry_after and ended a sync, so this sync does not ask",
-      hint: "try by_key of [resource.\(plan.resource.name)] by hand; the next sync asks again")
+      hint: "try by_key of [resource.\(plan.resource.name)] by hand; after a sync that succeeds, the next one asks again")
     failure.concerned = [lookup.request.concern, .resource(plan.resource.name)]
     return failure
   }
@@ -183,13 +190,20 @@ struct MissingRecords: Sendable {
     }
   }
 
+  /// The answer to one question. Throws `Pause` instead of a failure that asks for a longer pause than a sync waits.
+  private func answer(_ lookup: KeyRequests.KeyLookup) async throws -> FetchedRecords {
+    do { return try await fetcher.fetch(lookup, plan: plan, for: context) } catch let failure as Failure
+      where failure.isPause(beyond: maxRetryAfter) && !failure.endsSync(of: plan.resource)
+      && failure.concerned.contains(lookup.request.concern)
+    { throw Pause(failure: failure, question: lookup.request.url) }
+  }
+
   /// A failure that concerns only its own request is returned. If upstream is out of reach or refuses, the asking ends
   /// (throws).
   private func fetch(
     _ lookup: KeyRequests.KeyLookup
   ) async throws -> Result<(KeyRequests.KeyLookup, FetchedRecords), Failure> {
-    do { return .success((lookup, try await fetcher.fetch(lookup, plan: plan, for: context))) } catch let failure
-      as Failure
+    do { return .success((lookup, try await answer(lookup))) } catch let failure as Failure
       where failure.concerns(lookup) && !failure.isPause(beyond: maxRetryAfter)
     { return .failure(failure) }
   }

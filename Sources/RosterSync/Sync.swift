@@ -36,7 +36,7 @@ package actor Sync {
   private var listReset: Diagnosis?
   /// Resources whose pages are complete but of no use, so that the next sync transfers them again.
   private var useless: [String] = []
-  /// Address of the question of `by_key` whose answer had a Retry-After beyond `max_retry_after`; nil without one.
+  /// Whole address of the question of `by_key` whose answer had a Retry-After beyond `max_retry_after`; nil without one.
   private var pausingQuestion: String?
   /// True if upstream ignores `since.param`, by child resource.
   private var ignoresSince: [String: Bool] = [:]
@@ -414,17 +414,22 @@ package actor Sync {
         // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
         try expectOpenGate()
         try machine.asked(plan.resource.name, answers: .success(try await answers(plan, in: session, by: fetcher)))
-      } catch var failure as Failure where !failure.endsSync(of: plan.resource) {
-        if failure.isPause(beyond: host.settings.maxRetryAfter) {
-          pausingQuestion = failure.concerned.first { $0.kind == .address }?.name
-        }
-        let reason =
-          incremental.contains(plan.resource.name) ? "upstream says that it changed" : "upstream lists it no more"
-        failure.concerned += await missingItems(of: plan.resource.name, reason: reason, in: session)
-        try machine.asked(plan.resource.name, answers: .failure(failure))
+      } catch let pause as MissingRecords.Pause {
+        pausingQuestion = pause.question
+        try await leaveUnasked(plan.resource.name, because: pause.failure, in: session)
+      } catch let failure as Failure where !failure.endsSync(of: plan.resource) {
+        try await leaveUnasked(plan.resource.name, because: failure, in: session)
       }
       try await guardAsked(plan.resource.name, in: session)
     }
+  }
+
+  /// Ends the questions about a resource, whose missing records stay (P8.8).
+  private func leaveUnasked(_ resource: String, because failure: Failure, in session: PullSession) async throws {
+    var failure = failure
+    let reason = incremental.contains(resource) ? "upstream says that it changed" : "upstream lists it no more"
+    failure.concerned += await missingItems(of: resource, reason: reason, in: session)
+    try machine.asked(resource, answers: .failure(failure))
   }
 
   /// Asks for the missing records of each list. At most one control question is asked (P16.3).

@@ -45,7 +45,7 @@ struct EntryFacts {
   var keys: [UInt8]
   var rejectedKeys: [UInt8]
   var skippedKeys: [UInt8]
-  /// Digest of the body; nil until the file has written it.
+  /// Digest of the body of a page; nil for another entry that was not read from the file.
   var digest: Int64?
   /// More facts of a page, if the resource has `since`.
   var since: SinceFacts?
@@ -166,7 +166,7 @@ struct EntryFacts {
 
 /// Facts of a page of a resource with `since`, or of a list that depends on columns of its ancestors.
 struct SinceFacts {
-  /// Digest of the question by which the page was read (`Cache.question`).
+  /// Digest of the question by which the page was read (`ListQuestions.digest`).
   var question: Int64
   /// `Date` of its answer.
   var answered: Date
