@@ -342,7 +342,7 @@ extension Credentials {
       case .none, .basic: []
       case .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRenew: [.accessToken]
       case .bearerRefresh: [.refreshToken, .accessToken]
-      case .exchange: settings.sentFiles
+      case .exchange: settings.sentFiles + [.accessToken]
       }
     for file in sent {
       if let secret = self[file], !secret.fitsHeader { throw .unsendableCredential(file, settings: settings) }

@@ -130,7 +130,7 @@ package final class StatusServer: Sendable {
   private func open() throws(Failure) -> (Int32, SocketFile?) {
     switch place {
     case .path(let path, let mode):
-      let file = try SocketFile(path: path, mode: mode)
+      let file = try SocketFile(path: path, mode: newMode.withLock { $0 } ?? mode)
       return (file.descriptor, file)
     case .passed(let descriptor):
       var (listens, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))

@@ -36,7 +36,7 @@ package actor Sync {
   private var listReset: Diagnosis?
   /// Resources whose pages are complete but of no use, so that the next sync transfers them again.
   private var useless: [String] = []
-  /// Whole address of the question of `by_key` whose answer had a Retry-After beyond `max_retry_after`; nil without one.
+  /// Whole address of the question of `by_key` whose Retry-After was beyond `max_retry_after`; nil without one.
   private var pausingQuestion: String?
   /// True if upstream ignores `since.param`, by child resource.
   private var ignoresSince: [String: Bool] = [:]

@@ -174,10 +174,13 @@ struct SessionTests {
     #expect(TokenSettings.sample(flow).neededCredentials.first == file)
   }
 
-  @Test("A credential that would forge a header is 78")
-  func unsendable() {
+  @Test("A credential that would forge a header is 78", arguments: [Flow.static, .oauth2Refresh, .exchange])
+  func unsendable(flow: Flow) {
+    let files = Credentials(
+      refreshToken: Secret("r"), accessToken: Secret("a\nb"), clientID: Secret("c"), clientSecret: Secret("s"),
+      username: Secret("u"), password: Secret("p"))
     let failure = #expect(throws: Failure.self) {
-      try Session.change(from: nil, .sample(.static), credentials: Credentials(accessToken: Secret("a\nb")))
+      try Session.change(from: nil, .sample(flow), credentials: files)
     }
     #expect(failure?.kind == .configuration)
   }

@@ -122,6 +122,37 @@ struct SinceTokenTests {
     #expect(bench.shelf.asked().map(\.status) == [410, 304, 304, 200])
   }
 
+  @Test(
+    "I7.1: the new token of an unchanged last page starts the next pull, whatever ends the list",
+    arguments: [
+      Resource.Pages(.number(), beyond: [404]),
+      Resource.Pages(.after(param: .query("page"), at: at("id")), size: .init(2), short: true),
+    ])
+  func headerTokenOfEnd(pages: Resource.Pages) async throws {
+    var resource = Self.tokens()
+    resource.pages = pages
+    resource.since = Since(token: .header("X-Delta"), param: .query("token"), listing: resource.listing)
+    let bench = try SyncBench([:])
+    func serve(_ newest: String) {
+      bench.shelf.answer { request, _ in
+        if request.url.contains("token=old") { return Response(status: 410) }
+        let number = request.url.hasSuffix("page=2") ? 2 : 1
+        if request.url.hasSuffix("page=3") { return Response(status: 404) }
+        let records = number == 1 ? [Self.item(1), Self.item(2)] : [Self.item(3)]
+        return Response(
+          json: Self.page(records), headers: [.init("X-Delta", newest)], tag: "\"\(number)\"", to: request)
+      }
+    }
+    serve("old")
+    _ = try await bench.sync([resource])
+    serve("new")
+    let whole = try await bench.sync([resource], after: 1)
+    #expect(whole.error == nil, "\(whole.error ?? "") \(bench.asked())")
+    _ = bench.asked()
+    _ = try await bench.sync([resource], after: 2)
+    #expect(bench.asked().first?.contains("token=new") == true)
+  }
+
   @Test("G5.2, I7.1: an empty page without a token is not the last one: Microsoft Graph has such pages")
   func emptyPage() async throws {
     let answers = [

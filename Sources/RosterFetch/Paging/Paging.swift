@@ -130,7 +130,7 @@ package final class Paging: Sendable {
 
   /// False if a page with these facts is not the last one, announced or not.
   func mayEnd(_ page: PageRequest, _ facts: ListFacts) -> Bool {
-    if page.number == 1 || announced(by: facts) == nil { return ends(at: page, facts) }
+    if page.number == 1 || announced(by: facts) == nil { return !pages.beyond.isEmpty || ends(at: page, facts) }
     if let last = facts.last { return page.number >= last }
     return facts.count.map { page.recordsBefore + facts.records >= $0 } ?? true
   }

@@ -95,7 +95,7 @@ extension Paging {
   private func agrees(
     _ response: Response, deltaToken told: PointedValue, with known: ListFacts?, on page: PageRequest?
   ) -> Bool {
-    guard case .header? = resource.since?.token, !(followsAnswers && known?.next != nil) else { return true }
+    guard case .header? = resource.since?.token else { return true }
     if let known, let page, !mayEnd(page, known) { return true }
     if told.kind == .absent, response.status == 304 { return true }
     return (try? deltaToken(told, response: response)) == known?.token
