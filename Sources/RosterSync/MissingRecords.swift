@@ -139,7 +139,7 @@ struct MissingRecords: Sendable {
     var failure = Failure(
       .unreachable, step: "ask for records of \(plan.resource.name)", subject: lookup.request.shownURL,
       cause: "the last answer had a Retry-After beyond max_retry_after and ended a sync, so this sync does not ask",
-      hint: "try by_key of [resource.\(plan.resource.name)] by hand; after a sync that succeeds, the next one asks again")
+      hint: "try by_key of [resource.\(plan.resource.name)] by hand; once a sync succeeds, the next asks again")
     failure.concerned = [lookup.request.concern, .resource(plan.resource.name)]
     return failure
   }
