@@ -113,7 +113,7 @@ struct ChildAuditTests {
         }
         return state
       }
-      // In the second sync the list shrinks while it is pulled.
+      // The list shrinks while the second sync pulls it.
       if request.url.hasSuffix("page=3") { return Response(status: 404) }
       let ids = request.url.hasSuffix("page=2") ? [3, 4] : [1, 2]
       let records =

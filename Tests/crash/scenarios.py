@@ -282,7 +282,7 @@ class Daemon(Changing):
             view = sites.View(site.cache)
             if view.content[1] and view.content[1][0][1].endswith(f"v{snapshot}"):
                 return view
-            time.sleep(0.01)  # nobody tells a reader
+            time.sleep(0.01)  # a reader gets no event
         raise sites.Fault(f"the daemon publishes no version {snapshot}")
 
 

@@ -218,7 +218,7 @@ def device_authorization():
 @app.get("/check")
 def check():
     """The answer to nginx's auth_request for each page: 204 or 401, by Authlib's decision about the token."""
-    time.sleep(State.delay)  # an upstream that takes its time is what is played
+    time.sleep(State.delay)  # simulates a slow upstream
     with State.lock:
         if State.expire_at is not None and State.passed >= State.expire_at:
             State.expire_at = None

@@ -7,7 +7,7 @@ struct PullData {
   let file: PageSpool
   let tables: [ResourceTables]
   let plans: [RecordPlan]
-  /// The comparisons of resources without parents, as far as they were compared.
+  /// The finished comparisons of resources without parents, by resource.
   var compared: [String: ResourceComparison] = [:]
   var interruption = Interruption()
   var tick: () -> Void = {}
