@@ -62,7 +62,7 @@ RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build build-postgres compiler install install-postgres install-documents uninstall deb test test-oauth test-readers test-postgres speed-postgres test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
+.PHONY: bench demo build build-postgres simulator compiler install install-postgres install-documents uninstall deb test test-oauth test-readers test-postgres speed-postgres test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
         test-systemd soak month fuzz fuzz-sample asan tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
         autopkgtest apt-repository test-release packages clean
 
@@ -76,6 +76,10 @@ build: compiler packages
 # Apart from the others, because only this program needs libpq.
 build-postgres: compiler packages
 	swift build $(RELEASE) $(CHECKS) --product rosterd-postgres
+
+# The upstream of the tests below that are not written in Swift. `make test` builds it for TESTED=debug.
+simulator: compiler packages
+	swift build $(RELEASE) $(CHECKS) --product roster-simulator
 
 compiler:
 	@command -v swift >/dev/null || { \

@@ -167,6 +167,8 @@ let package = Package(
     .executableTarget(
       name: "HastyRosterd", dependencies: ["RosterModel", "RosterConfiguration", "RosterDaemon", "RosterSystemd"],
       path: "Tests/HastyRosterd", swiftSettings: settings),
+    // The upstream of the tests that are not written in Swift: no product of a release.
+    program("roster-simulator", ["RosterModel", "RosterFiles", "RosterSimulator"], path: "Tests/Simulator"),
     // Loaded into the real program by tests: makes its file calls fail.
     .target(name: "DiskFaults", path: "Tests/DiskFaults"),
     tests(of: "RosterModel"),
@@ -201,7 +203,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "rosterd", "rosterctl", "rosterd-postgres", "HastyRosterd", "RosterJSON", "RosterModel", "RosterSimulator",
+        "rosterd", "rosterctl", "rosterd-postgres", "roster-simulator", "HastyRosterd", "RosterJSON", "RosterModel", "RosterSimulator",
         "RosterStatus",
         "RosterStatusClient", "RosterTestSupport",
       ],

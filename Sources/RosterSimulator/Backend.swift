@@ -11,6 +11,12 @@ final class Backend: Sendable {
     var resume: Resume
   }
 
+  private struct Gate {
+    var match: Match
+    /// Number of answers that may still pass.
+    var permits = 0
+  }
+
   private struct Watcher {
     var holds: @Sendable (Counts) -> Bool
     var resume: CheckedContinuation<Counts, any Error>
@@ -18,7 +24,7 @@ final class Backend: Sendable {
 
   private struct State {
     var upstream: SimulatedUpstream
-    var gates: [Match] = []
+    var gates: [Gate] = []
     var held: [Int: Held] = [:]
     var active: [Int: Target] = [:]
     var watchers: [Int: Watcher] = [:]
@@ -27,6 +33,13 @@ final class Backend: Sendable {
     mutating func newID() -> Int {
       nextID += 1
       return nextID
+    }
+
+    /// The held answers that `match` covers, in the order of arrival.
+    mutating func takeHeld(_ match: Match?, atMost count: Int = .max) -> [Resume] {
+      let taken = held.filter { match?.covers($0.value.seen) ?? true }.sorted { $0.key < $1.key }.prefix(count)
+      for id in taken.map(\.key) { held[id] = nil }
+      return taken.map(\.value.resume)
     }
 
     mutating func takeSatisfied() -> [Resume] {
@@ -58,7 +71,11 @@ final class Backend: Sendable {
       let id = state.newID()
       let plan = state.upstream.receive(request, now: now())
       state.active[id] = plan.seen.target
-      guard state.gates.contains(where: { $0.covers(plan.seen) }) else { return (id, plan) }
+      guard let gate = state.gates.firstIndex(where: { $0.match.covers(plan.seen) }) else { return (id, plan) }
+      if state.gates[gate].permits > 0 {
+        state.gates[gate].permits -= 1
+        return (id, plan)
+      }
       state.held[id] = Held(seen: plan.seen) { send(id, plan) }
       return (id, nil)
     }
@@ -84,15 +101,24 @@ final class Backend: Sendable {
   }
 
   func hold(_ match: Match) {
-    update { $0.gates.append(match) }
+    update { $0.gates.append(Gate(match: match)) }
   }
 
   func release(_ match: Match?) {
     let released = update { state in
-      state.gates.removeAll { match == nil || $0 == match }
-      let released = state.held.filter { match?.covers($0.value.seen) ?? true }
-      for id in released.keys { state.held[id] = nil }
-      return released.sorted { $0.key < $1.key }.map(\.value.resume)
+      state.gates.removeAll { match == nil || $0.match == match }
+      return state.takeHeld(match)
+    }
+    for resume in released { resume() }
+  }
+
+  func pass(_ match: Match, count: Int) {
+    let released = update { state in
+      let released = state.takeHeld(match, atMost: count)
+      for index in state.gates.indices where state.gates[index].match == match {
+        state.gates[index].permits += count - released.count
+      }
+      return released
     }
     for resume in released { resume() }
   }

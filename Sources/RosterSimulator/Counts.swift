@@ -54,6 +54,14 @@ package struct Counts: Sendable {
   package var peakTokensInFlight = 0
   /// Number of answers that wait for `release`.
   package var held = 0
+  /// Number of open connections.
+  package var openConnections = 0
+  /// Number of page answers by status.
+  package var pageStatuses: [Int: Int] = [:]
+  /// Number of answers of the token URL by status.
+  package var tokenStatuses: [Int: Int] = [:]
+  /// Number of bytes of the bodies of page answers.
+  package var pageBytes = 0
   /// Number of requests whose connection was closed before the complete answer.
   package var abandoned = 0
   /// Number of token requests that got a token.
@@ -87,11 +95,16 @@ package struct Counts: Sendable {
     if target == .token { tokensInFlight -= 1 } else { inFlight -= 1 }
   }
 
-  mutating func note(_ seen: Seen) {
+  mutating func note(_ seen: Seen, bytes: Int) {
     switch seen.target {
-    case .page: pageRequests.append(seen)
+    case .page:
+      pageRequests.append(seen)
+      pageStatuses[seen.status ?? 0, default: 0] += 1
+      pageBytes += bytes
     case .characters: byIDRequests.append(seen)
-    case .token: tokenRequests.append(seen)
+    case .token:
+      tokenRequests.append(seen)
+      tokenStatuses[seen.status ?? 0, default: 0] += 1
     case .other: strays += 1
     }
   }

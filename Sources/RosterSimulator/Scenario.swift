@@ -15,6 +15,12 @@ package struct Scenario: Sendable {
   package var latency: Duration = .zero
   /// Answers for other addresses than those of characters, such as further lists; nil for 404. Calls are serialised.
   package var beside: @Sendable (Request) -> Response? = { _ in nil }
+  /// Lists by path, such as `/api/character`, which then replaces the characters.
+  package var lists: [String: TemplateList] = [:]
+  /// Numbered tokens; nil for those of `tokens`.
+  package var numberedTokens: NumberedTokens?
+  /// False if answers have no Date.
+  package var isDated = true
   /// Validators of page answers.
   package var validators: Validators = .etag
   /// Behaviour of the token URL, and the validity of tokens.

@@ -26,7 +26,7 @@ struct SimulatedUpstream {
   }
 
   mutating func receive(_ request: Request, now: Date) -> Plan {
-    let target = Target(request)
+    let target = Target(request, lists: scenario.lists)
     counts.began(target)
     var seen = Seen(target: target, request: request)
     seen.ordinal = ordinal(of: target)
@@ -43,7 +43,7 @@ struct SimulatedUpstream {
         target == .token ? grant(request, now: now) : answer(seen, request: request, distortion: faults.page, now: now)
     }
     seen.status = faults.drop ? nil : response.status
-    counts.note(seen)
+    counts.note(seen, bytes: response.body.count)
     dress(&response, now: now)
     return Plan(seen: seen, response: response, latency: scenario.latency, drop: faults.drop, cut: faults.cut)
   }
@@ -57,7 +57,7 @@ struct SimulatedUpstream {
   }
 
   private mutating func grant(_ request: Request, now: Date) -> Response {
-    let (response, outcome) = tokens.answer(request, now: now)
+    let (response, outcome) = scenario.numberedTokens?.answer(request) ?? tokens.answer(request, now: now)
     switch outcome {
     case .granted: counts.tokensGranted += 1
     case .refused: counts.tokensRefused += 1
@@ -71,11 +71,16 @@ struct SimulatedUpstream {
   private mutating func answer(
     _ seen: Seen, request: Request, distortion: PageEndpoint.Distortion, now: Date
   ) -> Response {
-    guard tokens.admit(request, now: now) else {
+    guard scenario.numberedTokens?.admits(request) ?? tokens.admit(request, now: now) else {
       let challenge = Request.Header("WWW-Authenticate", #"Bearer error="invalid_token""#)
       return Response(status: 401, headers: [challenge], body: Array(#"{"error":"invalid_token"}"#.utf8))
     }
     switch seen.target {
+    case .page(let page) where scenario.lists[request.path] != nil:
+      let name = String(request.path.split(separator: "/").last ?? "")
+      return validated(scenario.lists[request.path]?.page(page, of: name) ?? Response(status: 404), for: seen)
+    case .characters(let ids) where scenario.lists[request.parentPath] != nil:
+      return scenario.lists[request.parentPath]?.records(ids) ?? Response(status: 404)
     case .page(let page):
       return validated(PageEndpoint.page(page, of: scenario.characters, distortion: distortion), for: seen)
     case .characters(let ids): return PageEndpoint.characters(ids, of: scenario.characters)
@@ -102,7 +107,7 @@ struct SimulatedUpstream {
   }
 
   private func dress(_ response: inout Response, now: Date) {
-    response.headers.append(Request.Header("Date", now.httpDate))
+    if scenario.isDated { response.headers.append(Request.Header("Date", now.httpDate)) }
     if response["Content-Type"] == nil, response.status != 304 {
       response.headers.append(Request.Header("Content-Type", "application/json; charset=utf-8"))
     }
@@ -116,19 +121,28 @@ struct SimulatedUpstream {
 
 extension Target {
   /// Reads `request.url`, which has a path and a query.
-  init(_ request: Request) {
+  init(_ request: Request, lists: [String: TemplateList]) {
     let parts = request.url.split(separator: "?", maxSplits: 1)
-    let path = parts.first ?? ""
+    let path = request.path
     if request.method == .post {
       self = path == "/token" || path == "/api/token" ? .token : .other
-    } else if path == "/api/character" || path == "/api/character/" {
+    } else if path == "/api/character" || path == "/api/character/" || lists[path] != nil {
       let query = parts.count > 1 ? Form(Array(parts[1].utf8))["page"] : nil
       // The real API answers page 1 if the page is not a number.
       self = .page(max(query.flatMap { Int($0) } ?? 1, 1))
     } else if let ids = path.wholeMatch(of: /\/api\/character\/(.+)/)?.1 {
       self = .characters(String(ids))
+    } else if lists[request.parentPath] != nil {
+      self = .characters(String(path.dropFirst(request.parentPath.count + 1)))
     } else {
       self = .other
     }
   }
+}
+
+extension Request {
+  fileprivate var path: String { String(url.prefix { $0 != "?" }) }
+
+  /// The path without its last part.
+  fileprivate var parentPath: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
 }

@@ -45,6 +45,8 @@ package final class Simulator: Sendable {
 
   /// The current characters.
   package var characters: [Character] { backend.with { upstream, _ in upstream.scenario.characters } }
+  /// The scenario with its current lists, tokens and remaining rules.
+  package var scenario: Scenario { backend.with { upstream, _ in upstream.scenario } }
   /// The counts so far.
   package var counts: Counts { backend.with { upstream, _ in upstream.counts } }
 
@@ -89,6 +91,10 @@ package final class Simulator: Sendable {
 
   /// Opens the gates that are equal to `match`, and sends the held and stalled answers that they cover; nil for all.
   package func release(_ match: Match? = nil) { backend.release(match) }
+
+  /// Sends this number of the answers that `hold(match)` holds back, in the order of arrival. If fewer have arrived,
+  /// the next ones follow at once.
+  package func pass(_ match: Match, count: Int) { backend.pass(match, count: count) }
 
   /// Returns when the counts satisfy the condition, which is tested after each event. Throws CancellationError.
   @discardableResult

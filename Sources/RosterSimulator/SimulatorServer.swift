@@ -19,7 +19,11 @@ struct SimulatorServer: Sendable {
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { channel in
-        backend.with { upstream, _ in upstream.counts.connections += 1 }
+        backend.with { upstream, _ in
+          upstream.counts.connections += 1
+          upstream.counts.openConnections += 1
+        }
+        channel.closeFuture.whenComplete { _ in backend.with { upstream, _ in upstream.counts.openConnections -= 1 } }
         open.add(channel)
         return channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.configureHTTPServerPipeline()
@@ -84,7 +88,9 @@ private final class Connection: ChannelInboundHandler {
     case .end:
       guard let head else { return }
       let headers = head.headers.map { Request.Header($0.name, $0.value) }
-      let request = Request(head.method == .POST ? .post : .get, head.uri, headers: headers, body: body)
+      // A proxy gets the whole address.
+      let target = head.uri.hasPrefix("http://") ? head.uri.dropFirst(7).drop { $0 != "/" } : head.uri[...]
+      let request = Request(head.method == .POST ? .post : .get, String(target), headers: headers, body: body)
       let channel = context.channel
       let backend = backend
       active = backend.receive(request) { id, plan in

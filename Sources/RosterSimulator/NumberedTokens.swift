@@ -1,0 +1,52 @@
+internal import RosterModel
+
+/// Grants access tokens A1, A2, … and refresh tokens R1, R2, …. A client that is killed may lose an answer of the token
+/// URL: refresh token Rn stays valid until a page was requested with An+1. A client that sends it later has lost tokens
+/// that it had.
+package struct NumberedTokens: Sendable, Codable {
+  /// False if pages need no token.
+  package var isRequired = true
+  /// Number of the latest token.
+  package var granted = 0
+  /// Number of the latest access token with which a page was requested.
+  package var used = 0
+  /// Number of the latest access token that is no longer valid.
+  package var expired = 0
+  /// Number of requests with the latest used access token.
+  package var uses = 0
+  /// Number of requests that an access token is valid for; 0 for no limit.
+  package var lifetime = 0
+  /// Number of the first access token without that limit; 0 for none.
+  package var lasting = 0
+  /// Number of refresh tokens that were sent after their successor was used.
+  package var reuses = 0
+
+  mutating func admits(_ request: Request) -> Bool {
+    guard isRequired else { return true }
+    let number = Self.number(in: Response(status: 0, headers: request.headers)["Authorization"])
+    guard number == granted, number > expired else { return false }
+    uses = used == number ? uses + 1 : 1
+    used = number
+    if lifetime > 0, lasting == 0 || number < lasting, uses > lifetime { expired = number }
+    return number > expired
+  }
+
+  /// The answer to a form of the flow `oauth2_refresh` or `authenticate_form`.
+  mutating func answer(_ request: Request) -> (Response, TokenEndpoint.Outcome) {
+    let form = Form(request.body)
+    let sent = Self.number(in: form["refresh_token"] ?? form["refreshToken"])
+    guard (used...granted).contains(sent) else {
+      reuses += 1
+      return (Response(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8)), .reused)
+    }
+    granted += 1
+    let members =
+      form["grant_type"] == nil
+      ? #""token":"A\#(granted)","refreshToken":"R\#(granted)""#
+      : #""access_token":"A\#(granted)","refresh_token":"R\#(granted)","expires_in":3600"#
+    return (Response(status: 200, body: Array("{\(members)}".utf8)), .granted)
+  }
+
+  /// The digits of the text; 0 without any.
+  private static func number(in token: String?) -> Int { Int((token ?? "").filter(\.isNumber)) ?? 0 }
+}

@@ -1,0 +1,76 @@
+"""Drives the simulator (Tests/Simulator): an upstream on 127.0.0.1 as a program of its own."""
+
+import json
+import subprocess
+import urllib.request
+
+from programs import PATIENCE, wait_until
+
+# A character as the public API sends it. TemplateList.swift says what <n> and <v> are.
+CHARACTER = """{
+"id": <n>, "name": "Citizen <n>", "status": "<n|Alive|Dead|unknown>", "species": "Human", "type": "",
+"gender": "<n|Female|Male>", "origin": {"name": "Kettle Moon", "url": "https://roster.example/api/location/2"},
+"location": {"name": "Saltmarsh", "url": "https://roster.example/api/location/<n|1|2|3|4|5>"},
+"image": "https://roster.example/api/character/avatar/<n>.jpeg",
+"episode": ["https://roster.example/api/episode/<n|1|2|3>", "https://roster.example/api/episode/<n|4|5|6|7>"],
+"url": "https://roster.example/api/character/<n>", "created": "2017-11-04T18:48:46.250Z"}"""
+# NumberedTokens.swift says what they mean.
+TOKENS = {"isRequired": True} | dict.fromkeys(
+    ["granted", "used", "expired", "uses", "lifetime", "lasting", "reuses"], 0)
+ALL_PAGES = {"first": 1}
+LATER_PAGES = {"first": 2}
+
+
+def only(page):
+    """That page of each list."""
+    return {"first": page, "last": page}
+
+
+class Simulator:
+    """`program` is rosterd, beside which the simulator was built."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen(
+            [program.with_name("roster-simulator")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        origins = json.loads(self.process.stdout.readline())
+        self.origin, self.admin = origins["origin"], origins["admin"]
+        self.base = self.origin + "/api"
+
+    def state(self, change=None):
+        """The state after the change, if there is one. AdminPort.swift has the members of both."""
+        body = None if change is None else json.dumps(change).encode()
+        with urllib.request.urlopen(self.admin, body, PATIENCE) as answer:
+            return json.load(answer)
+
+    def change(self, **change):
+        return self.state(change)
+
+    def list(self, name="character", **change):
+        """Changes a list, or adds it."""
+        return self.change(lists={f"/api/{name}": change})
+
+    def answer(self, status=None, pages=ALL_PAGES, token=None, body=None):
+        """Gives these pages that status, and the token URL the status `token`; None for the normal answers."""
+        rules = [{"pages": pages, "status": status}] if status else []
+        rules += [{"status": token, "body": body}] if token else []
+        self.change(rules=rules)
+
+    def hold(self, pages=ALL_PAGES):
+        """Makes these pages wait for `let` or `release`."""
+        self.change(hold=pages)
+
+    def let(self, count, pages=LATER_PAGES):
+        """Sends this number of the pages that `hold(pages)` holds back."""
+        self.change(**{"pass": pages, "count": count})
+
+    def release(self):
+        self.change(release=True)
+
+    def rest(self):
+        """Waits until a killed program has no more open requests."""
+        wait_until(lambda: not self.state()["openConnections"], "all connections are closed")
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+        self.process.stdout.close()
