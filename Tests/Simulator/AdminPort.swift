@@ -23,7 +23,7 @@ struct AdminPort: Sendable {
   }
 }
 
-/// The changes that a test makes. A missing member leaves the simulator as it is.
+/// The changes that a test makes. A missing member changes nothing.
 struct Change: Decodable, Sendable {
   struct List: Decodable, Sendable {
     var record: String?
@@ -56,7 +56,7 @@ struct Change: Decodable, Sendable {
   /// It replaces all rules.
   var rules: [Rule]?
   var tokens: NumberedTokens?
-  /// In seconds.
+  /// The delay before each answer in seconds.
   var latency: Double?
   var isDated: Bool?
   /// Pages that wait for `pass` or `release` after this change.

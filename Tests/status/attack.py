@@ -67,7 +67,7 @@ def ended_syncs(daemon):
 
 def large_answers(program, folder):
     """the largest answers, which fit into no socket, not read: disconnected if there are too many"""
-    upstream = Characters(pages=3)
+    upstream = Characters(program, pages=3)
     with Daemon(program, folder, upstream.base) as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         daemon.stop()

@@ -34,8 +34,8 @@ class Schemas:
 
 
 def run(lines, program, folder):
-    upstream = Characters(pages=40)
-    upstream.gate.clear()
+    upstream = Characters(program, pages=40)
+    upstream.hold()
     with Daemon(
         program, folder / "document", upstream.base, ROSTERD_AUTH_FLOW="oauth2_refresh",
         ROSTERD_AUTH_TOKEN_URL="/token", ROSTERD_RETRY_MAX_RETRIES="1",
@@ -146,41 +146,42 @@ def states(daemon, upstream, schemas):
     schemas.check("Problem", json.loads(daemon.ask("GET", "/readyz").body))
     joined = daemon.ask("POST", "/v1/sync")
     schemas.check("Accepted", json.loads(joined.body))
-    upstream.gate.set()
+    upstream.release()
     look(daemon.until(lambda status: status["state"] == "idle"))
     assert daemon.ask("GET", "/readyz").body == b"ok\n"
 
-    upstream.status = 500
+    upstream.answer(500)
     sync("degraded")
-    upstream.status = 403
+    upstream.answer(403)
     sync("degraded")
-    upstream.status, upstream.reject = None, True
+    upstream.answer()
+    upstream.list(replaced={4: '{"id":4,"name":17}'})
     status = sync("degraded")
     assert status["sync"]["last"]["rejected"] == 1, status
-    upstream.reject = False
+    upstream.list(replaced={})
     sync("idle")
 
     # The sync is in the middle of the pages.
-    upstream.latency = 0.05
+    upstream.change(latency=0.05)
     daemon.ask("POST", "/v1/sync")
     look(daemon.until(lambda status: (status["sync"]["current"] or {}).get("pages_done", 0) > 3))
     daemon.until(lambda status: status["state"] == "idle")
-    upstream.latency = 0
+    upstream.change(latency=0)
 
-    upstream.status, upstream.token_status = 401, 400
+    upstream.answer(401, token=400)
     status = sync("unauthorized")
     assert status["token"]["state"] == "unauthorized" and status["token"]["last_error"], status
-    upstream.status, upstream.token_status = None, 200
+    upstream.answer()
     sync("idle", retry_session=True)
 
     daemon.process.send_signal(signal.SIGHUP)
     wait_for(events, "config.reloaded")
     # Held by the gate, the sync is there to be stopped.
-    upstream.gate.clear()
+    upstream.hold()
     daemon.ask("POST", "/v1/sync")
     daemon.until(lambda status: (status["sync"]["current"] or {}).get("in_flight"))
     assert daemon.stop() == 0
-    upstream.gate.set()
+    upstream.release()
     reader.join(10)
 
     names = set()

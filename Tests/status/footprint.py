@@ -27,7 +27,7 @@ def idle(program, folder, seconds):
     Its own memory is the memory without a file. The rest of the resident memory is the program itself, which the
     kernel drops and reads again as needed.
     """
-    upstream = Characters(pages=42)
+    upstream = Characters(program, pages=42)
     with Daemon(program, folder, upstream.base) as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         # Dispatch ends the threads that the sync needed after five seconds.
@@ -55,10 +55,10 @@ def switches(process):
 def start(program, folder):
     """A start with an existing cache, as every start but the first; upstream does not answer."""
     folder.mkdir()
-    upstream = Characters(pages=42)
+    upstream = Characters(program, pages=42)
     with Daemon(program, folder, upstream.base) as daemon:
         daemon.until(lambda status: status["state"] == "idle")
-    upstream.gate.clear()
+    upstream.hold()
     times = [ready(program, folder, upstream.base) for _ in range(10)]
     upstream.stop()
     median = statistics.median(times)

@@ -22,8 +22,9 @@ def run(lines, program, folder, long):
 def stuck(program, folder):
     """No limit in milliseconds: on a loaded machine only a blocked answer differs clearly from a slow one."""
     locked = 3.0
-    upstream = Characters(pages=3)
-    with Daemon(program, folder, upstream.base) as daemon:
+    upstream = Characters(program, pages=3)
+    # The sync that finds the cache locked may fail.
+    with Daemon(program, folder, upstream.base, ROSTERD_SYNC_RETRY_INTERVAL="1s") as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         database = sqlite3.connect(folder / "state/roster.db", isolation_level=None)
         try:
@@ -37,11 +38,11 @@ def stuck(program, folder):
         finally:
             database.close()
         daemon.until(lambda status: status["state"] == "idle")
-        upstream.gate.clear()
+        upstream.hold()
         daemon.ask("POST", "/v1/sync")
         daemon.until(lambda status: (status["sync"]["current"] or {}).get("in_flight"))
         answered += ask_for(daemon, 0.5)
-        upstream.gate.set()
+        upstream.release()
         daemon.until(lambda status: status["state"] == "idle")
     upstream.stop()
     worst = max(answered)

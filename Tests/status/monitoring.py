@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from programs import tool
+from simulator import only
 from support import Characters, Daemon
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -14,7 +15,7 @@ SAMPLE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 
 
 def run(lines, program, folder):
-    upstream = Characters(pages=8)
+    upstream = Characters(program, pages=8)
     # One page at a time: otherwise upstream counts an answer that a failing sync no longer waits for.
     with Daemon(
         program, folder / "monitoring", upstream.base, ROSTERD_SYNC_CONCURRENCY="1", ROSTERD_AUTH_FLOW="oauth2_refresh",
@@ -39,27 +40,30 @@ def samples(daemon):
 
 def agree(daemon, upstream):
     daemon.until(lambda status: status["state"] == "idle")
-    for status, only in [(500, 3), (503, None), (429, None), (403, None), (418, 1), (None, None)]:
-        upstream.status, upstream.only = status, only
+    for change in [(500, only(3)), (503,), (429,), (403,), (418, only(1)), ()]:
+        upstream.answer(*change)
         daemon.sync()
-    upstream.status, upstream.only, upstream.token_status = 401, None, 503
+    upstream.answer(401, token=503)
     daemon.sync()
-    upstream.token_status = 400
+    upstream.answer(401, token=400)
     daemon.sync()
-    upstream.status, upstream.token_status = None, 200
+    upstream.answer()
     assert daemon.sync(retry_session=True)["state"] == "idle"
 
+    upstream = upstream.state()
     now, syncs = samples(daemon), daemon.json("/v1/syncs?limit=1000")["syncs"]
     told = {labels: value for (name, labels), value in now.items() if name == "rosterd_requests_total"}
-    counted = {f'code="{code}"': count for (kind, code), count in upstream.counts.items() if kind == "page"}
+    counted = {f'code="{code}"': count for code, count in upstream["pageStatuses"].items()}
     assert told == counted, (told, counted)
     received = now["rosterd_received_bytes_total", None]
-    assert received == upstream.bytes == sum(sync["bytes"] for sync in syncs), upstream.bytes
+    assert received == upstream["pageBytes"] == sum(sync["bytes"] for sync in syncs), upstream["pageBytes"]
     assert now["rosterd_request_duration_seconds_count", None] == sum(counted.values())
     assert sum(sync["requests"] for sync in syncs) == sum(counted.values())
     refreshes = {labels: value for (name, labels), value in now.items() if name == "rosterd_token_refreshes_total"}
-    tokens = {code: count for (kind, code), count in upstream.counts.items() if kind == "token"}
-    expected = {'outcome="refreshed"': tokens[200], 'outcome="passing"': tokens[503], 'outcome="refused"': tokens[400]}
+    tokens = upstream["tokenStatuses"]
+    expected = {
+        f'outcome="{outcome}"': tokens[code] for outcome, code in
+        [("refreshed", "200"), ("passing", "503"), ("refused", "400")]}
     assert refreshes == expected, (refreshes, tokens)
     retries = {labels: value for (name, labels), value in now.items() if name == "rosterd_retries_total"}
     assert sum(retries.values()) == sum(sync["retries"] for sync in syncs), retries
@@ -70,7 +74,7 @@ def agree(daemon, upstream):
     assert now["rosterd_sync_duration_seconds_count", None] == len(syncs)
     assert now["rosterd_records", 'resource="character"'] == 160 and now["rosterd_sync_pages", None] == 0
     assert now["process_open_fds", None] >= daemon.descriptors() - 3
-    return f"{int(sum(counted.values()))} requests, {len(syncs)} syncs, {upstream.bytes} bytes"
+    return f"{int(sum(counted.values()))} requests, {len(syncs)} syncs, {int(received)} bytes"
 
 
 def clean(daemon):

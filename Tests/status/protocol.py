@@ -18,7 +18,7 @@ GET = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def run(lines, program, folder):
-    upstream = Characters(pages=3)
+    upstream = Characters(program, pages=3)
     with Daemon(program, folder / "protocol", upstream.base, ROSTERD_SYNC_CONCURRENCY="2") as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         for name, test in [

@@ -5,59 +5,20 @@ import os
 import signal
 import socket
 import subprocess
-import threading
-from collections import Counter
 from pathlib import Path
 
 from programs import PATIENCE, end, finish, free_port, nginx, outcome, wait_until
-from upstream import PAGE_SIZE, Upstream, character_page
+from simulator import CHARACTER, TOKENS, Simulator
+from upstream import PAGE_SIZE, character_page
 
 
-class Characters(Upstream):
-    """An upstream with this number of pages of characters, whose answers can be changed while it runs."""
+class Characters(Simulator):
+    """An upstream with this number of pages of characters. It grants tokens and requires none."""
 
-    def __init__(self, pages=5):
-        super().__init__()
-        self.pages = pages
-        # The status of page requests; None for the normal one.
-        self.status = None
-        # The status applies to this page only; None for all pages.
-        self.only = None
-        self.gate = threading.Event()
-        self.gate.set()
-        self.reject = False
-        self.token_status = 200
-        self.counts = Counter()
-        # Number of body bytes of pages.
-        self.bytes = 0
-
-    def answer(self, request):
-        kind = "token" if request.method == "POST" else "page"
-        status, value = self.grant() if kind == "token" else self.page(request.page)
-        body = json.dumps(value).encode()
-        with self.lock:
-            self.counts[kind, status] += 1
-            self.bytes += len(body) if kind == "page" else 0
-        return status, body
-
-    def page(self, number):
-        self.gate.wait(PATIENCE)
-        status = self.status if self.only in (None, number) else None
-        if status:
-            return status, {"error": "as told"}
-        document = character_page(number, self.pages * PAGE_SIZE, self.base)
-        if self.reject and number == 1:
-            document["results"][3]["name"] = 17
-        return 200, document
-
-    def grant(self):
-        number = self.counts["token", 200]
-        granted = {"access_token": f"access-{number}", "refresh_token": f"refresh-{number}", "expires_in": 3600}
-        return self.token_status, granted
-
-    def stop(self):
-        self.gate.set()
-        super().stop()
+    def __init__(self, program, pages=5):
+        super().__init__(program)
+        self.list(record=CHARACTER, ids=list(range(1, pages * PAGE_SIZE + 1)))
+        self.change(tokens=TOKENS | {"isRequired": False})
 
 
 class Nginx:
