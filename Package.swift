@@ -203,9 +203,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "rosterd", "rosterctl", "rosterd-postgres", "roster-simulator", "HastyRosterd", "RosterJSON", "RosterModel", "RosterSimulator",
-        "RosterStatus",
-        "RosterStatusClient", "RosterTestSupport",
+        "rosterd", "rosterctl", "rosterd-postgres", "roster-simulator", "HastyRosterd", "RosterJSON", "RosterModel",
+        "RosterSimulator", "RosterStatus", "RosterStatusClient", "RosterTestSupport",
       ],
       swiftSettings: settings),
   ]

@@ -59,6 +59,8 @@ struct Change: Decodable, Sendable {
   /// The delay before each answer in seconds.
   var latency: Double?
   var isDated: Bool?
+  /// False for pages without an ETag.
+  var hasValidators: Bool?
   /// Pages that wait for `pass` or `release` after this change.
   var hold: Pages?
   /// Equal pages, of which `count` are sent.
@@ -73,6 +75,7 @@ struct Change: Decodable, Sendable {
     if let tokens { scenario.numberedTokens = tokens }
     if let latency { scenario.latency = .seconds(latency) }
     if let isDated { scenario.isDated = isDated }
+    if let hasValidators { scenario.validators = hasValidators ? .etag : .none }
   }
 }
 

@@ -1,10 +1,12 @@
 """The page during events: syncs, failures, restarts, many resources, many events."""
 
+import json
 import signal
 import time
 
 from site_of_page import LIVE, Site, Web, check_visit
 from programs import wait_until
+from simulator import LATER_PAGES
 from support import Daemon, Nginx
 
 PAGES = 52  # of the three lists
@@ -52,7 +54,7 @@ def run(lines, program, folder, driver, pictures):
 
 def running(site, driver, pictures):
     with site.visit(driver) as browser:
-        site.upstream.close()
+        site.upstream.hold(LATER_PAGES)
         site.daemon.ask("POST", "/v1/sync")
         number = site.daemon.status()["sync"]["current"]["id"]
         browser.until("document.body.dataset.state === 'syncing'")
@@ -66,7 +68,7 @@ def running(site, driver, pictures):
         assert seen == [f"{done} of {PAGES} pages" for done in (10, 25, 40)], seen
         assert browser.text("#next") == "after this one"
         browser.picture(pictures / "syncing-1440.png")
-        site.upstream.reopen()
+        site.upstream.release()
         browser.until(f"document.querySelector('#sync-{number}')")
         browser.until("document.body.dataset.state === 'idle'")
         assert browser.text("#told").split("\n")[-1].endswith("52 requests"), browser.text("#told")
@@ -76,7 +78,7 @@ def running(site, driver, pictures):
 
 def failing(site, driver, pictures):
     with site.visit(driver) as browser:
-        site.upstream.status = 503
+        site.upstream.answer(503)
         status = site.daemon.sync()
         browser.until("document.body.dataset.state === 'degraded'")
         number = status["sync"]["last"]["id"]
@@ -89,12 +91,13 @@ def failing(site, driver, pictures):
         explained = browser.text("#why")
         assert "readers see" in explained and "what to do" in explained and "503" in explained, explained
         browser.picture(pictures / "degraded-1440.png")
-        site.upstream.status, site.upstream.rejected = None, 2
+        site.upstream.answer()
+        site.upstream.spoil(2)
         site.daemon.sync()
         browser.until("/rejected/.test(document.getElementById('why').innerText)")
         assert "6 records" in browser.text("#why") and "rosterctl rejects" in browser.text("#why"), browser.text("#why")
         browser.picture(pictures / "rejected-1440.png")
-        site.upstream.rejected = 0
+        site.upstream.spoil(0)
         site.daemon.sync()
         browser.until("document.body.dataset.state === 'idle' && document.getElementById('why').hidden")
 
@@ -226,8 +229,8 @@ def unauthorized(program, folder, driver, pictures):
     with Site(program, folder, **flow) as site, site.visit(driver) as browser:
         assert browser.text("#token") == "valid", browser.text("#token")
         assert "expires in" in browser.text("#token-more"), browser.text("#token-more")
-        site.upstream.token = (400, {"error": "invalid_grant", "error_description": "<b>gone</b>"})
-        site.upstream.status = 401
+        refusal = json.dumps({"error": "invalid_grant", "error_description": "<b>gone</b>"})
+        site.upstream.answer(401, token=400, body=refusal)
         site.daemon.sync()
         browser.until("document.body.dataset.state === 'unauthorized'")
         assert browser.text("#token") == "unauthorized", browser.text("#token")
@@ -240,7 +243,7 @@ def constructor(program, folder, driver):
         site.daemon.sync()
         with site.visit(driver) as browser:
             # A sync that fails has no numbers by resource.
-            site.upstream.status = 503
+            site.upstream.answer(503)
             last = site.daemon.sync()["sync"]["last"]
             browser.until(f"document.querySelector('#sync-{last['id']}')")
             # The row of a sync can be on the page before the status that the sync has ended.
@@ -252,20 +255,20 @@ def many(program, folder, driver, pictures):
     lists = {f"resource_{number}": 1 + number % 5 for number in range(100)}
     with Site(program, folder, lists) as site:
         for more in range(6):
-            site.upstream.more = more % 4
+            site.upstream.grow(more % 4)
             site.daemon.sync()
         for width in [1440, 360]:
             with site.visit(driver, width=width) as browser:
                 assert browser.run("return document.querySelectorAll('#list li').length") == 100
                 assert browser.run("return document.documentElement.scrollWidth - innerWidth") <= 0
-                site.upstream.close()
+                site.upstream.hold(LATER_PAGES)
                 site.daemon.ask("POST", "/v1/sync")
                 site.upstream.let(50)
                 browser.until(f"{FULL} >= 20")
                 whole = browser.run(f"return {FULL}")
                 assert whole < 100, whole
                 browser.picture(pictures / f"many-{width}.png")
-                site.upstream.reopen()
+                site.upstream.release()
                 browser.until("document.body.dataset.state === 'idle'")
     return f"{whole} of 100 bars are full when 50 pages have come that had to wait"
 

@@ -3,6 +3,7 @@
 import random
 import shutil
 
+from simulator import LATER_PAGES
 from site_of_page import Site
 
 WIDTHS = [360, 1440, 2560]
@@ -72,28 +73,29 @@ def run(lines, program, folder, driver, pictures, docs):
 
 def live_through(site):
     """A history for the picture: all outcomes, more and fewer records, slow and fast."""
-    chance = random.Random(7)
+    chance, more = random.Random(7), 0
     upstream, daemon = site.upstream, site.daemon
     for number in range(104):
-        upstream.latency = chance.choice([0, 0, 0, .002, .004])
+        upstream.change(latency=chance.choice([0, 0, 0, .002, .004]))
         if chance.random() < .18:
-            upstream.more = max(0, upstream.more + chance.randrange(-6, 11))
-        upstream.status = 503 if number in (31, 32, 71) else None
-        upstream.rejected = 2 if number == 55 else 0
+            more = max(0, more + chance.randrange(-6, 11))
+            upstream.grow(more)
+        upstream.answer(503 if number in (31, 32, 71) else None)
+        upstream.spoil(2 if number == 55 else 0)
         if number == 84:
             cancel(site)
         daemon.sync()
-    upstream.latency = 0
+    upstream.change(latency=0)
     daemon.sync()
 
 
 def cancel(site):
-    site.upstream.close()
+    site.upstream.hold(LATER_PAGES)
     site.daemon.ask("POST", "/v1/sync")
     site.upstream.let(20)
     running = site.daemon.until(lambda status: (status["sync"]["current"] or {}).get("pages_done", 0) > 5)
     site.daemon.ask("POST", "/v1/cancel")
-    site.upstream.reopen()
+    site.upstream.release()
     number = running["sync"]["current"]["id"]
     site.daemon.until(lambda status: status["sync"]["last"]["id"] == number and status["sync"]["last"])
 

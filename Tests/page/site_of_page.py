@@ -4,12 +4,12 @@ import contextlib
 import http.client
 import re
 import subprocess
-import threading
 import urllib.parse
 
-from programs import PATIENCE, end, heed_signals
+from programs import end, heed_signals
+from simulator import TOKENS, Simulator
 from support import Daemon
-from upstream import PAGE_SIZE, Upstream
+from upstream import PAGE_SIZE
 
 # Three lists, as the demo has them.
 LISTS = {"character": 42, "location": 7, "episode": 3}
@@ -28,58 +28,30 @@ SECLUSION = {
 }
 
 
-class Lists(Upstream):
-    """An upstream with any number of lists, whose pages are sent when the test permits it."""
+class Lists(Simulator):
+    """An upstream with any number of lists."""
 
-    def __init__(self, pages):
-        super().__init__()
+    def __init__(self, program, pages):
+        super().__init__(program)
         # The number of pages by list.
         self.pages = pages
-        # The status of page requests; None for the normal one.
-        self.status = None
-        # The token endpoint's status and answer.
-        self.token = (200, {"access_token": "access", "refresh_token": "refresh", "expires_in": 3600})
-        self.gate = threading.Semaphore(0)
-        self.is_open = True
-        # Records that the first page of each list has more.
-        self.more = 0
-        self.rejected = 0
+        self.change(tokens=TOKENS | {"isRequired": False}, hasValidators=False)
+        for name in pages:
+            self.list(name, record=f'{{"id":<n>,"name":"{name} <n>"}}', ids=self.ids(name))
 
-    def close(self):
-        """From now on pages wait for `let`, except the first page of each list, so that all totals are known."""
-        self.is_open = False
+    def ids(self, name, more=0):
+        # There is room for more on the last page.
+        return [*range(1, self.pages[name] * PAGE_SIZE - 9), *range(1_000_000, 1_000_000 + more)]
 
-    def let(self, pages):
-        self.gate.release(pages)
+    def grow(self, more):
+        """Adds this number of records to each list."""
+        for name in self.pages:
+            self.list(name, ids=self.ids(name, more))
 
-    def open(self):
-        self.is_open = True
-        self.gate.release(1000)
-
-    def reopen(self):
-        """The same as `open`; `close` works again afterwards."""
-        self.open()
-        self.gate = threading.Semaphore(0)
-
-    def answer(self, request):
-        if request.method == "POST":
-            return self.token
-        name, number = request.path.rpartition("/")[2], request.page
-        if not self.is_open and number > 1:
-            self.gate.acquire(timeout=PATIENCE)
-        if self.status:
-            return self.status, {"error": "as told"}
-        first = (number - 1) * PAGE_SIZE + 1
-        results = [{"id": n, "name": f"{name} {n}"} for n in range(first, first + PAGE_SIZE)]
-        if number == 1:
-            results += [{"id": 1_000_000 + n, "name": f"new {n}"} for n in range(self.more)]
-            for n in range(self.rejected):
-                results[n] = {"id": "<b>not a number</b>", "name": "x"}
-        return 200, {"pages": self.pages[name], "results": results}
-
-    def stop(self):
-        self.open()
-        super().stop()
+    def spoil(self, count):
+        """Makes the first records of each list such that they are rejected."""
+        for name in self.pages:
+            self.list(name, replaced=dict.fromkeys(range(1, count + 1), '{"id":"<b>not a number</b>","name":"x"}'))
 
     def configuration(self, text=""):
         """A rosterd.toml that pulls all lists."""
@@ -88,7 +60,7 @@ class Lists(Upstream):
 path = "/{name}"
 records = "/results"
 [resource.{name}.pages]
-last = "/pages"
+last = "/info/pages"
 [resource.{name}.columns]
 id = {{ at = "/id", type = "integer" }}
 name = "/name"
@@ -160,7 +132,7 @@ class Site:
 
     def __init__(self, program, folder, lists=LISTS, configuration="", **settings):
         self.program, self.folder = program, folder
-        self.upstream = Lists(lists)
+        self.upstream = Lists(program, lists)
         folder.mkdir()
         self.configuration = folder / "rosterd.toml"
         self.configuration.write_text(self.upstream.configuration(configuration))
@@ -179,7 +151,7 @@ class Site:
 
     def __exit__(self, *_):
         self.web.__exit__()
-        self.upstream.open()
+        self.upstream.release()
         self.daemon.__exit__()
         self.upstream.stop()
 
@@ -199,9 +171,10 @@ class Site:
 
     def reset(self):
         """Restores the state of the beginning."""
-        upstream = self.upstream
-        upstream.status, upstream.rejected, upstream.more = None, 0, 0
-        upstream.reopen()
+        self.upstream.answer()
+        self.upstream.spoil(0)
+        self.upstream.grow(0)
+        self.upstream.release()
         if self.daemon.process.poll() is not None:
             self.start()
         self.daemon.until(lambda status: status["sync"]["current"] is None)
