@@ -21,6 +21,9 @@ package struct NumberedTokens: Sendable, Codable {
   /// Number of refresh tokens that were sent after their successor was used.
   package var reuses = 0
 
+  /// Tokens of which none was granted.
+  package init() {}
+
   mutating func admits(_ request: Request) -> Bool {
     guard isRequired else { return true }
     let number = Self.number(in: Response(status: 0, headers: request.headers)["Authorization"])
