@@ -1,18 +1,19 @@
 """The access to `rosterctl web`, and attacks by users without access."""
 
 import contextlib
+import http.server
 import json
 import re
 import signal
 import socket
 import stat
 import subprocess
+import threading
 import time
 from pathlib import Path
 
 from site_of_page import LIVE, SECLUSION, Site, Web
 from programs import wait_until
-from upstream import Upstream
 
 
 def run(lines, program, folder, driver):
@@ -99,30 +100,29 @@ def cookie(site, driver):
             browser.requests = [one for one in browser.asked() if not one["url"].startswith(other.origin)]
 
 
-class Neighbour(Upstream):
+class Neighbour(http.server.BaseHTTPRequestHandler):
     """Another user's server on another port of 127.0.0.1; it records the cookies that it gets."""
 
-    def __init__(self):
-        self.cookies = []
-        super().__init__()
-
-    def answer(self, request):
-        self.cookies.append(request.headers.get("cookie"))
-        return 200, "<!doctype html><p id=hello>hello", {"Content-Type": "text/html"}
+    def do_GET(self):
+        self.server.cookies.append(self.headers["cookie"])
+        self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<!doctype html><p id=hello>hello")
 
 
 def neighbour(site, driver):
-    other = Neighbour()
+    other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Neighbour)
+    other.cookies = []
+    threading.Thread(target=other.serve_forever, daemon=True).start()
     try:
         with driver.browser() as browser:
             site.web.open(browser)
             browser.until(LIVE)
             for path in ["/", "/v1/status", "/" + "0" * 32 + "/"]:
-                browser.go(other.origin + path)
+                browser.go(f"http://127.0.0.1:{other.server_port}{path}")
                 browser.until("document.getElementById('hello')")
         assert len(other.cookies) >= 3 and set(other.cookies) == {None}, other.cookies
     finally:
-        other.stop()
+        other.shutdown()
+        other.server_close()
 
 
 def half_requests(site):
