@@ -2,7 +2,7 @@ import RosterModel
 import RosterSimulator
 import Testing
 
-/// What the harnesses in Python do through the admin port.
+/// The part of the simulator that Tests/simulator.py drives.
 @Suite(.timeLimit(.minutes(1))) struct TemplateListTests {
   private func scenario(_ change: (inout TemplateList) -> Void = { _ in }) -> Scenario {
     var list = TemplateList()
