@@ -220,7 +220,7 @@ test-attack:
 footprint:
 	Tests/status/run --long --only=footprint .build/release/rosterd
 
-# Tests the packages under a real systemd, in a temporary Debian. Needs root.
+# Tests the packages under a real systemd, in a temporary Debian. Needs root, and the program of `make simulator`.
 test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 	Tests/postgres/service .build/rosterd_*.deb .build/rosterd-postgres_*.deb
