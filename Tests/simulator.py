@@ -1,11 +1,13 @@
 """Drives the simulator (Tests/Simulator): an upstream on 127.0.0.1 as a program of its own."""
 
 import json
+import re
 import subprocess
 import urllib.request
 
 from programs import PATIENCE, wait_until
 
+PAGE_SIZE = 20
 # A character as the public API sends it. TemplateList.swift says what <n> and <v> are.
 CHARACTER = """{
 "id": <n>, "name": "Citizen <n>", "status": "<n|Alive|Dead|unknown>", "species": "Human", "type": "",
@@ -19,6 +21,27 @@ TOKENS = {"isRequired": True} | dict.fromkeys(
     ["granted", "used", "expired", "uses", "lifetime", "lasting", "reuses"], 0)
 ALL_PAGES = {"first": 1}
 LATER_PAGES = {"first": 2}
+
+
+def record(template, n, v=0):
+    """The record as the simulator sends it."""
+
+    def number(place):
+        total = sum({"n": n, "v": v}[part] if part in "nv" else int(part) for part in place[1].split("+"))
+        choices = place[2].split("|")[1:]
+        return choices[total % len(choices)] if choices else str(total)
+
+    return json.loads(re.sub(r"<([nv\d+]+)((?:\|[^|>]*)*)>", number, template))
+
+
+def character_page(number, count, size=PAGE_SIZE):
+    """One page of a list of `count` characters, for other servers."""
+    pages = -(-count // size)
+    first = (number - 1) * size + 1
+    return {
+        "info": {"count": count, "pages": pages, "next": None, "prev": None},
+        "results": [record(CHARACTER, each) for each in range(first, min(first + size, count + 1))],
+    }
 
 
 def only(page):

@@ -1,4 +1,4 @@
-"""The HTTP server of all simulated upstreams: a subclass decides the answers, and a test changes it meanwhile."""
+"""Python's http.server as an upstream: a subclass decides the answers, and a test changes it meanwhile."""
 
 import contextlib
 import http.server
@@ -6,8 +6,6 @@ import json
 import threading
 import time
 import urllib.parse
-
-PAGE_SIZE = 20
 
 
 class Request:
@@ -146,26 +144,3 @@ class Upstream:
     def stop(self):
         self.server.shutdown()
         self.server.server_close()
-
-
-def character(number, base):
-    return {
-        "id": number, "name": f"Citizen {number}", "status": ["Alive", "Dead", "unknown"][number % 3],
-        "species": "Human", "type": "", "gender": ["Female", "Male"][number % 2],
-        "origin": {"name": "Kettle Moon", "url": f"{base}/location/{number % 7 + 1}"},
-        "location": {"name": "Saltmarsh", "url": f"{base}/location/{number % 5 + 1}"},
-        "image": f"{base}/character/avatar/{number}.jpeg",
-        "episode": [f"{base}/episode/{episode}" for episode in range(1, number % 4 + 2)],
-        "url": f"{base}/character/{number}", "created": "2017-11-04T18:48:46.250Z",
-    }
-
-
-def character_page(number, count, base, size=PAGE_SIZE):
-    """One page of a list of `count` characters, as the public API sends it."""
-    pages = -(-count // size)
-    first = (number - 1) * size + 1
-    link = lambda page: f"{base}/character?page={page}" if 1 <= page <= pages else None  # noqa: E731
-    return {
-        "info": {"count": count, "pages": pages, "next": link(number + 1), "prev": link(number - 1)},
-        "results": [character(each, base) for each in range(first, min(first + size, count + 1))],
-    }

@@ -7,9 +7,8 @@ import subprocess
 import urllib.parse
 
 from programs import end, heed_signals
-from simulator import TOKENS, Simulator
+from simulator import PAGE_SIZE, TOKENS, Simulator
 from support import Daemon
-from upstream import PAGE_SIZE
 
 # Three lists, as the demo has them.
 LISTS = {"character": 42, "location": 7, "episode": 3}

@@ -8,8 +8,7 @@ import subprocess
 from pathlib import Path
 
 from programs import PATIENCE, end, finish, free_port, nginx, outcome, wait_until
-from simulator import CHARACTER, TOKENS, Simulator
-from upstream import PAGE_SIZE, character_page
+from simulator import CHARACTER, PAGE_SIZE, TOKENS, Simulator, character_page
 
 
 class Characters(Simulator):
@@ -33,7 +32,7 @@ class Nginx:
         for name, others in [("a", 0), ("b", pages), ("c", 20)]:
             (folder / name).mkdir()
             for number in range(1, pages + 1):
-                text = json.dumps(character_page(number, pages * size, self.base, size)).encode()
+                text = json.dumps(character_page(number, pages * size, size)).encode()
                 text = text if number > others else text.replace(b"Citizen", b"Denizen")
                 (folder / name / f"{number}.json").write_bytes(text)
         self.folder = folder

@@ -10,10 +10,10 @@ import socket
 import subprocess
 from dataclasses import dataclass, field
 
-from ground import BASE, EPOCH, Roster
+from ground import EPOCH, Roster
 from programs import PATIENCE, ended, free_port, openssl, tool, wait_until
 from relay import Relay
-from upstream import PAGE_SIZE, character_page
+from simulator import PAGE_SIZE, character_page
 
 EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
 SMALL = ["-newkey", "rsa:1024"]
@@ -70,7 +70,7 @@ class Server:
     def __init__(self, certificates, name, sent=None, options=()):
         self.folder, self.port = certificates.folder, free_port()
         (self.folder / "api").mkdir(exist_ok=True)
-        (self.folder / "api/character?page=1").write_text(json.dumps(character_page(1, PAGE_SIZE, BASE)))
+        (self.folder / "api/character?page=1").write_text(json.dumps(character_page(1, PAGE_SIZE)))
         self.log = self.folder / f"server-{self.port}.log"
         chain = ["-cert_chain", certificates.file(sent)] if sent else []
         with open(self.log, "wb") as log:

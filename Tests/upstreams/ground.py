@@ -9,9 +9,8 @@ from base64 import b64encode
 
 import roster
 from programs import openssl
-from upstream import PAGE_SIZE, character
+from simulator import CHARACTER, PAGE_SIZE, record
 
-BASE = "https://upstream.test/api"
 # 2026-01-01: older than any answer, so that Last-Modified counts (P6).
 EPOCH = 1767225600
 
@@ -31,7 +30,7 @@ class Pages:
         ids = range((page - 1) * PAGE_SIZE + 1, page * PAGE_SIZE + 1)
         document = {
             "info": {"count": len(self.names), "pages": self.count},
-            "results": [character(number, BASE) | {"name": self.names[number]} for number in ids],
+            "results": [record(CHARACTER, number) | {"name": self.names[number]} for number in ids],
         }
         self.bodies[page] = json.dumps(document).encode()
         file = self.folder / f"{page}.json"
