@@ -59,6 +59,12 @@ class Simulator:
         self.origin, self.admin = origins["origin"], origins["admin"]
         self.base = self.origin + "/api"
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
     def state(self, change=None):
         """The state after the change, if there is one. AdminPort.swift has the members of both."""
         body = None if change is None else json.dumps(change).encode()

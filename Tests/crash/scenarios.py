@@ -79,9 +79,6 @@ class Scenario:
             site.use_tokens()
         return site
 
-    def serve(self, version):
-        return versions.Versions(version, self.records)
-
     def prepare(self, site, server):
         """The state before rosterd has ever run."""
 
@@ -93,20 +90,18 @@ class Scenario:
 
     def record(self):
         folder = self.folder / "recorded"
-        server = self.serve(1)
-        site = self.site(folder, server.origin)
-        self.prepare(site, server)
-        server.tokens = self.tokens
-        before = sites.View(site.cache) if site.cache.exists() else None
-        start = self.started(site)
-        self.disk = disk.Disk(folder, self.identities)
-        log = self.folder / "calls"
-        preload = f"{self.libraries['recorder']}:{self.libraries['identity']}"
-        meanwhile = self.act(
-            site, server, {"LD_PRELOAD": preload, "ROSTER_RECORD": str(log), "ROSTER_RECORD_UNDER": str(folder)}
-        )
+        with versions.Versions(self.program, self.records) as server:
+            site = self.site(folder, server.origin)
+            self.prepare(site, server)
+            before = sites.View(site.cache) if site.cache.exists() else None
+            start = self.started(site)
+            self.disk = disk.Disk(folder, self.identities)
+            log = self.folder / "calls"
+            preload = f"{self.libraries['recorder']}:{self.libraries['identity']}"
+            meanwhile = self.act(
+                site, server, {"LD_PRELOAD": preload, "ROSTER_RECORD": str(log), "ROSTER_RECORD_UNDER": str(folder)}
+            )
         self.calls = disk.calls(log)
-        server.stop()
         self.after = sites.View(site.cache)
         self.prove(folder)
         self.before, self.start = before, start
@@ -156,9 +151,8 @@ class Scenario:
         """The state is on the disk; each error found is one of rosterd or of a reader."""
         site = self.site(folder, server.origin)
         site.settings["ROSTER_IDENTITIES"] = str(put(state, folder))
-        server.version, server.records, server.tokens = version, self.records, self.tokens
-        server.granted, server.used, server.expired, server.uses = granted, used, used, 0
-        server.reuses = 0
+        server.serve(version, self.records)
+        server.use_tokens(isRequired=self.tokens, granted=granted, used=used, expired=used)
         found = self.look(folder, told)
         said = site.sync()
         if server.reuses:
@@ -203,7 +197,6 @@ class Changing(Scenario):
     version = 2
 
     def prepare(self, site, server):
-        server.version = 1
         site.sync()
 
 
@@ -218,10 +211,11 @@ class Rotation(Changing):
         plain.sync()
 
     def act(self, site, server, settings):
-        server.lifetime, server.lasting = 2, 2
+        server.use_tokens(lifetime=2, lasting=2)
         super().act(site, server, settings)
-        if server.granted != 2:
-            raise sites.Fault(f"{server.granted} tokens were granted")
+        granted = server.state()["tokens"]["granted"]
+        if granted != 2:
+            raise sites.Fault(f"{granted} tokens were granted")
         return []
 
 
