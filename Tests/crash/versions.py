@@ -21,16 +21,9 @@ RECORD = """{
 "location": {"name": "Earth·v<v>", "url": "o/<n>·v<v>"}, "episode": ["e/<n>·v<v>", "e/<n+1>·v<v>"], "moons": <v>}"""
 
 
-def record(number, version):
-    text = RECORD
-    for place, value in (("<n>", number), ("<n+1>", number + 1), ("<v>", version)):
-        text = text.replace(place, str(value))
-    return json.loads(text)
-
-
 def content(version, records, columns):
     """The rows of the two tables with these columns."""
-    listed = [record(number, version) for number in range(version, version + records)]
+    listed = [simulator.record(RECORD, number, version) for number in range(version, version + records)]
 
     def row(document):
         fields = dict(document)
