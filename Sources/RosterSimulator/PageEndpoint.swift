@@ -28,12 +28,13 @@ enum PageEndpoint {
 
   /// A page of any kind of record; `write` writes the record at an index.
   static func list(
-    _ name: String, page: Int, count: Int, distortion: Distortion = Distortion(),
+    _ name: String, page: Int, count: Int, size: Int = pageSize, distortion: Distortion = Distortion(),
     writing write: (inout JSONWriter, Int) -> Void
   ) -> Response {
-    let pages = distortion.pages ?? pageCount(count)
-    guard page <= pageCount(count) else { return Response(status: 404, body: Array(nothingHere.utf8)) }
-    let start = (page - 1) * pageSize
+    let last = (count + size - 1) / size
+    let pages = distortion.pages ?? last
+    guard page <= last else { return Response(status: 404, body: Array(nothingHere.utf8)) }
+    let start = (page - 1) * size
     let json = JSONWriter.object { json in
       json.name("info")
       json.object { json in
@@ -43,7 +44,7 @@ enum PageEndpoint {
         json.member("prev", link(name, page: page - 1, of: pages))
       }
       json.name("results")
-      json.list { json in for index in start..<min(start + pageSize, count) { write(&json, index) } }
+      json.list { json in for index in start..<min(start + size, count) { write(&json, index) } }
     }
     return Response(status: 200, body: json.bytes)
   }
@@ -76,8 +77,6 @@ enum PageEndpoint {
   static func missing(_ kind: String) -> Response {
     Response(status: 404, body: Array(#"{"error":"\#(kind) not found"}"#.utf8))
   }
-
-  static func pageCount(_ characters: Int) -> Int { (characters + pageSize - 1) / pageSize }
 
   private static func link(_ name: String, page: Int, of pages: Int) -> String? {
     (1...max(pages, 1)).contains(page) ? "\(Characters.publicURL)/\(name)?page=\(page)" : nil

@@ -10,6 +10,8 @@ package struct TemplateList: Sendable {
   package var ids: [Int] = []
   /// JSON of single records instead of the template, by id.
   package var replaced: [Int: String] = [:]
+  /// Number of records on a page.
+  package var pageSize = PageEndpoint.pageSize
   /// Version of all records.
   package var version = 0
   /// True if each request for the first page makes the next version.
@@ -22,7 +24,7 @@ package struct TemplateList: Sendable {
 
   mutating func page(_ page: Int, of name: String) -> Response {
     if moves, page == 1 { version += 1 }
-    return PageEndpoint.list(name, page: page, count: ids.count, writing: write)
+    return PageEndpoint.list(name, page: page, count: ids.count, size: pageSize, writing: write)
   }
 
   func records(_ keys: String) -> Response {

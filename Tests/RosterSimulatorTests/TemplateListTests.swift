@@ -36,6 +36,17 @@ import Testing
     }
   }
 
+  @Test("A list may have larger or smaller pages than the public API")
+  func pageSize() async throws {
+    try await withSimulator(scenario { $0.pageSize = 30 }) { (simulator: Simulator) async throws in
+      #expect(try await simulator.page(1).text.contains(#"{"count":41,"pages":2,"next":""#))
+      #expect(try await simulator.page(1).text.hasSuffix("\(record(30, version: 0))]}"))
+      #expect(try await simulator.page(2).text.contains("[\(record(31, version: 0)),"))
+      #expect(try await simulator.page(2).text.hasSuffix("\(record(41, version: 0))]}"))
+      #expect(try await simulator.page(3).status == 404)
+    }
+  }
+
   @Test("A moving list has the next version at each request for its first page; a shifting one has other ids")
   func moves() async throws {
     try await withSimulator(scenario { ($0.moves, $0.shifts) = (true, true) }) { (simulator: Simulator) async throws in

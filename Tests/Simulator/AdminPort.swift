@@ -29,6 +29,7 @@ struct Change: Decodable, Sendable {
     var record: String?
     var ids: [Int]?
     var replaced: [Int: String]?
+    var pageSize: Int?
     var version: Int?
     var moves: Bool?
     var shifts: Bool?
@@ -84,6 +85,7 @@ extension Change.List {
     if let record { list.record = RecordTemplate(record) }
     list.ids = ids ?? list.ids
     list.replaced = replaced ?? list.replaced
+    list.pageSize = pageSize ?? list.pageSize
     list.version = version ?? list.version
     list.moves = moves ?? list.moves
     list.shifts = shifts ?? list.shifts
