@@ -168,7 +168,8 @@ let package = Package(
       name: "HastyRosterd", dependencies: ["RosterModel", "RosterConfiguration", "RosterDaemon", "RosterSystemd"],
       path: "Tests/HastyRosterd", swiftSettings: settings),
     // The upstream of the tests that are not written in Swift: no product of a release.
-    program("roster-simulator", ["RosterModel", "RosterFiles", "RosterSimulator"], path: "Tests/Simulator"),
+    program(
+      "roster-simulator", ["RosterModel", "RosterJSON", "RosterFiles", "RosterSimulator"], path: "Tests/Simulator"),
     // Loaded into the real program by tests: makes its file calls fail.
     .target(name: "DiskFaults", path: "Tests/DiskFaults"),
     tests(of: "RosterModel"),

@@ -1,8 +1,10 @@
 """Drives the simulator (Tests/Simulator): an upstream on 127.0.0.1 as a program of its own."""
 
 import json
+import os
 import re
 import subprocess
+import sys
 import urllib.request
 
 from programs import PATIENCE, wait_until
@@ -21,6 +23,8 @@ TOKENS = {"isRequired": True} | dict.fromkeys(
     ["granted", "used", "expired", "uses", "lifetime", "lasting", "reuses"], 0)
 ALL_PAGES = {"first": 1}
 LATER_PAGES = {"first": 2}
+# A proxy of the environment does not reach this machine's simulators.
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def record(template, n, v=0):
@@ -31,7 +35,7 @@ def record(template, n, v=0):
         choices = place[2].split("|")[1:]
         return choices[total % len(choices)] if choices else str(total)
 
-    return json.loads(re.sub(r"<([nv\d+]+)((?:\|[^|>]*)*)>", number, template))
+    return json.loads(re.sub(r"<((?:n|v|[0-9]+)(?:\+(?:n|v|[0-9]+))*)((?:\|[^|>]*)*)>", number, template))
 
 
 def character_page(number, count, size=PAGE_SIZE):
@@ -53,8 +57,10 @@ class Simulator:
     """`program` is rosterd, beside which the simulator was built."""
 
     def __init__(self, program):
-        self.process = subprocess.Popen(
-            [program.with_name("roster-simulator")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        path = program.with_name("roster-simulator")
+        if not os.access(path, os.X_OK):
+            sys.exit(f"{path} is missing: make simulator, or swift build --build-tests for a debug build")
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         origins = json.loads(self.process.stdout.readline())
         self.origin, self.admin = origins["origin"], origins["admin"]
         self.base = self.origin + "/api"
@@ -68,7 +74,7 @@ class Simulator:
     def state(self, change=None):
         """The state after the change, if there is one. AdminPort.swift has the members of both."""
         body = None if change is None else json.dumps(change).encode()
-        with urllib.request.urlopen(self.admin, body, PATIENCE) as answer:
+        with OPENER.open(self.admin, body, PATIENCE) as answer:
             return json.load(answer)
 
     def change(self, **change):
@@ -86,20 +92,24 @@ class Simulator:
 
     def hold(self, pages=ALL_PAGES):
         """Makes these pages wait for `let` or `release`."""
+        self.held = pages
         self.change(hold=pages)
 
-    def let(self, count, pages=LATER_PAGES):
-        """Sends this number of the pages that `hold(pages)` holds back."""
-        self.change(**{"pass": pages, "count": count})
+    def let(self, count):
+        """Sends this number of the pages that `hold` holds back."""
+        self.change(**{"pass": {"pages": self.held, "count": count}})
 
     def release(self):
         self.change(release=True)
 
     def rest(self):
-        """Waits until a killed program has no more open requests."""
+        """Waits until a killed program has no more open connections."""
         wait_until(lambda: not self.state()["openConnections"], "all connections are closed")
 
     def stop(self):
         self.process.stdin.close()
-        self.process.wait(PATIENCE)
-        self.process.stdout.close()
+        try:
+            assert self.process.wait(PATIENCE) == 0, self.process.returncode
+        finally:
+            self.process.kill()
+            self.process.stdout.close()

@@ -23,10 +23,6 @@ class Request:
         return int(self.query.get("page", "1"))
 
     @property
-    def form(self):
-        return dict(urllib.parse.parse_qsl(self.body.decode()))
-
-    @property
     def json(self):
         return json.loads(self.body) if self.body else None
 
@@ -40,13 +36,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def setup(self):
         self.upstream = self.server.upstream
-        self.upstream.count_connection(1)
         super().setup()
 
     def finish(self):
         with contextlib.suppress(OSError):
             super().finish()
-        self.upstream.count_connection(-1)
 
     def do_GET(self):
         length = int(self.headers.get("Content-Length") or 0)
@@ -113,33 +107,19 @@ class Upstream:
         # Seconds before each answer.
         self.latency = 0.0
         self.lock = threading.Lock()
-        self.connections, self.closed = 0, threading.Condition(self.lock)
         self.server = self.listen(port)
         self.origin = f"http://127.0.0.1:{self.server.server_port}"
         self.base = self.origin + "/api"
 
-    def listen(self, port, tls=None):
-        """Opens a port, with TLS if `tls` is an SSLContext."""
+    def listen(self, port):
         server = Listener(("127.0.0.1", port), self.handler)
         server.upstream = self
-        if tls:
-            server.socket = tls.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
         return server
 
     def answer(self, request):
         """The status, the body, and optionally further headers."""
         raise NotImplementedError
-
-    def count_connection(self, more):
-        with self.closed:
-            self.connections += more
-            self.closed.notify_all()
-
-    def rest(self):
-        """Waits until a killed program has no more open requests."""
-        with self.closed:
-            self.closed.wait_for(lambda: not self.connections)
 
     def stop(self):
         self.server.shutdown()

@@ -101,7 +101,9 @@ final class Backend: Sendable {
   }
 
   func hold(_ match: Match) {
-    update { $0.gates.append(Gate(match: match)) }
+    update { state in
+      if !state.gates.contains(where: { $0.match == match }) { state.gates.append(Gate(match: match)) }
+    }
   }
 
   func release(_ match: Match?) {

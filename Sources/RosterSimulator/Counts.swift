@@ -56,11 +56,11 @@ package struct Counts: Sendable {
   package var held = 0
   /// Number of open connections.
   package var openConnections = 0
-  /// Number of page answers by status.
+  /// Number of page requests by the status of the answer that was decided; 0 for a dropped connection.
   package var pageStatuses: [Int: Int] = [:]
-  /// Number of answers of the token URL by status.
+  /// The same for requests to the token URL.
   package var tokenStatuses: [Int: Int] = [:]
-  /// Number of bytes of the bodies of page answers.
+  /// Number of bytes in the bodies of these page answers.
   package var pageBytes = 0
   /// Number of requests whose connection was closed before the complete answer.
   package var abandoned = 0

@@ -1,8 +1,8 @@
 internal import RosterModel
 
-/// Grants access tokens A1, A2, … and refresh tokens R1, R2, …. A client that is killed may lose an answer of the token
-/// URL: refresh token Rn stays valid until a page was requested with An+1. A client that sends it later has lost tokens
-/// that it had.
+/// Grants access tokens A1, A2, … and refresh tokens R1, R2, …; the first credential is R0. A client that is killed may
+/// lose an answer of the token URL: refresh token Rn stays valid until a page was requested with An+1. A client that
+/// sends it later has lost tokens that it had.
 package struct NumberedTokens: Sendable, Codable {
   /// False if pages need no token.
   package var isRequired = true
@@ -26,8 +26,10 @@ package struct NumberedTokens: Sendable, Codable {
 
   mutating func admits(_ request: Request) -> Bool {
     guard isRequired else { return true }
-    let number = Self.number(in: Response(status: 0, headers: request.headers)["Authorization"])
-    guard number == granted, number > expired else { return false }
+    let authorization = Response(status: 0, headers: request.headers)["Authorization"]
+    guard let number = Self.number(of: authorization, after: "Bearer A"), number == granted, number > expired else {
+      return false
+    }
     uses = used == number ? uses + 1 : 1
     used = number
     if lifetime > 0, lasting == 0 || number < lasting, uses > lifetime { expired = number }
@@ -37,10 +39,13 @@ package struct NumberedTokens: Sendable, Codable {
   /// The answer to a form of the flow `oauth2_refresh` or `authenticate_form`.
   mutating func answer(_ request: Request) -> (Response, TokenEndpoint.Outcome) {
     let form = Form(request.body)
-    let sent = Self.number(in: form["refresh_token"] ?? form["refreshToken"])
-    guard (used...granted).contains(sent) else {
+    let refusal = Response(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8))
+    guard let sent = Self.number(of: form["refresh_token"] ?? form["refreshToken"], after: "R"), sent <= granted else {
+      return (refusal, .refused)
+    }
+    if sent < used {
       reuses += 1
-      return (Response(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8)), .reused)
+      return (refusal, .reused)
     }
     granted += 1
     let members =
@@ -50,6 +55,8 @@ package struct NumberedTokens: Sendable, Codable {
     return (Response(status: 200, body: Array("{\(members)}".utf8)), .granted)
   }
 
-  /// The digits of the text; 0 without any.
-  private static func number(in token: String?) -> Int { Int((token ?? "").filter(\.isNumber)) ?? 0 }
+  /// nil for a token of another form.
+  private static func number(of token: String?, after prefix: String) -> Int? {
+    token.flatMap { $0.hasPrefix(prefix) ? Int($0.dropFirst(prefix.count)) : nil }
+  }
 }

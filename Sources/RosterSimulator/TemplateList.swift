@@ -8,7 +8,7 @@ package struct TemplateList: Sendable {
   package var record = RecordTemplate("{\"id\":<n>}")
   /// Ids of the records in the order of the list.
   package var ids: [Int] = []
-  /// JSON of single records instead of the template, by id.
+  /// JSON of single records instead of the template, by the id that would be sent.
   package var replaced: [Int: String] = [:]
   /// Number of records on a page.
   package var pageSize = PageEndpoint.pageSize
@@ -43,7 +43,7 @@ package struct TemplateList: Sendable {
 package struct RecordTemplate: Sendable {
   private enum Part {
     case text(Substring)
-    case place(addends: [Substring], choices: [Substring])
+    case place(addends: [Substring], choices: ArraySlice<Substring>)
   }
 
   private var parts: [Part] = []
@@ -51,9 +51,10 @@ package struct RecordTemplate: Sendable {
   /// A place that is not closed, or contains something else than `n`, `v` and numbers, is text.
   package init(_ template: String) {
     var rest = template[...]
-    while let match = rest.firstMatch(of: /<([nv\d+]+)((?:\|[^|>]*)*)>/) {
+    while let match = rest.firstMatch(of: /<((?:n|v|[0-9]+)(?:\+(?:n|v|[0-9]+))*)((?:\|[^|>]*)*)>/) {
       parts.append(.text(rest[..<match.range.lowerBound]))
-      parts.append(.place(addends: match.1.split(separator: "+"), choices: match.2.split(separator: "|")))
+      let choices = match.2.split(separator: "|", omittingEmptySubsequences: false)
+      parts.append(.place(addends: match.1.split(separator: "+"), choices: choices.dropFirst()))
       rest = rest[match.range.upperBound...]
     }
     parts.append(.text(rest))
@@ -66,7 +67,7 @@ package struct RecordTemplate: Sendable {
       case .text(let constant): text += constant
       case .place(let addends, let choices):
         let sum = addends.reduce(0) { $0 + ($1 == "n" ? n : $1 == "v" ? v : Int($1) ?? 0) }
-        text += choices.isEmpty ? "\(sum)" : String(choices[sum % choices.count])
+        text += choices.isEmpty ? "\(sum)" : String(choices[choices.startIndex + sum % choices.count])
       }
     }
     return text

@@ -1,3 +1,4 @@
+import RosterFetch
 import RosterModel
 import RosterSimulator
 import Testing
@@ -6,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct TemplateListTests {
   private func scenario(_ change: (inout TemplateList) -> Void = { _ in }) -> Scenario {
     var list = TemplateList()
-    list.record = RecordTemplate(#"{"id":<n>,"name":"<n+v+10>·v<v>","kind":"<n|even|odd>","text":"<b>, <x|y>"}"#)
+    list.record = RecordTemplate(#"{"id":<n>,"name":"<n+v+10>·v<v>","kind":"<n|even|odd|>","text":"<b>, <nv>"}"#)
     list.ids = Array(1...41)
     change(&list)
     var scenario = Scenario(characters: [])
@@ -15,8 +16,8 @@ import Testing
   }
 
   private func record(_ id: Int, version: Int) -> String {
-    let kind = id % 2 == 0 ? "even" : "odd"
-    return #"{"id":\#(id),"name":"\#(id + version + 10)·v\#(version)","kind":"\#(kind)","text":"<b>, <x|y>"}"#
+    let kind = ["even", "odd", ""][id % 3]
+    return #"{"id":\#(id),"name":"\#(id + version + 10)·v\#(version)","kind":"\#(kind)","text":"<b>, <nv>"}"#
   }
 
   @Test("The records of a list are its template with their numbers, on pages and by key")
@@ -82,17 +83,30 @@ import Testing
     scenario.numberedTokens = NumberedTokens()
     try await withSimulator(scenario) { (simulator: Simulator) async throws in
       #expect(try await simulator.page(1).status == 401)
-      #expect(try await simulator.post("refreshToken=first").text == #"{"token":"A1","refreshToken":"R1"}"#)
-      #expect(try await simulator.post("grant_type=refresh_token&refresh_token=first").status == 200)
+      #expect(try await simulator.post("refreshToken=R0").text == #"{"token":"A1","refreshToken":"R1"}"#)
+      #expect(try await simulator.post("grant_type=refresh_token&refresh_token=R0").status == 200)
       #expect(try await simulator.page(1, token: "A1").status == 401)
       #expect(try await simulator.page(1, token: "A2").status == 200)
       #expect(try await simulator.post("refreshToken=R1").status == 400)
+      for unknown in ["R9", "first", "2"] { #expect(try await simulator.post("refreshToken=\(unknown)").status == 400) }
       #expect(simulator.scenario.numberedTokens?.reuses == 1)
       simulator.configure { $0.numberedTokens?.lifetime = 1 }
       #expect(try await simulator.page(1, token: "A2").status == 401)
       #expect(try await simulator.post("refreshToken=R2").status == 200)
       #expect(try await simulator.page(1, token: "A3").status == 200)
-      #expect(simulator.counts.tokenStatuses == [200: 3, 400: 1])
+      #expect(simulator.counts.tokenStatuses == [200: 3, 400: 4])
+    }
+  }
+
+  @Test("A request for a whole address, as a proxy gets it, is answered by its path")
+  func proxied() async throws {
+    try await withSimulator(scenario()) { (simulator: Simulator) async throws in
+      let port = try #require(simulator.origin.split(separator: ":").last.flatMap { Int($0) })
+      let proxy = ProxyServer(host: "127.0.0.1", port: port, setting: "upstream.proxy")
+      let transport = HTTPTransport(.init(proxies: ProxyRules(http: proxy)))
+      let page = try await transport.send(Request(.get, "http://roster.test/api/character?page=3"))
+      #expect(page.text.hasSuffix("[\(record(41, version: 0))]}"))
+      await transport.shutdown()
     }
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterJSON
 import RosterModel
 import RosterSimulator
 
@@ -8,7 +9,7 @@ struct AdminPort: Sendable {
 
   func answer(_ request: Request) -> Response {
     do {
-      if request.method == .post { apply(try JSONDecoder().decode(Change.self, from: Data(request.body))) }
+      if request.method == .post { apply(try Change(request.body)) }
       return Response(status: 200, body: Array(try JSONEncoder().encode(State(upstream))))
     } catch {
       return Response(status: 400, body: Array("\(error)\n".utf8))
@@ -18,14 +19,14 @@ struct AdminPort: Sendable {
   private func apply(_ change: Change) {
     upstream.configure { change.apply(to: &$0) }
     if let pages = change.hold { upstream.hold(pages.match) }
-    if let pages = change.pass, let count = change.count { upstream.pass(pages.match, count: count) }
+    if let pass = change.pass { upstream.pass(pass.pages.match, count: pass.count) }
     if change.release == true { upstream.release() }
   }
 }
 
 /// The changes that a test makes. A missing member changes nothing.
-struct Change: Decodable, Sendable {
-  struct List: Decodable, Sendable {
+struct Change: Codable, Sendable {
+  struct List: Codable, Sendable {
     var record: String?
     var ids: [Int]?
     var replaced: [Int: String]?
@@ -36,7 +37,7 @@ struct Change: Decodable, Sendable {
   }
 
   /// An answer instead of the real one.
-  struct Rule: Decodable, Sendable {
+  struct Rule: Codable, Sendable {
     /// The pages that it applies to; nil for the token URL.
     var pages: Pages?
     /// nil for each request.
@@ -46,11 +47,21 @@ struct Change: Decodable, Sendable {
   }
 
   /// Pages of all lists, from 1.
-  struct Pages: Decodable, Sendable {
+  struct Pages: Codable, Sendable {
     var first: Int
     var last: Int?
 
     var match: Match { .pages(first...(last ?? .max)) }
+  }
+
+  struct Pass: Codable, Sendable {
+    var pages: Pages
+    var count: Int
+  }
+
+  /// A member that a change does not have.
+  struct Unknown: Error {
+    var change: String
   }
 
   var lists: [String: List]?
@@ -64,11 +75,19 @@ struct Change: Decodable, Sendable {
   var hasValidators: Bool?
   /// Pages that wait for `pass` or `release` after this change.
   var hold: Pages?
-  /// Equal pages, of which `count` are sent.
-  var pass: Pages?
-  var count: Int?
+  /// A number of pages of an equal `hold` that are sent nevertheless.
+  var pass: Pass?
   /// Sends all pages that wait, and holds no further ones.
   var release: Bool?
+
+  /// Throws DecodingError or Unknown.
+  init(_ json: [UInt8]) throws {
+    self = try JSONDecoder().decode(Change.self, from: Data(json))
+    let known = try JSONValue(json: Array(JSONEncoder().encode(self)))
+    guard try JSONValue(json: json).names == known.names else {
+      throw Unknown(change: String(decoding: json, as: UTF8.self))
+    }
+  }
 
   func apply(to scenario: inout Scenario) {
     for (path, change) in lists ?? [:] { change.apply(to: &scenario.lists[path, default: TemplateList()]) }
@@ -95,6 +114,20 @@ extension Change.List {
 extension Change.Rule {
   var rule: Rule {
     .on(pages?.match ?? .anyToken, times: times, .answer(status: status, body: body ?? #"{"error":"as told"}"#))
+  }
+}
+
+extension JSONValue {
+  /// Names of all members that are not null, at any depth.
+  fileprivate var names: [String] {
+    let names: [String] =
+      switch self {
+      case .list(let elements): elements.flatMap(\.names)
+      case .object(let members):
+        members.filter { if case .null = $0.value { false } else { true } }.flatMap { [$0.name] + $0.value.names }
+      default: []
+      }
+    return names.sorted()
   }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 import Glibc
 import RosterFiles
 import RosterSimulator
@@ -25,10 +26,20 @@ struct SimulatorCommand: AsyncParsableCommand {
     let admin = try await Simulator.start(scenario, port: adminPort)
     let line = #"{"origin":"\#(upstream.origin)","admin":"\#(admin.origin)"}"# + "\n"
     try write(Array(line.utf8), to: STDOUT_FILENO)
-    // The program that started it has the other end of the pipe, whose end it notices if that program is killed.
-    var byte: UInt8 = 0
-    while read(STDIN_FILENO, &byte, 1) > 0 {}
+    await endOfInput()
     await admin.stop()
     await upstream.stop()
+  }
+
+  /// The program that started this one has the other end of the pipe, which also closes if that program is killed.
+  private func endOfInput() async {
+    await withCheckedContinuation { ended in
+      // A blocking call needs a thread of its own.
+      DispatchQueue(label: "input").async {
+        var byte: UInt8 = 0
+        while read(STDIN_FILENO, &byte, 1) > 0 {}
+        ended.resume()
+      }
+    }
   }
 }

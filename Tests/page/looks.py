@@ -78,7 +78,7 @@ def live_through(site):
     for number in range(104):
         upstream.change(latency=chance.choice([0, 0, 0, .002, .004]))
         if chance.random() < .18:
-            more = max(0, more + chance.randrange(-6, 11))
+            more = min(10, max(0, more + chance.randrange(-6, 11)))
             upstream.grow(more)
         upstream.answer(503 if number in (31, 32, 71) else None)
         upstream.spoil(2 if number == 55 else 0)

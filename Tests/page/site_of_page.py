@@ -39,7 +39,7 @@ class Lists(Simulator):
             self.list(name, record=f'{{"id":<n>,"name":"{name} <n>"}}', ids=self.ids(name))
 
     def ids(self, name, more=0):
-        # There is room for more on the last page.
+        # There is room for ten more on the last page.
         return [*range(1, self.pages[name] * PAGE_SIZE - 9), *range(1_000_000, 1_000_000 + more)]
 
     def grow(self, more):
@@ -149,10 +149,11 @@ class Site:
         return self
 
     def __exit__(self, *_):
-        self.web.__exit__()
-        self.upstream.release()
-        self.daemon.__exit__()
-        self.upstream.stop()
+        with contextlib.ExitStack() as last:
+            last.callback(self.upstream.stop)
+            last.callback(self.daemon.__exit__)
+            last.callback(self.web.__exit__)
+            self.upstream.release()
 
     @contextlib.contextmanager
     def visit(self, driver, gone=False, **wanted):

@@ -23,7 +23,7 @@ def stuck(program, folder):
     """No limit in milliseconds: on a loaded machine only a blocked answer differs clearly from a slow one."""
     locked = 3.0
     upstream = Characters(program, pages=3)
-    # The sync that finds the cache locked may fail.
+    # The lock lasts longer than a sync waits for it (C4.6). The next sync repairs the state.
     with Daemon(program, folder, upstream.base, ROSTERD_SYNC_RETRY_INTERVAL="1s") as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         database = sqlite3.connect(folder / "state/roster.db", isolation_level=None)
