@@ -32,6 +32,9 @@ package struct Seen: Sendable, Equatable {
   }
 }
 
+/// The outcome of a token request. `reused` is a spent refresh token.
+enum TokenOutcome: Equatable { case granted, refused, reused }
+
 /// Counts of everything that reached the simulator.
 package struct Counts: Sendable {
   /// Page requests in the order of arrival.

@@ -37,7 +37,7 @@ package struct NumberedTokens: Sendable, Codable {
   }
 
   /// The answer to a form of the flow `oauth2_refresh` or `authenticate_form`.
-  mutating func answer(_ request: Request) -> (Response, TokenEndpoint.Outcome) {
+  mutating func answer(_ request: Request) -> (Response, TokenOutcome) {
     let form = Form(request.body)
     let refusal = Response(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8))
     guard let sent = Self.number(of: form["refresh_token"] ?? form["refreshToken"], after: "R"), sent <= granted else {

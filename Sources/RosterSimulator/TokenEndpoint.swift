@@ -30,8 +30,6 @@ package struct SimulatedCredentials: Sendable, Equatable {
 /// Grants tokens with strict rotation and decides which ones are valid. It is a value with one method for each event,
 /// and the time is an argument.
 struct TokenEndpoint {
-  enum Outcome: Equatable { case granted, refused, reused }
-
   private struct Access {
     var generation: Int
     var dies: Date?
@@ -102,7 +100,7 @@ struct TokenEndpoint {
   }
 
   /// A POST to the token URL.
-  mutating func answer(_ request: Request, now: Date) -> (response: Response, outcome: Outcome) {
+  mutating func answer(_ request: Request, now: Date) -> (response: Response, outcome: TokenOutcome) {
     let authorization = Response(status: 0, headers: request.headers)["Authorization"]
     let form = Form(request.body)
     switch settings.flow {
@@ -125,7 +123,7 @@ struct TokenEndpoint {
   }
 
   /// Django's simplejwt: a login by user name and password, or a refresh.
-  private mutating func exchange(_ body: [UInt8], now: Date) -> (Response, Outcome) {
+  private mutating func exchange(_ body: [UInt8], now: Date) -> (Response, TokenOutcome) {
     guard let json = try? JSONValue(json: body) else { return refuse("invalid_request") }
     if let token = json["refresh"]?.text { return refresh(token, now: now) }
     guard credentials.username != nil, json["username"]?.text == credentials.username,
@@ -134,7 +132,7 @@ struct TokenEndpoint {
     return grant(refresh: grantRefresh(), now: now)
   }
 
-  private mutating func refresh(_ token: String, now: Date) -> (Response, Outcome) {
+  private mutating func refresh(_ token: String, now: Date) -> (Response, TokenOutcome) {
     if spent.contains(token) {
       revoke()
       return (refuse("invalid_grant").response, .reused)
@@ -145,7 +143,7 @@ struct TokenEndpoint {
     return grant(refresh: settings.flow == .bearerRenew ? nil : grantRefresh(), now: now)
   }
 
-  private mutating func grant(refresh: String?, now: Date) -> (Response, Outcome) {
+  private mutating func grant(refresh: String?, now: Date) -> (Response, TokenOutcome) {
     generation += 1
     let access = grantAccess(now: now)
     let fields: [(String, String?)] =
@@ -161,7 +159,7 @@ struct TokenEndpoint {
     return (Response(status: 200, body: Array("{\(members.joined(separator: ","))}".utf8)), .granted)
   }
 
-  private func refuse(_ error: String, status: Int = 400) -> (response: Response, outcome: Outcome) {
+  private func refuse(_ error: String, status: Int = 400) -> (response: Response, outcome: TokenOutcome) {
     (Response(status: status, body: Array(#"{"error":"\#(error)"}"#.utf8)), .refused)
   }
 
