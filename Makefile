@@ -1,6 +1,6 @@
 # A newcomer needs only `make demo` and `make test`. Both install missing packages.
 
-PACKAGES := libsqlite3-dev libsystemd-dev zlib1g-dev libpq-dev
+PACKAGES := libsqlite3-dev libssl-dev libsystemd-dev zlib1g-dev libpq-dev
 # A changed -Xswiftc flag rebuilds everything, so each kind of build has one set of flags.
 CHECKS   := --explicit-target-dependency-import-check error
 # The time limits of the tests assume that only this many run at the same time.
@@ -56,7 +56,7 @@ INSTALLED  := -e 's,](\(\.\./\)\?\(docs\|config\|systemd\)/,](\2/,g' -e 's,](doc
 SOURCES    := $(wildcard config/sources/*.toml)
 PROGRAMS   := rosterd rosterctl
 
-DOCUMENTED   := RosterModel RosterPostgres RosterExplanation RosterJSON RosterInference RosterCache RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
+DOCUMENTED   := RosterModel RosterPostgres RosterExplanation RosterJSON RosterInference RosterCache RosterFiles RosterConfiguration RosterCrypto RosterAuth RosterDecode RosterFetch RosterSync \
                 RosterStatus RosterStatusClient RosterPage RosterWeb RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)

@@ -18,7 +18,6 @@ let smallSettings = settings + [.unsafeFlags(["-Osize"], .when(configuration: .r
 let pageSettings: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
 func nio(_ module: String) -> Target.Dependency {
   .product(name: module, package: "swift-nio")
@@ -64,7 +63,6 @@ let package = Package(
   // Exact, because Package.resolved is not committed: this is what makes a build repeatable.
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
@@ -80,13 +78,15 @@ let package = Package(
     library(
       "RosterConfiguration", isSmall: true,
       ["RosterModel", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
-    library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", log, crypto]),
+    // The only target with libcrypto.
+    library("RosterCrypto", isSmall: true, ["CCrypto"]),
+    library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "RosterCrypto", log]),
     library("RosterDecode", ["RosterModel", "RosterJSON"]),
     library(
       "RosterFetch", isForPages: true,
       [
-        "RosterModel", "RosterFiles", "RosterJSON", "RosterDecode", "RosterAuth", "CZlib", log, crypto, nio("NIOCore"),
-        nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),
+        "RosterModel", "RosterFiles", "RosterJSON", "RosterDecode", "RosterAuth", "RosterCrypto", "CZlib", log,
+        nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]),
     library(
@@ -123,6 +123,7 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ]),
     .systemLibrary(name: "CMalloc"),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(

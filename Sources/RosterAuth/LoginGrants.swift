@@ -1,5 +1,5 @@
-import Crypto
 import FoundationEssentials
+import RosterCrypto
 package import RosterModel
 
 /// One authorization request of `rosterd login` (RFC 6749 §4.1) with its proof key (RFC 7636) and its state.
@@ -33,7 +33,7 @@ package struct AuthorizationRequest: Sendable {
     return authorizeURL + (authorizeURL.contains("?") ? authorizeURL.hasSuffix("?") ? "" : "&" : "?") + query
   }
 
-  private var challenge: String { Data(SHA256.hash(data: Data(verifier.reveal().utf8))).base64URL }
+  private var challenge: String { Data(sha256(Array(verifier.reveal().utf8))).base64URL }
 
   private static func random() -> String {
     Data((0..<32).map { _ in UInt8.random(in: 0...UInt8.max) }).base64URL

@@ -1,5 +1,5 @@
-import Crypto
 import FoundationEssentials
+import RosterCrypto
 import RosterModel
 
 /// The content of the token store. The credential files start a session, and each refresh continues it.
@@ -288,7 +288,7 @@ extension Session {
   }
 
   static func digest(_ secret: Secret) -> String {
-    SHA256.hash(data: Data(secret.reveal().utf8)).reduce(into: "") { text, byte in
+    sha256(Array(secret.reveal().utf8)).reduce(into: "") { text, byte in
       text += (byte < 0x10 ? "0" : "") + String(byte, radix: 16)
     }
   }

@@ -28,8 +28,8 @@ import Testing
   }
 
   @Test(
-    "rosterctl contains neither an HTTP client nor TLS, and rosterd contains both",
-    arguments: ["RosterFetch", "NIOSSL", "CNIOBoringSSL"])
+    "rosterctl contains neither an HTTP client nor TLS nor libcrypto, and rosterd contains all",
+    arguments: ["RosterFetch", "NIOSSL", "CNIOBoringSSL", "libcrypto.so"])
   func linked(library: String) async throws {
     for (program, exit): (String, Int32) in [("rosterctl", 1), ("rosterd", 0)] {
       let path = "\(Program.productFolder)/\(program)"

@@ -1,6 +1,6 @@
-import Crypto
 import FoundationEssentials
 import NIOSSL
+import RosterCrypto
 
 /// `upstream.tls.pins`: the server must have one of these keys, and a trusted chain.
 struct Pins: Sendable {
@@ -16,7 +16,7 @@ struct Pins: Sendable {
   /// - Parameter certificate: the server's own certificate.
   func verify(_ certificate: NIOSSLCertificate) throws {
     if digests.isEmpty { return }
-    let digest = Data(SHA256.hash(data: try certificate.extractPublicKey().toSPKIBytes()))
+    let digest = Data(sha256(try certificate.extractPublicKey().toSPKIBytes()))
     guard digests.contains(digest) else { throw CertificateFault.unpinned(Self.prefix + digest.base64EncodedString()) }
   }
 
