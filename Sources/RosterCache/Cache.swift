@@ -254,7 +254,7 @@ package actor Cache {
       if try database.first("PRAGMA application_id", read: { $0.integer(0) }) != Int64(Schema.applicationID) {
         try database.execute("PRAGMA application_id = \(Schema.applicationID)")
       }
-      try database.run("UPDATE syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
+      try database.run("UPDATE main.syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
     }
     try noteLatest(database)
     try CacheFile.setModes(path)

@@ -5,7 +5,7 @@ internal import RosterModel
 enum SyncRow {
   private static let columns =
     ["id", "started_at", "finished_at", "outcome", "exit", "error"] + SyncRecord.counts.map(\.column)
-  static let select = "SELECT \(columns.joined(separator: ", ")) FROM syncs"
+  static let select = "SELECT \(columns.joined(separator: ", ")) FROM main.syncs"
 
   static func read(_ row: Row) -> SyncRecord {
     var report = SyncRecord(
@@ -25,7 +25,7 @@ enum SyncRow {
     let updates = columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     try database.statement(
       """
-      INSERT INTO syncs(\(columns.joined(separator: ", "))) VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)
+      INSERT INTO main.syncs(\(columns.joined(separator: ", "))) VALUES (\(marks)) ON CONFLICT (id) DO UPDATE SET \(updates)
       WHERE started_at = excluded.started_at
       """
     ).run(
@@ -45,13 +45,14 @@ enum SyncRow {
       }
     }
     if let last = try lastEnded("cache_changes", time: "at") {
-      try database.run("DELETE FROM cache_changes WHERE id <= ?1 AND id < (SELECT max(id) FROM cache_changes)", last)
+      try database.run(
+        "DELETE FROM main.cache_changes WHERE id <= ?1 AND id < (SELECT max(id) FROM main.cache_changes)", last)
     }
     guard let last = try lastEnded("syncs", time: "started_at") else { return }
-    try database.run("DELETE FROM syncs WHERE id <= ?1 AND \(FixedTables.isNotKept)", last)
+    try database.run("DELETE FROM main.syncs WHERE id <= ?1 AND \(FixedTables.isNotKept)", last)
     try database.run(
       """
-      DELETE FROM sync_resources AS r WHERE sync_id <= ?1 AND NOT EXISTS (SELECT 1 FROM syncs s WHERE s.id = r.sync_id)
+      DELETE FROM main.sync_resources AS r WHERE sync_id <= ?1 AND NOT EXISTS (SELECT 1 FROM main.syncs s WHERE s.id = r.sync_id)
       """, last)
   }
 
@@ -59,9 +60,9 @@ enum SyncRow {
   /// the oldest rows are read. A row from after ?2 was written by a wrong clock: it neither keeps older rows nor is
   /// deleted before them. If the clock is wrong now, no row is deleted.
   private static func lastEnded(_ table: String, time: String) -> String {
-    let first = "(SELECT id FROM \(table) WHERE \(time) BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1)"
+    let first = "(SELECT id FROM main.\(table) WHERE \(time) BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1)"
     return """
-      SELECT id FROM \(table) WHERE id < coalesce(\(first), \(Int64.max)) AND \(time) < ?1 ORDER BY id DESC LIMIT 1
+      SELECT id FROM main.\(table) WHERE id < coalesce(\(first), \(Int64.max)) AND \(time) < ?1 ORDER BY id DESC LIMIT 1
       """
   }
 }

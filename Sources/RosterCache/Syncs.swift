@@ -46,7 +46,7 @@ extension Cache {
   /// Ids continue even in a cache that was replaced or restored, because callers wait for a sync of this process by its
   /// id.
   func noteLatest(_ database: Database) throws {
-    let last = try database.first("SELECT coalesce(max(id), 0) FROM syncs") { $0.integer(0) }
+    let last = try database.first("SELECT coalesce(max(id), 0) FROM main.syncs") { $0.integer(0) }
     latestID = max(latestID, last ?? 0)
   }
 

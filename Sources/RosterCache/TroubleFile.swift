@@ -68,8 +68,8 @@ extension Database {
     trouble.since =
       try first(
         """
-        SELECT finished_at FROM syncs WHERE outcome IN (\(Self.conclusiveOutcomes)) AND id > coalesce((
-          SELECT max(id) FROM syncs WHERE outcome IN (\(Self.conclusiveOutcomes)) AND id < ?1
+        SELECT finished_at FROM main.syncs WHERE outcome IN (\(Self.conclusiveOutcomes)) AND id > coalesce((
+          SELECT max(id) FROM main.syncs WHERE outcome IN (\(Self.conclusiveOutcomes)) AND id < ?1
             AND NOT (exit = ?2 AND (exit <> 0 OR rejected > 0 OR error IS NOT NULL))), 0)
         ORDER BY id LIMIT 1
         """, Value(record.id), Value(record.exit.map(Int64.init))

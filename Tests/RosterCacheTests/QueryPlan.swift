@@ -1,3 +1,4 @@
+import RosterTestSupport
 import Synchronization
 
 @testable import RosterCache
@@ -40,7 +41,9 @@ struct QueryPlan: Sendable {
     if step.contains("AUTOMATIC") { return "automatic index: \(step)" }
     guard let table = table(step), !step.contains("VIRTUAL TABLE"), !isIntended(step, sql: sql) else { return nil }
     if step.hasPrefix("SCAN") { return "scan: \(step)" }
-    guard let scope = Scope(of: table, in: sql.replacing(/\bchanges\b/, with: "cache_changes")) else {
+    guard
+      let scope = Scope(of: table, in: sql.replacing(/\bchanges\b/.wordBoundaryKind(.simple), with: "cache_changes"))
+    else {
       return "table not found: \(step)"
     }
     let used = equalities(in: step)
@@ -74,15 +77,15 @@ struct QueryPlan: Sendable {
     ("CONSTANT ROW", "no table"), ("(SELECT ?1 AS resource, ?2 AS address) a", "one row of values"),
     ("temp.pulled SET number", "a pull begins or is restored: all pages of the file"),
     ("EXISTS (SELECT 1 FROM temp.pulled)", "ends at the first row"),
-    ("FROM main.resources", "a row for each resource"), ("FROM resources", "a row for each resource"),
+    ("FROM main.resources", "a row for each resource"),
     ("cache_identity", "one row"), ("cache_info", "a view of one row"),
     ("sqlite_schema", "a row for each table"), ("sqlite_sequence", "a row for each table"),
-    ("FROM syncs ORDER BY id DESC LIMIT", "ends at the limit"),
+    ("FROM main.syncs ORDER BY id DESC LIMIT", "ends at the limit"),
     ("outcome <> 'running' ORDER BY id DESC LIMIT 1", "ends at the last sync but one"),
     ("?1 ORDER BY id DESC LIMIT 1\n", "pruning ends at the oldest rows, in the order of ids"),
     ("LIMIT ?2 OFFSET ?3", "ends at the page"),
-    ("FROM rejects\nORDER BY resource, parent_id, page, position", "lists all rejected records"),
-    ("FROM cache_unlisted u JOIN cache_lists", "counts all absent records"),
+    ("FROM main.rejects\nORDER BY resource, parent_id, page, position", "lists all rejected records"),
+    ("FROM main.cache_unlisted u JOIN main.cache_lists", "counts all absent records"),
     ("temp.lists SET state = 0, parent = NULL WHERE state", "a pull begins: all lists of the file"),
     ("FROM main.\"things\" r\n", "one row, in memory"),
     ("FROM main.\"cache_old_", "another definition reads each record once"),
@@ -174,13 +177,19 @@ private func bare(_ name: String) -> String { (name.split(separator: ".").last ?
 final class QueryPlans: Sendable {
   private let plans = Mutex<[String: QueryPlan]>([:])
 
+  private let names = Mutex<Set<String>>([])
+
   var all: [QueryPlan] { plans.withLock { Array($0.values) } }
+  /// Names of tables without a schema, each with its statement.
+  var unqualified: [String] { names.withLock { $0.sorted() } }
 
   func inspect(_ body: () async throws -> Void) async throws {
     try await Database.$inspect.withValue({ try self.note($1, in: $0) }, operation: body)
   }
 
   private func note(_ sql: String, in database: Database) throws {
+    let unqualified = SQLNames.unqualifiedTables(in: sql)
+    if !unqualified.isEmpty { names.withLock { $0.formUnion(unqualified.map { "\($0) in \(sql)" }) } }
     // A text that makes tables has no other statement.
     if sql.contains("CREATE ") || sql.hasPrefix("EXPLAIN") || sql.contains("pragma_") { return }
     for part in sql.split(separator: ";").map({ String($0.drop { " \n".contains($0) }) }) {

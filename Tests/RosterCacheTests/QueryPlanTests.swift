@@ -31,6 +31,7 @@ struct QueryPlanTests {
     #expect(journalled.isEmpty, "\(journalled.joined(separator: "\n\n"))")
     let faults = found.flatMap(\.faults)
     #expect(faults.isEmpty, "\(faults.joined(separator: "\n\n"))")
+    #expect(plans.unqualified.isEmpty, "\(plans.unqualified.joined(separator: "\n\n"))")
   }
 
   @Test("A look-up by a part of an index, a scan and an automatic index are found")

@@ -45,13 +45,13 @@ package struct CacheReader {
 
   /// True if a snapshot was published.
   package func hasSnapshot() throws -> Bool {
-    try read { try database.first("SELECT snapshot IS NOT NULL FROM cache_info") { $0.int(0) } == 1 }
+    try read { try database.first("SELECT snapshot IS NOT NULL FROM main.cache_info") { $0.int(0) } == 1 }
   }
 
   /// Number of pages of the last sync that published or verified the snapshot; nil before the first.
   package func pages() throws -> Int? {
     try read {
-      try database.first("SELECT pages FROM cache_info WHERE verified_at IS NOT NULL") { $0.int(0) }
+      try database.first("SELECT pages FROM main.cache_info WHERE verified_at IS NOT NULL") { $0.int(0) }
     }
   }
 
@@ -66,7 +66,7 @@ package struct CacheReader {
         """
         SELECT name, pages, lists, \(Self.usualRequests("name", lists: "a.lists"))
         FROM (SELECT r.name AS name, r.pages AS pages, sum(l.pages > 0) AS lists
-          FROM resources r JOIN cache_resources c ON c.name = r.name JOIN cache_lists l ON l.resource_id = c.id
+          FROM main.resources r JOIN main.cache_resources c ON c.name = r.name JOIN main.cache_lists l ON l.resource_id = c.id
           WHERE r.parent IS NOT NULL AND r.proof IS NOT NULL GROUP BY r.name, r.pages) a
         """
       ) { row in
@@ -81,7 +81,7 @@ package struct CacheReader {
   /// requests all lists, is not a usual one (L6.5).
   static func usualRequests(_ name: String, lists: String) -> String {
     """
-    (SELECT avg(u.requests) FROM (SELECT requests FROM sync_resources
+    (SELECT avg(u.requests) FROM (SELECT requests FROM main.sync_resources
       WHERE resource = \(name) AND lists < \(lists) AND sync_id > \(firstSync(name))
       ORDER BY sync_id DESC LIMIT \(usualSyncs)) u)
     """
@@ -89,7 +89,7 @@ package struct CacheReader {
 
   /// The first known sync of a resource, as SQL.
   static func firstSync(_ name: String) -> String {
-    "(SELECT min(f.sync_id) FROM sync_resources f WHERE f.resource = \(name))"
+    "(SELECT min(f.sync_id) FROM main.sync_resources f WHERE f.resource = \(name))"
   }
 
   /// Number of syncs whose average is that of a usual sync.
@@ -98,13 +98,13 @@ package struct CacheReader {
   private func plainCosts() throws -> [String: PullCost] {
     func last(_ isWhole: Bool) -> String {
       """
-      (SELECT requests FROM sync_resources s WHERE s.resource = r.name AND whole \(isWhole ? "> 0" : "= 0")
+      (SELECT requests FROM main.sync_resources s WHERE s.resource = r.name AND whole \(isWhole ? "> 0" : "= 0")
         AND requests > 0 ORDER BY sync_id DESC LIMIT 1)
       """
     }
     let rows = try read {
       try database.rows(
-        "SELECT name, coalesce(\(last(true)), pages), \(last(false)) FROM resources r WHERE proof IS NOT NULL"
+        "SELECT name, coalesce(\(last(true)), pages), \(last(false)) FROM main.resources r WHERE proof IS NOT NULL"
       ) { ($0.text(0), PullCost(whole: $0.int(1), incremental: $0.optionalInteger(2).map { Double($0) })) }
     }
     return Dictionary(uniqueKeysWithValues: rows)
@@ -148,7 +148,7 @@ package struct CacheReader {
       guard request.withResources, let oldest = syncs.last?.id else { return syncs }
       var records: [Int64: [String: Int]] = [:]
       try database.forEach(
-        "SELECT sync_id, resource, records FROM sync_resources WHERE sync_id >= ?", Value(oldest)
+        "SELECT sync_id, resource, records FROM main.sync_resources WHERE sync_id >= ?", Value(oldest)
       ) { records[$0.integer(0), default: [:]][$0.text(1)] = $0.int(2) }
       for index in syncs.indices { syncs[index].resources = records[syncs[index].id] }
       return syncs
@@ -170,11 +170,11 @@ package struct CacheReader {
 
   /// The tables of a resource in this transaction. Throws `Failure` (1) if the cache has no such resource.
   func tables(_ resource: String) throws -> ResourceTables {
-    let found = try database.first("SELECT definition FROM resources WHERE name = ?", .text(resource)) {
+    let found = try database.first("SELECT definition FROM main.resources WHERE name = ?", .text(resource)) {
       try ResourceTables(name: resource, definition: $0.text(0))
     }
     if let found { return found }
-    let names = try database.rows("SELECT name FROM resources ORDER BY rowid") { $0.text(0) }
+    let names = try database.rows("SELECT name FROM main.resources ORDER BY rowid") { $0.text(0) }
     throw Failure(
       .cancelled, step: Self.step, subject: resource, cause: "\(path) has no resource of that name",
       hint: names.isEmpty ? nil : "name one that it has: \(names.joined(separator: ", "))")

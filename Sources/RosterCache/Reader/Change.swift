@@ -18,7 +18,7 @@ extension RecordChange {
     let key =
       keys.isEmpty
       ? "NULL" : "CASE WHEN json_valid(\(document)) THEN CASE c.resource \(keys.joined(separator: " ")) END END"
-    return "SELECT id, sync_id, resource, record_id, kind, at, before, after, \(key) FROM changes c"
+    return "SELECT id, sync_id, resource, record_id, kind, at, before, after, \(key) FROM main.changes c"
   }
 
   init(_ row: Row) {

@@ -65,7 +65,7 @@ extension CacheReader {
     _ position: FeedPosition, resource: String? = nil, limit: Int, bytes: Int = maxPage
   ) throws -> FeedReading {
     try read {
-      let feed = try database.first("SELECT feed FROM cache_info") { $0.text(0) } ?? ""
+      let feed = try database.first("SELECT feed FROM main.cache_info") { $0.text(0) } ?? ""
       let (first, last) = try database.changeIDs()
       if let why = position.refusal(feed: feed, first: first, last: last ?? 0) { return .readAnew(why) }
       // This check comes second: a removed resource means another feed to its followers.
@@ -103,7 +103,8 @@ extension CacheReader {
 
   /// A misspelt name would wait for ever. A resource that is not pulled any more may still have changes.
   private func expect(_ resource: String) throws {
-    let isKnown = try database.count("SELECT EXISTS (SELECT 1 FROM changes WHERE resource = ?1)", .text(resource)) == 1
+    let isKnown =
+      try database.count("SELECT EXISTS (SELECT 1 FROM main.changes WHERE resource = ?1)", .text(resource)) == 1
     if !isKnown { _ = try tables(resource) }
   }
 }
@@ -111,7 +112,7 @@ extension CacheReader {
 extension Database {
   /// The smallest and the largest id of `changes`.
   func changeIDs() throws -> (first: Int64?, last: Int64?) {
-    try first("SELECT (SELECT min(id) FROM changes), (SELECT max(id) FROM changes)") {
+    try first("SELECT (SELECT min(id) FROM main.changes), (SELECT max(id) FROM main.changes)") {
       ($0.optionalInteger(0), $0.optionalInteger(1))
     } ?? (nil, nil)
   }

@@ -6,7 +6,7 @@ internal import RosterModel
 /// need not fit into memory. The statements that write the JSON for `changes` also write this JSON.
 struct DifferenceTable {
   static let create = """
-    CREATE TEMP TABLE differences(id INTEGER PRIMARY KEY, resource INTEGER NOT NULL, kind TEXT NOT NULL,
+    CREATE TABLE temp.differences(id INTEGER PRIMARY KEY, resource INTEGER NOT NULL, kind TEXT NOT NULL,
       key TEXT NOT NULL, fields TEXT NOT NULL, before TEXT, after TEXT, "of" TEXT, with_parent INTEGER NOT NULL);
     CREATE INDEX temp.differences_by_resource ON differences(resource);
     CREATE INDEX temp.differences_by_kind ON differences(resource, kind);

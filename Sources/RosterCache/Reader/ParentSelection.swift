@@ -8,7 +8,7 @@ extension CacheReader {
   func parentID(of tables: ResourceTables, keys: [String]) throws -> Int64 {
     try ancestorKeys(of: tables, keys: keys).reduce(0) { id, step in
       let found = try database.first(
-        "SELECT t.\(step.ancestor.id) FROM \(step.ancestor.table) t WHERE \(step.ancestor.hasKey("t", "?1", parent: "?2"))",
+        "SELECT t.\(step.ancestor.id) FROM main.\(step.ancestor.table) t WHERE \(step.ancestor.hasKey("t", "?1", parent: "?2"))",
         step.ancestor.value(ofKey: step.key), .integer(id)
       ) { $0.integer(0) }
       guard let found else { throw Self.unknown(step.ancestor, key: step.key) }
@@ -31,8 +31,8 @@ extension CacheReader {
     let isID = tables.hasOwnIDs ? "" : "AND record_id = ?1"
     return try database.rows(
       """
-      SELECT t.\(tables.id) FROM \(tables.table) t WHERE \(tables.hasKey("t", "?1", parent: "?2"))
-      UNION SELECT record_id FROM changes WHERE resource = ?3 \(isID) AND kind = 'removed'
+      SELECT t.\(tables.id) FROM main.\(tables.table) t WHERE \(tables.hasKey("t", "?1", parent: "?2"))
+      UNION SELECT record_id FROM main.changes WHERE resource = ?3 \(isID) AND kind = 'removed'
         AND CASE WHEN json_valid(before)
           THEN \(tables.key(inDocument: "before")) = ?1 AND \(tables.parent(inDocument: "before")) = ?2 END
       """, tables.value(ofKey: key), .integer(parent), .text(tables.resource.name)
@@ -82,8 +82,8 @@ extension CacheReader {
     let text = try tables.key(key)
     let found = try database.rows(
       """
-      SELECT t.\(tables.id), t.\(column), 1 FROM \(tables.table) t WHERE \(tables.key(of: "t")) = ?1
-      UNION SELECT record_id, \(tables.parent(inDocument: "before")), 0 FROM changes
+      SELECT t.\(tables.id), t.\(column), 1 FROM main.\(tables.table) t WHERE \(tables.key(of: "t")) = ?1
+      UNION SELECT record_id, \(tables.parent(inDocument: "before")), 0 FROM main.changes
       WHERE resource = ?2 AND kind = 'removed'
         AND CASE WHEN json_valid(before) THEN \(tables.key(inDocument: "before")) END = ?1
       """, tables.value(ofKey: text), .text(tables.resource.name)
@@ -113,7 +113,7 @@ extension CacheReader {
     let own = tables.resource.isDetail ? [] : tables.keyNames.map { "t.\(quoted($0))" }
     let columns = [tables.parentColumn.map { "t.\($0)" } ?? "0"] + own
     let found = try database.first(
-      "SELECT \(columns.joined(separator: ", ")) FROM \(tables.table) t WHERE t.\(tables.id) = ?1", .integer(id)
+      "SELECT \(columns.joined(separator: ", ")) FROM main.\(tables.table) t WHERE t.\(tables.id) = ?1", .integer(id)
     ) { row in (parent: row.integer(0), own: own.indices.map { row.text(Int32($0 + 1)) }) }
     guard let found, let above = try keys(of: found.parent, path.dropLast()) else { return nil }
     return above + found.own
@@ -133,7 +133,7 @@ extension CacheReader {
         let document = "coalesce(after, before)"
         let children = try database.rows(
           """
-          SELECT id, \(tables.parent(inDocument: document)) FROM changes
+          SELECT id, \(tables.parent(inDocument: document)) FROM main.changes
           WHERE id BETWEEN ?1 AND ?2 AND resource = ?3 AND json_valid(\(document))
           """, .integer(first), .integer(last), .text(resource)
         ) { (change: $0.integer(0), parent: $0.integer(1)) }
@@ -161,7 +161,7 @@ extension CacheReader {
       tables.resource.isDetail ? [] : tables.keyNames.map { "json_extract(before, \(literal("$.\(quoted($0))")))" }
     let found = try database.first(
       """
-      SELECT \(([tables.parent(inDocument: "before")] + own).joined(separator: ", ")) FROM changes
+      SELECT \(([tables.parent(inDocument: "before")] + own).joined(separator: ", ")) FROM main.changes
       WHERE resource = ?1 AND record_id = ?2 AND kind = 'removed' AND json_valid(before) ORDER BY id DESC LIMIT 1
       """, .text(tables.resource.name), .integer(id)
     ) { row in (parent: row.integer(0), own: own.indices.map { row.text(Int32($0 + 1)) }) }

@@ -75,12 +75,12 @@ extension CacheReader {
 
 extension ResourceTables {
   /// The JSON of record ?1.
-  fileprivate var shown: String { "SELECT \(jsonText(isShown: true)) FROM \(table) r WHERE r.\(id) = ?1" }
+  fileprivate var shown: String { "SELECT \(jsonText(isShown: true)) FROM main.\(table) r WHERE r.\(id) = ?1" }
 
   /// The record ids of key ?1 in the resource ?2.
   fileprivate var idsOfText: String {
     """
-    SELECT \(id) FROM \(table) AS t WHERE \(hasKey("t", "?1")) UNION SELECT record_id FROM changes
+    SELECT \(id) FROM main.\(table) AS t WHERE \(hasKey("t", "?1")) UNION SELECT record_id FROM main.changes
     WHERE resource = ?2 AND kind = 'removed' AND CASE WHEN json_valid(before) THEN \(key(inDocument: "before")) END = ?1
     """
   }

@@ -73,7 +73,7 @@ extension CacheReader {
   package func resources() throws -> Resources {
     try read {
       Resources(
-        entries: try database.rows("SELECT name, \"table\", records FROM resources ORDER BY rowid") {
+        entries: try database.rows("SELECT name, \"table\", records FROM main.resources ORDER BY rowid") {
           Resources.Entry(name: $0.text(0), table: $0.text(1), records: $0.int(2))
         })
     }
@@ -113,7 +113,9 @@ extension CacheReader {
   /// The number of all records is stored: SQLite would read the whole table to count its rows.
   private func count(_ tables: ResourceTables, choice: RecordChoice) throws -> Int {
     let name = tables.resource.name
-    if case .all = choice { return try database.count("SELECT records FROM resources WHERE name = ?", .text(name)) }
+    if case .all = choice {
+      return try database.count("SELECT records FROM main.resources WHERE name = ?", .text(name))
+    }
     return try database.count(tables.count(choice), choice.value(of: name))
   }
 }
@@ -153,15 +155,15 @@ extension ResourceTables {
   /// The ids of the records; `RecordChoice.value` is ?1.
   private func ids(_ choice: RecordChoice) -> String {
     switch choice {
-    case .all: "SELECT \(id) AS id FROM \(table) WHERE ?1 IS NULL"
+    case .all: "SELECT \(id) AS id FROM main.\(table) WHERE ?1 IS NULL"
     case .absent:
       """
-      SELECT u.record_id AS id FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
-      CROSS JOIN cache_unlisted u ON u.list_id = l.id WHERE c.name = ?1 AND u.absent > 0
+      SELECT u.record_id AS id FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
+      CROSS JOIN main.cache_unlisted u ON u.list_id = l.id WHERE c.name = ?1 AND u.absent > 0
       """
-    case .children: "SELECT \(id) AS id FROM \(table) WHERE \(parentColumn ?? "NULL") = ?1"
+    case .children: "SELECT \(id) AS id FROM main.\(table) WHERE \(parentColumn ?? "NULL") = ?1"
     case .none: "SELECT 0 AS id WHERE ?1 IS NOT NULL"
-    case .matching: index.map { "SELECT rowid AS id FROM \($0) WHERE \($0) MATCH ?1" } ?? ""
+    case .matching: index.map { "SELECT rowid AS id FROM main.\($0) WHERE \($0) MATCH ?1" } ?? ""
     }
   }
 
@@ -170,7 +172,7 @@ extension ResourceTables {
   /// Selects at most ?2 records, after the first ?3.
   fileprivate func page(_ choice: RecordChoice) -> String {
     """
-    SELECT \(jsonText(isShown: true)) FROM \(table) r
+    SELECT \(jsonText(isShown: true)) FROM main.\(table) r
     WHERE r.\(id) IN (\(ids(choice)) ORDER BY id LIMIT ?2 OFFSET ?3) ORDER BY r.\(id)
     """
   }

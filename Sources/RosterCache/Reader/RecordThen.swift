@@ -32,17 +32,17 @@ extension CacheReader {
     // The resource may have been removed and added again since.
     let then = try database.first(
       """
-      SELECT EXISTS (SELECT 1 FROM sync_resources r WHERE r.sync_id = s.id AND r.resource = ?1) FROM syncs s
+      SELECT EXISTS (SELECT 1 FROM main.sync_resources r WHERE r.sync_id = s.id AND r.resource = ?1) FROM main.syncs s
       WHERE s.outcome IN ('published', 'unchanged') AND s.finished_at <= ?2 ORDER BY s.id DESC LIMIT 1
       """, .text(resource), .text(time)
     ) { $0.int(0) != 0 }
     if let then { return then }
     let known = try database.first(
       """
-      SELECT EXISTS (SELECT 1 FROM sync_resources r JOIN syncs s ON s.id = r.sync_id
+      SELECT EXISTS (SELECT 1 FROM main.sync_resources r JOIN main.syncs s ON s.id = r.sync_id
           WHERE r.resource = ?1 AND s.finished_at <= ?2)
-        OR (SELECT at FROM changes WHERE resource = ?1 ORDER BY id LIMIT 1) <= ?2,
-        (SELECT min(id) FROM syncs) = 1
+        OR (SELECT at FROM main.changes WHERE resource = ?1 ORDER BY id LIMIT 1) <= ?2,
+        (SELECT min(id) FROM main.syncs) = 1
       """, .text(resource), .text(time)
     ) { (was: $0.int(0) != 0, areAllThere: $0.int(1) != 0) }
     if known?.was == true { return true }
@@ -57,8 +57,8 @@ extension CacheReader {
   private func isEverythingKnown(since time: String) throws -> Bool {
     try database.count(
       """
-      SELECT coalesce((SELECT id = 1 OR at <= ?1 FROM changes ORDER BY id LIMIT 1), 1)
-        OR EXISTS (SELECT 1 FROM syncs WHERE started_at <= ?1 AND \(FixedTables.isNotKept))
+      SELECT coalesce((SELECT id = 1 OR at <= ?1 FROM main.changes ORDER BY id LIMIT 1), 1)
+        OR EXISTS (SELECT 1 FROM main.syncs WHERE started_at <= ?1 AND \(FixedTables.isNotKept))
       """, .text(time)) == 1
   }
 
@@ -67,8 +67,8 @@ extension CacheReader {
   private func wasAway(_ resource: String, since time: String) throws -> Bool {
     try database.count(
       """
-      SELECT EXISTS (SELECT 1 FROM syncs s WHERE s.outcome IN ('published', 'unchanged') AND s.finished_at > ?2
-        AND NOT EXISTS (SELECT 1 FROM sync_resources r WHERE r.sync_id = s.id AND r.resource = ?1))
+      SELECT EXISTS (SELECT 1 FROM main.syncs s WHERE s.outcome IN ('published', 'unchanged') AND s.finished_at > ?2
+        AND NOT EXISTS (SELECT 1 FROM main.sync_resources r WHERE r.sync_id = s.id AND r.resource = ?1))
       """, .text(resource), .text(time)) == 1
   }
 

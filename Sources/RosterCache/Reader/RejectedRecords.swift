@@ -47,7 +47,7 @@ extension CacheReader {
   func publishedRejects(limit: Int? = nil) throws -> [RejectedRecord] {
     var records = try database.rows(
       """
-      SELECT sync_id, resource, parent_id, page, position, reason, document FROM rejects
+      SELECT sync_id, resource, parent_id, page, position, reason, document FROM main.rejects
       ORDER BY resource, parent_id, page, position LIMIT ?1
       """, Value(limit ?? -1)
     ) { row in

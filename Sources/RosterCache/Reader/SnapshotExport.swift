@@ -25,7 +25,7 @@ package struct SnapshotExport {
 
   fileprivate init(_ database: Database) throws {
     self.database = database
-    let facts = try database.first("SELECT feed, snapshot, verified_at, published_at FROM cache_info") {
+    let facts = try database.first("SELECT feed, snapshot, verified_at, published_at FROM main.cache_info") {
       (
         feed: $0.text(0), snapshot: $0.optionalInteger(1) ?? 0, verified: $0.optionalText(2),
         published: $0.optionalText(3)
@@ -33,8 +33,10 @@ package struct SnapshotExport {
     }
     guard let facts else { throw SQLiteError.damaged("cache_info is empty") }
     let changes = try database.changeIDs()
-    let lastSync = try database.first("SELECT coalesce(max(id), 0) FROM syncs") { $0.integer(0) }
-    let running = try database.first("SELECT min(id) FROM syncs WHERE outcome = 'running'") { $0.optionalInteger(0) }
+    let lastSync = try database.first("SELECT coalesce(max(id), 0) FROM main.syncs") { $0.integer(0) }
+    let running = try database.first("SELECT min(id) FROM main.syncs WHERE outcome = 'running'") {
+      $0.optionalInteger(0)
+    }
     position = ReplicaPosition(
       feed: facts.feed, change: changes.last ?? 0, snapshot: facts.snapshot,
       sync: (running ?? nil) ?? (lastSync ?? 0) + 1)
@@ -47,7 +49,7 @@ package struct SnapshotExport {
   /// Rows of `syncs`. `history` keeps single rows that are older than the expired ones. They stay while a longer
   /// `history` applies.
   package func keptSyncs() throws -> KeptRows {
-    let oldest = try database.rows("SELECT id FROM syncs ORDER BY id LIMIT ?1", .integer(Self.maxSingleRows)) {
+    let oldest = try database.rows("SELECT id FROM main.syncs ORDER BY id LIMIT ?1", .integer(Self.maxSingleRows)) {
       $0.integer(0)
     }
     let first = oldest.indices.dropFirst().last { oldest[$0 - 1] + 1 < oldest[$0] } ?? 0
@@ -60,21 +62,23 @@ package struct SnapshotExport {
   /// End of the first sync after that id which published a snapshot; nil if none did, or its row has expired.
   package func oldestPublication(after sync: Int64) throws -> String? {
     try database.first(
-      "SELECT finished_at FROM syncs WHERE id > ?1 AND outcome = 'published' ORDER BY id LIMIT 1", .integer(sync)
+      "SELECT finished_at FROM main.syncs WHERE id > ?1 AND outcome = 'published' ORDER BY id LIMIT 1", .integer(sync)
     ) { $0.text(0) }
   }
 
   /// Names of the resources that `changes` mentions after that id.
   package func changedResources(after change: Int64) throws -> Set<String> {
     Set(
-      try database.rows("SELECT DISTINCT resource FROM cache_changes NOT INDEXED WHERE id > ?1", .integer(change)) {
+      try database.rows("SELECT DISTINCT resource FROM main.cache_changes NOT INDEXED WHERE id > ?1", .integer(change))
+      {
         $0.text(0)
       })
   }
 
   /// Record ids that `changes` names after that id, each once.
   package func changedRecords(of resource: String, after change: Int64, _ body: (Int64) throws -> Void) throws {
-    let statement = try database.once("SELECT DISTINCT record_id FROM cache_changes WHERE id > ?1 AND +resource = ?2")
+    let statement = try database.once(
+      "SELECT DISTINCT record_id FROM main.cache_changes WHERE id > ?1 AND +resource = ?2")
     statement.bind(1, change)
     statement.bind(2, .text(resource))
     while try statement.step() { try body(statement.row.integer(0)) }
@@ -111,7 +115,7 @@ package struct SnapshotExport {
     case .all: return "SELECT \(columns) FROM \(from)"
     case .from: return "SELECT \(columns) FROM \(from) WHERE t.id >= ?1"
     case .changed:
-      let changed = "(SELECT DISTINCT record_id FROM cache_changes WHERE id > ?1 AND +resource = ?2) c"
+      let changed = "(SELECT DISTINCT record_id FROM main.cache_changes WHERE id > ?1 AND +resource = ?2) c"
       return "SELECT \(columns) FROM \(changed) CROSS JOIN \(from) ON t.\(quoted(recordColumn(table))) = c.record_id"
     }
   }

@@ -10,7 +10,7 @@ extension CacheFacts {
     let requests = try Self.expectedRequests(database, resources)
     let failedLists = try Self.failedLists(database, of: resources)
     let facts = try database.first(
-      "SELECT feed, snapshot, published_at, verified_at, records, pages FROM cache_info"
+      "SELECT feed, snapshot, published_at, verified_at, records, pages FROM main.cache_info"
     ) {
       CacheFacts(
         feed: $0.text(0), snapshot: $0.optionalInteger(1), publishedAt: $0.optionalText(2),
@@ -31,10 +31,10 @@ extension CacheFacts {
   ) throws -> Int? {
     let requests = try database.first(
       """
-      SELECT s.requests - coalesce((SELECT sum(max(coalesce(r.requests, 0) - 1, 0)) FROM sync_resources r
-        JOIN cache_resources c ON c.name = r.resource JOIN cache_lists l ON l.resource_id = c.id AND l.parent_id = 0
+      SELECT s.requests - coalesce((SELECT sum(max(coalesce(r.requests, 0) - 1, 0)) FROM main.sync_resources r
+        JOIN main.cache_resources c ON c.name = r.resource JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = 0
         WHERE r.sync_id = s.id AND r.whole > 0 AND l.whole_at IS NOT NULL), 0)
-      FROM syncs s WHERE s.id = \(FixedTables.verified)
+      FROM main.syncs s WHERE s.id = \(FixedTables.verified)
       """
     ) { $0.int(0) }
     return try requests.map { requests in
@@ -53,13 +53,13 @@ extension CacheFacts {
       ? lists.total
       : try database.count(
         """
-        SELECT count(*) FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
+        SELECT count(*) FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
         WHERE c.name = ?1 AND l.pages > 0
         """, .text(child.name))
     let unusual = try database.first(
       """
       SELECT max(s.requests - coalesce(\(CacheReader.usualRequests("?1", lists: "?2")), 0), 0)
-      FROM resources r JOIN sync_resources s ON s.resource = r.name AND s.sync_id = \(FixedTables.verified)
+      FROM main.resources r JOIN main.sync_resources s ON s.resource = r.name AND s.sync_id = \(FixedTables.verified)
       WHERE r.name = ?1 AND json_extract(r.definition, '$.each.whole_every') IS NOT NULL
         AND (s.lists >= ?2 OR s.sync_id = \(CacheReader.firstSync("?1")))
       """, .text(child.name), Value(all)
@@ -72,10 +72,10 @@ extension CacheFacts {
     return try database.rows(
       """
       SELECT r.name, r."table", r.records, r.pages, r.proof, r.validators, r.distrusted_since, r.parent,
-        (SELECT min(l.whole_at) FROM cache_lists l WHERE l.resource_id = c.id AND l.whole_at IS NOT NULL),
-        (SELECT sum(l.missed) FROM cache_lists l WHERE l.resource_id = c.id AND l.missed IS NOT NULL),
+        (SELECT min(l.whole_at) FROM main.cache_lists l WHERE l.resource_id = c.id AND l.whole_at IS NOT NULL),
+        (SELECT sum(l.missed) FROM main.cache_lists l WHERE l.resource_id = c.id AND l.missed IS NOT NULL),
         json_extract(r.definition, '$.since') IS NOT NULL
-      FROM resources r JOIN cache_resources c ON c.name = r.name ORDER BY r.name
+      FROM main.resources r JOIN main.cache_resources c ON c.name = r.name ORDER BY r.name
       """
     ) { row in
       var resource = DaemonStatus.CachedResource(
@@ -97,16 +97,16 @@ extension CacheFacts {
     var lists = DaemonStatus.CachedLists()
     let counts = try database.first(
       """
-      SELECT (SELECT count(*) FROM cache_lists l WHERE l.resource_id = c.id),
-        (SELECT s.lists FROM sync_resources s WHERE s.resource = c.name AND s.sync_id = \(FixedTables.verified))
-      FROM cache_resources c WHERE c.name = ?1
+      SELECT (SELECT count(*) FROM main.cache_lists l WHERE l.resource_id = c.id),
+        (SELECT s.lists FROM main.sync_resources s WHERE s.resource = c.name AND s.sync_id = \(FixedTables.verified))
+      FROM main.cache_resources c WHERE c.name = ?1
       """, .text(resource)
     ) { (total: $0.int(0), requested: $0.int(1)) }
     lists.total = counts?.total ?? 0
     lists.kept = max(0, lists.total - (counts?.requested ?? 0))
     let states = try database.rows(
       """
-      SELECT l.state, count(*) FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
+      SELECT l.state, count(*) FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
       WHERE c.name = ?1 AND l.state <> 'current' GROUP BY l.state
       """, .text(resource)
     ) { ($0.text(0), $0.int(1)) }
@@ -131,8 +131,8 @@ extension CacheFacts {
         failed += try database.rows(
           """
           SELECT \(Family.keys(inPath: family.path(parent, row: "t"))), l.error
-          FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
-          CROSS JOIN \(table.table) t ON t.\(table.id) = l.parent_id
+          FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
+          CROSS JOIN main.\(table.table) t ON t.\(table.id) = l.parent_id
           WHERE c.name = ?1 AND l.state <> 'current' AND l.state = ?2 ORDER BY l.id LIMIT ?3
           """, .text(child.name), .text(state), Value(Diagnosis.maxConcerned)
         ) {
@@ -148,7 +148,7 @@ extension CacheFacts {
   private static func emptied(_ database: Database) throws -> [EmptiedResource] {
     try database.rows(
       """
-      SELECT s.resource, s.skipped FROM sync_resources s JOIN resources r ON r.name = s.resource
+      SELECT s.resource, s.skipped FROM main.sync_resources s JOIN main.resources r ON r.name = s.resource
       WHERE s.sync_id = \(FixedTables.verified) AND s.skipped > 0 AND s.rejected = 0 AND r.records = 0 ORDER BY 1
       """
     ) { EmptiedResource(name: $0.text(0), skipped: $0.int(1)) }

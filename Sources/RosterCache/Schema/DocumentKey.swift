@@ -10,12 +10,15 @@ struct DocumentKey {
   /// - Parameters:
   ///   - document: the document, as SQL. Its columns have the name of their table, since a subquery uses them.
   ///   - all: all resources.
-  init(of tables: ResourceTables, inDocument document: String, among all: [ResourceTables]) {
+  ///   - schema: The schema of the tables with a dot; empty in a view, which only looks into its own schema.
+  init(
+    of tables: ResourceTables, inDocument document: String, among all: [ResourceTables], schema: String = "main."
+  ) {
     let holder = tables.keyHolder(among: all)
     isComposite = holder.resource.hasCompositeKey
     value =
       tables.resource.isDetail
-      ? holder.key(ofRecord: tables.parent(inDocument: document)) : tables.key(inDocument: document)
+      ? holder.key(ofRecord: tables.parent(inDocument: document), schema: schema) : tables.key(inDocument: document)
   }
 
   var json: String { isComposite ? value : "json_quote(\(value))" }
@@ -69,11 +72,11 @@ extension ResourceTables {
   }
 
   /// The key of a record that is there or was removed.
-  fileprivate func key(ofRecord record: String) -> String {
+  fileprivate func key(ofRecord record: String, schema: String) -> String {
     guard hasOwnIDs else { return record }
     return """
-      coalesce((SELECT \(key(of: "k")) FROM \(table) k WHERE k.\(id) = \(record)),
-        (SELECT \(key(inDocument: "g.before")) FROM changes g WHERE \(isRemoval("g", ofRecord: record)) LIMIT 1))
+      coalesce((SELECT \(key(of: "k")) FROM \(schema)\(table) k WHERE k.\(id) = \(record)),
+        (SELECT \(key(inDocument: "g.before")) FROM \(schema)changes g WHERE \(isRemoval("g", ofRecord: record)) LIMIT 1))
       """
   }
 

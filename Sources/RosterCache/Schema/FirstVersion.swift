@@ -14,35 +14,35 @@ enum FirstVersion {
     try schema.introduce(schema.tables[0], in: database)
     try takeOverRecords(database)
     try schema.defineRemoved(database)
-    for table in old { try database.execute("DROP TABLE \(table)_1") }
+    for table in old { try database.execute("DROP TABLE main.\(table)_1") }
   }
 
   private static let old = ["syncs", "changes", "rejects", "cache_identity"]
 
   private static let setAside =
-    ["DROP VIEW cache_info", "DROP INDEX syncs_by_outcome", "DROP INDEX changes_by_character"]
-    + old.map { "ALTER TABLE \($0) RENAME TO \($0)_1" }
+    ["DROP VIEW main.cache_info", "DROP INDEX main.syncs_by_outcome", "DROP INDEX main.changes_by_character"]
+    + old.map { "ALTER TABLE main.\($0) RENAME TO \($0)_1" }
 
   private static let takeOver = [
     """
-    INSERT INTO syncs SELECT id, started_at, finished_at, outcome, pages, characters, added, changed, removed,
-      rejected, 0, requests, not_modified, resumed, retries, refreshes, bytes, exit, error, 0, 0 FROM syncs_1
+    INSERT INTO main.syncs SELECT id, started_at, finished_at, outcome, pages, characters, added, changed, removed,
+      rejected, 0, requests, not_modified, resumed, retries, refreshes, bytes, exit, error, 0, 0 FROM main.syncs_1
     """,
     """
-    INSERT INTO sync_resources
+    INSERT INTO main.sync_resources
     SELECT id, '\(resource)', pages, records, added, changed, removed, rejected, 0, NULL, NULL, NULL, NULL, NULL
-    FROM syncs WHERE outcome IN ('published', 'unchanged')
+    FROM main.syncs WHERE outcome IN ('published', 'unchanged')
     """,
     """
-    INSERT INTO cache_changes
-    SELECT id, sync_id, '\(resource)', character_id, kind, at, before, after, NULL, NULL FROM changes_1 ORDER BY id
+    INSERT INTO main.cache_changes
+    SELECT id, sync_id, '\(resource)', character_id, kind, at, before, after, NULL, NULL FROM main.changes_1 ORDER BY id
     """,
     // Ids of deleted changes are not reused (sqlite.org/autoinc.html).
-    "DELETE FROM sqlite_sequence WHERE name = 'cache_changes'",
-    "INSERT INTO sqlite_sequence SELECT 'cache_changes', seq FROM sqlite_sequence WHERE name = 'changes_1'",
-    "INSERT INTO rejects SELECT sync_id, '\(resource)', 0, page, position, reason, document FROM rejects_1",
+    "DELETE FROM main.sqlite_sequence WHERE name = 'cache_changes'",
+    "INSERT INTO main.sqlite_sequence SELECT 'cache_changes', seq FROM main.sqlite_sequence WHERE name = 'changes_1'",
+    "INSERT INTO main.rejects SELECT sync_id, '\(resource)', 0, page, position, reason, document FROM main.rejects_1",
     """
-    UPDATE cache_identity SET (feed, upstream) = (SELECT feed, upstream FROM cache_identity_1)
+    UPDATE main.cache_identity SET (feed, upstream) = (SELECT feed, upstream FROM main.cache_identity_1)
     """,
   ]
 
@@ -51,17 +51,17 @@ enum FirstVersion {
   private static func takeOverRecords(_ database: Database) throws {
     try database.run(
       """
-      UPDATE resources SET records = (SELECT count(*) FROM characters), pages =
-        coalesce((SELECT pages FROM syncs WHERE id = \(FixedTables.verified)), 0),
-        proof = CASE WHEN (SELECT snapshot FROM cache_info) IS NOT NULL THEN 'count' END WHERE name = '\(resource)'
+      UPDATE main.resources SET records = (SELECT count(*) FROM main.characters), pages =
+        coalesce((SELECT pages FROM main.syncs WHERE id = \(FixedTables.verified)), 0),
+        proof = CASE WHEN (SELECT snapshot FROM main.cache_info) IS NOT NULL THEN 'count' END WHERE name = '\(resource)'
       """)
     try database.run(
-      "UPDATE cache_resources SET snapshot = (SELECT snapshot FROM cache_info), list = ?1 WHERE name = '\(resource)'",
+      "UPDATE main.cache_resources SET snapshot = (SELECT snapshot FROM main.cache_info), list = ?1 WHERE name = '\(resource)'",
       .text(Resource.character.listed))
     try database.run(
       """
-      INSERT INTO cache_unlisted SELECT l.id, c.id, 0 FROM cache_resources r
-      JOIN cache_lists l ON l.resource_id = r.id AND l.parent_id = 0, characters c WHERE r.name = '\(resource)'
+      INSERT INTO main.cache_unlisted SELECT l.id, c.id, 0 FROM main.cache_resources r
+      JOIN main.cache_lists l ON l.resource_id = r.id AND l.parent_id = 0, main.characters c WHERE r.name = '\(resource)'
       """)
   }
 }

@@ -27,26 +27,26 @@ enum SecondVersion {
 
   /// The primary key has one more column.
   private static let rejects = [
-    "ALTER TABLE rejects RENAME TO rejects_2", FixedTables.rejects,
-    "INSERT INTO rejects SELECT sync_id, resource, 0, page, position, reason, document FROM rejects_2",
-    "DROP TABLE rejects_2", FixedTables.rejectsByDocument,
+    "ALTER TABLE main.rejects RENAME TO rejects_2", FixedTables.rejects,
+    "INSERT INTO main.rejects SELECT sync_id, resource, 0, page, position, reason, document FROM main.rejects_2",
+    "DROP TABLE main.rejects_2", FixedTables.rejectsByDocument,
   ]
 
   /// The rows of earlier changes keep both documents.
   private static let changes =
-    ["ALTER TABLE changes RENAME TO cache_changes"]
-    + FixedTables.changeColumns.map { "ALTER TABLE cache_changes ADD COLUMN \($0)" } + FixedTables.changes
+    ["ALTER TABLE main.changes RENAME TO cache_changes"]
+    + FixedTables.changeColumns.map { "ALTER TABLE main.cache_changes ADD COLUMN \($0)" } + FixedTables.changes
 
   /// Each resource becomes a list with the resource's id, so that the pages keep their rows.
   private static let lists =
     [
-      "ALTER TABLE cache_resources RENAME TO cache_resources_2", FixedTables.ownResources, FixedTables.lists,
-      "INSERT INTO cache_resources SELECT id, name, snapshot, list FROM cache_resources_2",
+      "ALTER TABLE main.cache_resources RENAME TO cache_resources_2", FixedTables.ownResources, FixedTables.lists,
+      "INSERT INTO main.cache_resources SELECT id, name, snapshot, list FROM main.cache_resources_2",
       """
-      INSERT INTO cache_lists(id, resource_id, parent_id, pages, storable, rejects, unknown, skipped, repeats)
-      SELECT id, id, 0, pages, storable, rejects, unknown, skipped, repeats FROM cache_resources_2
-      """, "DROP TABLE cache_resources_2", "ALTER TABLE cache_pages RENAME COLUMN resource_id TO list_id",
-      "ALTER TABLE cache_unlisted RENAME COLUMN resource_id TO list_id",
-    ] + FixedTables.pageColumns.map { "ALTER TABLE cache_pages ADD COLUMN \($0)" }
+      INSERT INTO main.cache_lists(id, resource_id, parent_id, pages, storable, rejects, unknown, skipped, repeats)
+      SELECT id, id, 0, pages, storable, rejects, unknown, skipped, repeats FROM main.cache_resources_2
+      """, "DROP TABLE main.cache_resources_2", "ALTER TABLE main.cache_pages RENAME COLUMN resource_id TO list_id",
+      "ALTER TABLE main.cache_unlisted RENAME COLUMN resource_id TO list_id",
+    ] + FixedTables.pageColumns.map { "ALTER TABLE main.cache_pages ADD COLUMN \($0)" }
     + [FixedTables.overlaid, FixedTables.resourceLists] + FixedTables.listIndexes
 }

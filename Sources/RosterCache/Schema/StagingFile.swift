@@ -19,13 +19,15 @@ struct StagingFile {
       return StagingFile()
     }
     defer { file.close() }
-    let own = try database.first("SELECT i.feed, c.snapshot, c.published_at FROM cache_identity i, cache_info c") {
+    let own = try database.first(
+      "SELECT i.feed, c.snapshot, c.published_at FROM main.cache_identity i, main.cache_info c"
+    ) {
       (feed: $0.text(0), snapshot: $0.optionalInteger(1), at: $0.optionalText(2))
     }
     let found = try? file.first(
       """
       SELECT feed = ?1 AND file = ?2 AND (snapshot IS NULL OR snapshot < ?3 OR (snapshot = ?3 AND published_at IS ?4)),
-        CASE WHEN upstream = ?5 THEN held_until END FROM info
+        CASE WHEN upstream = ?5 THEN held_until END FROM main.info
       """, Value(own?.feed), Value(FileIdentity(path)?.text), Value(own?.snapshot ?? nil), Value(own?.at ?? nil),
       .text(upstream)
     ) { StagingFile(isCacheKnown: $0.int(0) != 0, heldUntil: $0.isNull(1) ? nil : $0.real(1)) }
@@ -41,8 +43,9 @@ struct StagingFile {
   private static func isOurs(_ path: String) -> Bool {
     guard fileStatus(path) != nil, let file = try? Database(path: path, access: .readOnly) else { return false }
     defer { file.close() }
-    let known = try? file.rows("SELECT name FROM sqlite_schema WHERE name IN ('info', 'pages', 'records', 'rejected')")
-    {
+    let known = try? file.rows(
+      "SELECT name FROM main.sqlite_schema WHERE name IN ('info', 'pages', 'records', 'rejected')"
+    ) {
       $0.text(0)
     }
     return known?.count == 4

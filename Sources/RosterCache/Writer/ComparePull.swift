@@ -313,8 +313,8 @@ extension Database {
   func absentRecords() throws -> [(String, Int)] {
     try rows(
       """
-      SELECT r.name, count(*) FROM cache_unlisted u JOIN cache_lists l ON l.id = u.list_id
-      JOIN cache_resources r ON r.id = l.resource_id WHERE u.absent > 0 GROUP BY r.name
+      SELECT r.name, count(*) FROM main.cache_unlisted u JOIN main.cache_lists l ON l.id = u.list_id
+      JOIN main.cache_resources r ON r.id = l.resource_id WHERE u.absent > 0 GROUP BY r.name
       """
     ) { ($0.text(0), $0.int(1)) }
   }

@@ -23,10 +23,11 @@ package struct AuditHistory: Sendable, Equatable {
 extension Cache {
   func auditHistory() throws -> AuditHistory {
     try perform("read the history") { database in
-      let first = try database.first("SELECT started_at FROM syncs WHERE id = 1") { Date(rfc3339: $0.text(0)) } ?? nil
+      let first =
+        try database.first("SELECT started_at FROM main.syncs WHERE id = 1") { Date(rfc3339: $0.text(0)) } ?? nil
       let verified = try database.rows(
         """
-        SELECT started_at FROM syncs WHERE id < ?1 AND id > ?1 - ?3 AND outcome IN ('published', 'unchanged')
+        SELECT started_at FROM main.syncs WHERE id < ?1 AND id > ?1 - ?3 AND outcome IN ('published', 'unchanged')
         ORDER BY id DESC LIMIT ?2
         """, .integer(begun), Value(AuditHistory.limit), Value(AuditHistory.limit * Self.failuresPerSuccess)
       ) { Date(rfc3339: $0.text(0)) }
@@ -39,7 +40,7 @@ extension Cache {
 
   func publishedPages(of resource: String) throws -> Int {
     try perform("read the cache") { database in
-      try database.count("SELECT pages FROM resources WHERE name = ?1", .text(resource))
+      try database.count("SELECT pages FROM main.resources WHERE name = ?1", .text(resource))
     }
   }
 
@@ -54,8 +55,8 @@ extension Cache {
   }
 
   static let selectPages = """
-    SELECT p.id FROM cache_resources c CROSS JOIN cache_lists l ON l.resource_id = c.id
-    CROSS JOIN cache_pages p ON p.list_id = l.id WHERE c.name = ?1 AND substr(p.address, 1, length(?4)) <> ?4
+    SELECT p.id FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
+    CROSS JOIN main.cache_pages p ON p.list_id = l.id WHERE c.name = ?1 AND substr(p.address, 1, length(?4)) <> ?4
     ORDER BY l.parent_id, p.address LIMIT ?2 OFFSET ?3
     """
 

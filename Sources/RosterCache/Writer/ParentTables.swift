@@ -39,16 +39,16 @@ enum ParentTables {
   /// - parents: records that this pull adds, or whose columns it changes. key: of the record in its list.
   /// - removed_parents: records that the publication removes.
   static let create = """
-    CREATE TEMP TABLE lists(list INTEGER PRIMARY KEY, resource INTEGER NOT NULL, path TEXT NOT NULL, parent INTEGER,
+    CREATE TABLE temp.lists(list INTEGER PRIMARY KEY, resource INTEGER NOT NULL, path TEXT NOT NULL, parent INTEGER,
       state INTEGER NOT NULL, facts TEXT, asked TEXT, kept INTEGER, kept_asked TEXT, kept_at REAL, answered REAL,
       count INTEGER, error TEXT, start TEXT, mark_before TEXT, mark TEXT, token TEXT,
       is_weak INTEGER NOT NULL DEFAULT 0, is_resumed INTEGER NOT NULL DEFAULT 0, found BLOB, UNIQUE (resource, path));
     CREATE INDEX temp.lists_by_state ON lists(resource, state, list);
     CREATE INDEX temp.lists_by_parent ON lists(resource, parent);
-    CREATE TEMP TABLE parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL, list INTEGER NOT NULL,
+    CREATE TABLE temp.parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL, list INTEGER NOT NULL,
       key NOT NULL, path TEXT NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (resource, record_id),
       UNIQUE (resource, list, key)) WITHOUT ROWID;
-    CREATE TEMP TABLE removed_parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL,
+    CREATE TABLE temp.removed_parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL,
       PRIMARY KEY (resource, record_id)) WITHOUT ROWID;
     """
 

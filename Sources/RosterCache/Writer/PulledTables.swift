@@ -17,24 +17,24 @@ enum PulledTables {
   /// Each primary key except that of `listed` begins with the resource, so that no statement reads the rows of other
   /// resources.
   static let create = """
-    CREATE TEMP TABLE pulled(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER,
+    CREATE TABLE temp.pulled(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER,
       place INTEGER NOT NULL, PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
-    CREATE TEMP TABLE same(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
+    CREATE TABLE temp.same(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
       number INTEGER NOT NULL, etag TEXT, last_modified TEXT, confirmed REAL, answered REAL,
       PRIMARY KEY (resource, list, page)) WITHOUT ROWID;
-    CREATE TEMP TABLE answers(place INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
+    CREATE TABLE temp.answers(place INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
       PRIMARY KEY (resource, list, place)) WITHOUT ROWID;
-    CREATE TEMP TABLE missed_pages(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
+    CREATE TABLE temp.missed_pages(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
       PRIMARY KEY (resource, list, page)) WITHOUT ROWID;
-    CREATE TEMP TABLE rejected(resource INTEGER NOT NULL, list INTEGER NOT NULL, page INTEGER NOT NULL,
+    CREATE TABLE temp.rejected(resource INTEGER NOT NULL, list INTEGER NOT NULL, page INTEGER NOT NULL,
       position INTEGER NOT NULL, reason TEXT NOT NULL, document TEXT NOT NULL,
       PRIMARY KEY (resource, list, page, position)) WITHOUT ROWID;
-    CREATE TEMP TABLE seen(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL,
+    CREATE TABLE temp.seen(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL,
       place INTEGER NOT NULL, at REAL NOT NULL, etag TEXT, last_modified TEXT, answered REAL,
       PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
     \(ParentTables.create)
     \(SharedAnswers.create)
-    CREATE TEMP TABLE listed(place INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+    CREATE TABLE temp.listed(place INTEGER PRIMARY KEY, number INTEGER NOT NULL);
     \(KeyTables.all.map(\.create).joined(separator: "\n"))
     """
 

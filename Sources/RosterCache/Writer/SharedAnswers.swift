@@ -33,7 +33,7 @@ package struct SharedAnswer: Sendable {
 enum SharedAnswers {
   /// place: that of the page with the body; NULL for the body of a published page, and without a body.
   static let create = """
-    CREATE TEMP TABLE shared(key TEXT PRIMARY KEY, status INTEGER NOT NULL, headers TEXT NOT NULL, redirected_to TEXT,
+    CREATE TABLE temp.shared(key TEXT PRIMARY KEY, status INTEGER NOT NULL, headers TEXT NOT NULL, redirected_to TEXT,
       digest INTEGER, place INTEGER, etag TEXT, last_modified TEXT) WITHOUT ROWID;
     """
   static let name = "temp.shared"
