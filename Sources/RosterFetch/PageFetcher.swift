@@ -239,6 +239,7 @@ package final class PageFetcher: Sendable {
             delaySeconds: delay.seconds, error: fault.cause))
       } _: {
         let response = try await RequestContext.$current.withValue(current) { try await send(request) }
+        if response.isRateLimit { throw refusal(response) }
         let value = try read(response)
         // Retry-After of a successful answer is ignored: some servers send it with every answer.
         if response.status >= 400 { await retry.heed(response.retryAfter(now: clock.now())) }
@@ -321,7 +322,10 @@ extension PageFetcher {
   }
 
   private func expect(_ status: Int, response: Response) throws {
-    if response.status == status { return }
+    if response.status != status { throw refusal(response) }
+  }
+
+  private func refusal(_ response: Response) -> RequestFault {
     let isRateLimit = response.isRateLimit
     let rule = StatusRule(response.status)
     let now = clock.now()
@@ -333,7 +337,7 @@ extension PageFetcher {
       reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
     fault.header = pause?.header
-    throw fault
+    return fault
   }
 
   private static func hint(_ status: Int, isRateLimit: Bool, isPassing: Bool) -> String {

@@ -252,7 +252,7 @@ import Testing
     "P11.7, P11.8, P11.9: no page is requested before the end of each kind of rate limit, over a SIGKILL",
     arguments: [
       "429 retry-after", "429 date", "429 reset", "429 moment", "429 alone", "403 reset", "403 moment",
-      "403 retry-after",
+      "403 retry-after", "429 milliseconds", "429 draft", "403 second limit",
     ])
   func rateLimited(kind: String) async throws {
     let moment = Date().timeIntervalSince1970.rounded(.up) + 2
@@ -262,13 +262,16 @@ import Testing
       case "date": [.init("Retry-After", Date(timeIntervalSince1970: moment).httpDate)]
       case "reset": [.init("RateLimit-Reset", "2")]
       case "alone": []
+      case "milliseconds": [.init("X-Rate-Limit-Reset", "\(Int(moment * 1000))")]
+      case "draft": [.init("RateLimit", #""minute";r=0;t=2, "day";r=900;t=60"#)]
+      case "second limit": [.init("Retry-After", "2"), .init("X-RateLimit-Reset", "60")]
       default: [.init("X-RateLimit-Reset", "\(Int(moment))")]
       }
-    let remaining = [Request.Header("X-RateLimit-Remaining", "0")]
+    let remaining = [Request.Header("X-RateLimit-Remaining", kind == "403 second limit" ? "4990" : "0")]
     let refusal =
       kind.hasPrefix("403")
       ? Fault.answer(status: 403, headers: headers + remaining) : .answer(status: 429, headers: headers)
-    let isMoment = kind.hasSuffix("moment") || kind.hasSuffix("date")
+    let isMoment = ["moment", "date", "milliseconds"].contains { kind.hasSuffix($0) }
     let times = Arrivals()
     let scenario = Scenario.pages(9, rules: [.on(.anyPage, .drift { _ in times.note() }), .on(.request(2), refusal)])
     let settings = ["ROSTERD_SYNC_CONCURRENCY": "1", "ROSTERD_RETRY_BASE_DELAY": kind == "429 alone" ? "2s" : "0s"]

@@ -163,14 +163,22 @@ import Testing
     }
   }
 
-  @Test("P11.6: a 403 with no remaining requests ends no session, even if logout_status names 403")
+  @Test("P11.6: a 403 that is a rate limit ends no session, even if logout_status names 403")
   func spent() async throws {
     try await withKeeper(accessToken: "a0") { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
-        Response(status: 403, headers: request.url.hasSuffix("spent") ? [.init("x-ratelimit-remaining", "0")] : [])
+        let headers: [Request.Header] =
+          switch request.url.split(separator: "/").last {
+          case "spent": [.init("x-ratelimit-remaining", "0")]
+          case "second": [.init("Retry-After", "60"), .init("x-ratelimit-remaining", "4990")]
+          default: []
+          }
+        return Response(status: 403, headers: headers)
       }
-      let answer = try await send(Request(.get, "http://localhost/spent"))
-      #expect(answer.status == 403)
+      for place in ["spent", "second"] {
+        let answer = try await send(Request(.get, "http://localhost/\(place)"))
+        #expect(answer.status == 403)
+      }
       await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/other")) }
     }
   }
@@ -178,8 +186,8 @@ import Testing
   @Test("T3.2, P11.10: a 401 that ends the sync reports its Retry-After")
   func refusedForLonger() async throws {
     try await withKeeper(accessToken: "a0") { keeper, _ in
-      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
-        Response(status: request.url.hasSuffix("out") ? 403 : 401, headers: [.init("Retry-After", "600")])
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [419])]) { request in
+        Response(status: request.url.hasSuffix("out") ? 419 : 401, headers: [.init("Retry-After", "600")])
       }
       for place in ["character", "out"] {
         try await keeper.syncBegins()

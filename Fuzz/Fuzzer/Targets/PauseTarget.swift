@@ -22,14 +22,16 @@ enum PauseTarget {
       checkDelay(wait, attempt: choices.next(32), random: Double(choices.next(64)) / 64)
     }
     promise(!response.isSpent || status == 403, "a spent limit of a \(status)")
-    if let text = response["Retry-After"] { check(text, response) }
+    let waits = response.headers.filter { $0.name.lowercased().contains("retry") }
+    if let text = response["Retry-After"], waits.count == 1 { check(text, response) }
     for header in response.headers { check(date: header.value) }
   }
 
   private static func check(_ text: String, _ response: Response) {
     let found = response.retryAfter(now: now)?.seconds
-    if !text.isEmpty, text.allSatisfy({ "0123456789".contains($0) }) {
-      promise(found == min(Double(text) ?? .infinity, day), "Retry-After: \(text) is \(found as Any)")
+    // A larger number may be a date.
+    if !text.isEmpty, text.allSatisfy({ "0123456789".contains($0) }), let number = Double(text), number <= 10 * day {
+      promise(found == min(number, day), "Retry-After: \(text) is \(found as Any)")
     } else if response["Date"] == nil, let date = standard(text) {
       promise(found == min(max(0, date - now.timeIntervalSince1970), day), "Retry-After: \(text) is \(found as Any)")
     }
