@@ -7,6 +7,9 @@ package struct KeyList: Sendable, Equatable {
   package private(set) var count = 0
   private var previous: Int64 = 0
 
+  /// No keys.
+  package init() {}
+
   /// Appends an integer key. A list has keys of one kind only.
   package mutating func append(_ key: Int64) {
     let step = key &- previous

@@ -113,11 +113,14 @@ extension Diagnosis.Kind {
     The last good version of each stays, and all others are published.
     See all of them with their reasons: rosterctl rejects. Have them corrected upstream, or give the column the type that they have; the next sync takes them.
     unasked
-    Absent is not deleted: no {resource} was removed.
+    Absent is not deleted: each {resource} without an answer stays.
     Try by_key of [resource.{resource}] by hand. The next sync asks again.
     wrongByKey
     rosterd asks by_key for a listed record before it removes those that by_key does not find. No {resource} was removed.
     Look at the answer: curl -i {address}. Then correct by_key of [resource.{resource}] and restart rosterd; the next sync asks again.
+    unproven
+    A wrong by_key would give the same answers. No {resource} was removed.
+    See which records are concerned: rosterctl pending. If they are gone: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, correct by_key or path of [resource.{resource}].
     validators
     Upstream may call a changed page unchanged. rosterd transferred all pages of {resource} whole, and uses no validators for it from now on.
     Report it to the people who run upstream: the validator must change with the records, deletions included. After they have corrected it: rosterctl sync --fresh.

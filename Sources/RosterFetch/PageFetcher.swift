@@ -149,14 +149,15 @@ package final class PageFetcher: Sendable {
         validator: Validator(), receivedAt: clock.now()))
   }
 
-  /// Requests records by key (P8). The result is an empty list if upstream does not have them (404, 410).
+  /// Requests records by key (P8). The result is an empty list if upstream does not have them. It answers then with
+  /// 404, 410, 204, no record, or a record of another key.
   package func fetch(
     _ lookup: KeyRequests.KeyLookup, plan: RecordPlan, for context: SyncContext
   ) async throws -> FetchedRecords {
     let step = "ask for records of \(plan.resource.name)"
     guard lookup.canBeAsked else { throw Self.unaskable(lookup, step: step, resource: plan.resource.name) }
     return try await attempts(lookup, step: step, of: plan.resource.name, context: context) { response in
-      if response.status == 404 || response.status == 410 { return notFound(lookup) }
+      if Self.notFound.contains(response.status) { return notFound(lookup) }
       try expect(200, response: response)
       let answer = response.body.withoutByteOrderMark
       let name = plan.resource.name
@@ -167,15 +168,35 @@ package final class PageFetcher: Sendable {
       guard isList != lookup.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
         throw malformed(lookup.isSingle ? "expected one object" : "expected a list", of: name)
       }
-      // An object with another key, or an error in the form of a record, does not answer the request.
-      // Strings that differ only in their normalization are different keys.
       if lookup.isSingle, scan.skipped == 0,
-        scan.onlyKey(by: plan).map({ Array($0.utf8) }) != lookup.keys.first.map({ Array($0.utf8) })
+        try isOfAnotherKey(scan, in: body, isList: isList, lookup: lookup, plan: plan)
       {
-        throw malformed("expected the record that was asked for", of: name)
+        return notFound(lookup)
       }
       return FetchedRecords(url: lookup.request.url, body: body, digest: digest(body), scan: scan)
     }
+  }
+
+  /// Statuses that say that upstream has none of the keys.
+  private static let notFound: Set<Int> = [204, 404, 410]
+
+  /// True if the answer to the question for one key is a record of another key: it was merged into that record. An
+  /// answer that does not say so clearly is malformed: a list, `{}`, an error, or a key of other case or normalization.
+  private func isOfAnotherKey(
+    _ scan: PageScan, in body: [UInt8], isList: Bool, lookup: KeyRequests.KeyLookup, plan: RecordPlan
+  ) throws -> Bool {
+    guard let asked = lookup.keys.first, let key = scan.keys(by: plan).first else {
+      throw malformed("expected the record that was asked for", of: plan.resource.name)
+    }
+    if key == asked.utf8.map(\.self) { return false }
+    if String(decoding: key, as: UTF8.self).isAlike(asked) {
+      throw malformed("the key has another case or Unicode normalization", of: plan.resource.name)
+    }
+    // A list of another record shows that upstream ignores the key.
+    guard !isList, scan.storable == 1, !plan.resource.isError(body) else {
+      throw malformed("expected the record that was asked for", of: plan.resource.name)
+    }
+    return true
   }
 
   /// The answer as a body of records; nil if it says that no key was found (R3).
@@ -411,15 +432,38 @@ extension Resource {
   fileprivate var listsOneRecord: Bool { shape != .objects || answersWithList }
 }
 
+extension Resource {
+  /// Members of an answer that says why it is not the record. A definition may have a column of that name.
+  private static let membersOfErrors: Set<String> = ["error", "errors", "fault", "message"]
+
+  /// True if the answer to the question for one key is an error, although it looks like a record.
+  fileprivate func isError(_ answer: [UInt8]) -> Bool {
+    guard case .object(let members)? = try? JSONValue(json: answer) else { return false }
+    let known = Set((columns.map(\.at) + lists.map(\.at)).compactMap(\.segments.first))
+    return members.contains { Self.membersOfErrors.contains($0.name) && !known.contains($0.name) && $0.value != .null }
+  }
+}
+
+extension String {
+  /// True if the texts differ at most in case and Unicode normalization.
+  package func isAlike(_ other: String) -> Bool { lowercased() == other.lowercased() }
+}
+
 extension PageScan {
-  /// The key of the only record, storable or not; nil without such a record.
-  fileprivate func onlyKey(by plan: RecordPlan) -> String? {
-    (keys.bytes + rejectedKeys.bytes).withUnsafeBufferPointer { bytes in
-      var cursor = KeyCursor(bytes, isText: plan.hasTextKeys)
-      return switch cursor.next() {
-      case .integer(let key): "\(key)"
-      case .text(let key): String(decoding: key, as: UTF8.self)
-      case nil: nil
+  /// The keys of all records, storable or not, as the bytes of their texts. Records that `where` skips, and those whose
+  /// key is unknown, are left out. Strings that differ only in their normalization are different keys.
+  package func keys(by plan: RecordPlan) -> [[UInt8]] {
+    [keys, rejectedKeys].flatMap { list in
+      list.bytes.withUnsafeBufferPointer { bytes in
+        var cursor = KeyCursor(bytes, isText: plan.hasTextKeys)
+        var keys: [[UInt8]] = []
+        while let key = cursor.next() {
+          switch key {
+          case .integer(let number): keys.append(Array("\(number)".utf8))
+          case .text(let text): keys.append(Array(text))
+          }
+        }
+        return keys
       }
     }
   }

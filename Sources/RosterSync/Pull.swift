@@ -163,8 +163,8 @@ final class Pull: Sendable {
     }
   }
 
-  /// True if the page may be reused without a request. The first page is always requested, except in a chain (P4). A
-  /// page that was received in the future has no known age, because the clock was wrong. After a pause a page with a
+  /// True if the page may be reused without a request. The first page is always requested, and must be unchanged (P4).
+  /// A page that was received in the future has no known age, because the clock was wrong. After a pause a page with a
   /// validator is reused too. Otherwise a list of more pages than `limit.budget` would never be complete.
   private func canTakeOver(
     _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, in plan: PullPlan
@@ -180,11 +180,11 @@ final class Pull: Sendable {
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return false }
     if list.plans[0].resource.inline != nil { return false }
-    let isChain = list.paging.followsAnswers
-    guard let first = plan.first(of: job.list), job.page.number > 1 else { return isChain }
     // A record that entered the first page has moved another one onto the next page.
-    if list.start != nil, !isChain, plan.isFirstNew(of: job.list) { return false }
-    return !ListFacts(known).contradicts(first, inChain: isChain)
+    guard let first = plan.first(of: job.list), job.page.number > 1, !plan.isFirstNew(of: job.list) else {
+      return false
+    }
+    return !ListFacts(known).contradicts(first, inChain: list.paging.followsAnswers)
   }
 
   private func fetch(

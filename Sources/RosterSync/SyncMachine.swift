@@ -59,7 +59,8 @@ package struct SyncMachine: Sendable {
   /// Resources whose incremental pull drifted too often: their records are published, and their marks are not moved
   /// (I6.3).
   private var weakened: Set<String> = []
-  private var asking: Set<String> = []
+  /// Number of keys to ask for, by resource.
+  private var asking: [String: Int] = [:]
   /// Incremental pulls whose keys are asked for (I9.1).
   private var askedChanges: [String: ResourceComparison] = [:]
   /// Comparisons of incremental pulls with parents of vanished lists, which `by_key` is asked for (E7.4).
@@ -134,7 +135,7 @@ package struct SyncMachine: Sendable {
   /// validators remain, because these validators are not trusted any more.
   mutating func restarts() {
     state = .pulling
-    (asking, askedChanges, doubted, decisions, rejected) = ([], [:], [:], [:], 0)
+    (asking, askedChanges, doubted, decisions, rejected) = ([:], [:], [:], [:], 0)
     problems.removeAll { $0.trouble.kind != .validators }
   }
 
@@ -150,7 +151,7 @@ package struct SyncMachine: Sendable {
   /// that is so.
   mutating func descends() throws(Failure) {
     guard state == .asking || state == .publishing else { throw defect("descends") }
-    asking = []
+    asking = [:]
     state = .pulling
   }
 
@@ -166,23 +167,36 @@ package struct SyncMachine: Sendable {
   func listDrift(_ found: ResourceComparison, count: Int?) -> String? { resource(found)?.drift(found, count: count) }
 
   /// True if the missing records of that resource must be requested.
-  package func asks(for resource: String) -> Bool { asking.contains(resource) }
+  package func asks(for resource: String) -> Bool { asking[resource] != nil }
 
-  /// Receives the answers about the missing records of a resource, or the failure of the requests. If an answer is
-  /// missing, or the control question found nothing, no record of that resource is removed (P8, P16).
-  package mutating func asked(_ resource: String, answers: Result<KeyAnswers, Failure>) throws(Failure) {
+  /// Number of keys that `by_key` is asked for.
+  func questions(about resource: String) -> Int { asking[resource] ?? 0 }
+
+  /// Receives the answers about the missing records of a resource. A record is removed only if its own question was
+  /// answered, and if `by_key` has found another one in this sync (P8, P16).
+  package mutating func asked(
+    _ resource: String, answers: KeyAnswers, allowRemoval: Bool
+  ) throws(Failure) {
     guard state == .asking else { throw defect("asked") }
-    switch answers {
-    case .success(let answers):
-      rejected += answers.rejected
-      decisions[resource]?.removal = answers.failedControl == nil ? .missing : .keepsAll
-      guard let question = answers.failedControl else { return }
+    rejected += answers.rejected
+    let isAllowed = allowRemoval && answers.control == .unproven
+    let hasQuestions = answers.notFound > 0 || answers.failure != nil
+    decisions[resource]?.removal = answers.isProven || isAllowed || !hasQuestions ? .notFound : .keepsAll
+    switch answers.control {
+    case .notFound(let question) where !answers.isProven:
       askAgain(for: resource)
       problems.append(.wrongByKey(resource, question: question))
-    case .failure(let failure):
-      decisions[resource]?.removal = .keepsAll
+    case .unproven where !answers.isProven && !allowRemoval:
       askAgain(for: resource)
-      problems.append(.unasked(resource, failure: failure, isOfChanges: askedChanges[resource] != nil))
+      problems.append(.unproven(resource))
+    case .found, .notFound, .unproven, nil: break
+    }
+    if let failure = answers.failure {
+      askAgain(for: resource)
+      problems.append(
+        .unasked(
+          resource, failure: failure, isOfChanges: askedChanges[resource] != nil,
+          keepsAll: answers.notFound == 0 || decisions[resource]?.removal == .keepsAll))
     }
   }
 
@@ -202,7 +216,7 @@ package struct SyncMachine: Sendable {
     _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
   ) throws(Failure) {
     guard !allowRemoval, let found = askedChanges[resource] ?? doubted[resource], found.areAllKeysKnown,
-      decisions[resource]?.removal == .missing
+      decisions[resource]?.removal == .notFound
     else { return }
     let limit = self.resource(found)?.maxRemoval ?? maxRemoval
     if let failure = guarded(found, leaving: leaving, limit: limit) { throw failure }
@@ -245,16 +259,16 @@ extension SyncMachine {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
       decisions[resource.name] = decision(of: resource, found, mark: marks[resource.name] ?? .stays)
       if found.asked > 0 {
-        asking.insert(resource.name)
+        asking[resource.name, default: 0] += found.asked
         askedChanges[resource.name] = found
       }
       if found.doubted > 0 {
-        asking.insert(resource.name)
+        asking[resource.name, default: 0] += found.doubted
         doubted[resource.name] = found
       }
       if found.isIncremental { continue }
       if found.areAllKeysKnown, found.missing > 0, !found.listChanged, resource.removal == .ask {
-        asking.insert(resource.name)
+        asking[resource.name, default: 0] += found.missing
       }
     }
     state = asking.isEmpty ? .publishing : .asking
@@ -437,16 +451,26 @@ private struct Shortcoming: Sendable {
       trouble: Diagnosis(.postponed, what, [.resource(resource), .setting("limit.budget")]))
   }
 
-  /// - Parameter isOfChanges: True for the keys of an incremental pull with `ask` (I9.2), of which few are missing.
-  static func unasked(_ resource: String, failure: Failure, isOfChanges: Bool) -> Shortcoming {
+  /// - Parameters:
+  ///   - isOfChanges: True for the keys of an incremental pull with `ask` (I9.2), of which few are missing.
+  ///   - keepsAll: True if no record of the resource is removed.
+  static func unasked(_ resource: String, failure: Failure, isOfChanges: Bool, keepsAll: Bool) -> Shortcoming {
     let what = "not all \(isOfChanges ? "changed" : "missing") records of \(resource) could be asked for: "
+    let effect = keepsAll ? "no \(resource) was removed, because" : "some \(resource) records stay, because"
     return Shortcoming(
       sentence: isOfChanges
-        ? what + "\(failure)"
-        : "no \(resource) was removed, because not all missing ones could be asked for: \(failure)",
+        ? what + "\(failure)" : "\(effect) not all missing ones could be asked for: \(failure)",
       trouble: Diagnosis(
         .unasked, what + failure.cause, hint: failure.hint,
         [.resource(resource)] + Diagnosis(failure).concerned.filter { $0 != .resource(resource) }))
+  }
+
+  static func unproven(_ resource: String) -> Shortcoming {
+    let what = "by_key does not find the missing records of \(resource), and no other record shows that by_key works"
+    return Shortcoming(
+      sentence:
+        "no \(resource) was removed, because \(what); if they are gone, run `rosterctl sync --allow-removal`",
+      trouble: Diagnosis(.unproven, what, [.resource(resource)]))
   }
 
   static func wrongByKey(_ resource: String, question: ControlQuestion) -> Shortcoming {

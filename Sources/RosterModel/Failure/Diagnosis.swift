@@ -9,7 +9,8 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case totalAbsent, tooLarge
     case budget
     // Pages that do not form a list, and records that do not form a snapshot.
-    case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, validators
+    case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, unproven,
+      validators
     case absent
     // Incremental pulls.
     case missed, postponed, ignoredSince, listReset
