@@ -103,6 +103,9 @@ extension Diagnosis.Kind {
     foreignLink
     rosterd asks no other origin than upstream.base_url: a token must not go there.
     Set upstream.base_url to where the API is, and restart rosterd. For a mirror or proxy set upstream.links = "rebase".
+    unseenNext
+    If the list has more pages, their records are missing.
+    Compare at of [resource.{resource}.pages] with an answer: curl -i {address}. If the list has one page, set style = "one".
     guarded
     rosterd takes that for a fault of upstream's until an operator confirms it: no record is removed, nothing was published.
     See which records would be removed: rosterctl pending. If that is right: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, find out why the list is short: another account, a filter, a changed path. The next sync looks again.
@@ -138,7 +141,7 @@ extension Diagnosis.Kind {
     Compare param and value of [resource.{resource}.since] with the API's documentation: upstream knows the parameter by another name, or expects another form of the time.
     listReset
     The same sync pulled the list whole, and lost nothing.
-    Nothing, if it is rare. If it happens in each sync, set a shorter sync.interval: upstream forgets tokens sooner, or lists fewer changes, than the syncs need.
+    Nothing, if it is rare. If it happens in each sync, compare param, value and zone of [resource.{resource}.since] with what upstream accepts, or set a shorter sync.interval: upstream forgets tokens sooner, or lists fewer changes, than the syncs need.
     missedLists
     The last whole pull found that. The records of these lists changed, and no column of changed did.
     Name more columns in changed of [resource.{resource}.each], or set a shorter whole_every there.

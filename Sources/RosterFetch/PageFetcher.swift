@@ -45,12 +45,12 @@ package final class PageFetcher: Sendable {
     case unchanged(Validator, answered: Date, isTransferred: Bool)
     /// The page was announced and does not exist (404).
     case vanished
-    /// The status is one of `beyond`.
+    /// The status is one of `beyond`, or the answer to a trial has no list of records (G5.8).
     case pastTheEnd
-    /// A kept page led to the address, and the answer shows that upstream has forgotten it (P4.5).
+    /// A kept page led to the address, and the answer shows that upstream has forgotten it (P4.5). Or the request
+    /// failed, and a second one would ask for the page after it (G5.7).
     case forgotten
-    /// A page after the first one of an incremental pull is refused (I8.1). Or upstream has forgotten the delta token
-    /// (I7.2).
+    /// A page of an incremental pull is refused (I8.1). Or upstream has forgotten the delta token (I7.2).
     case refused(Int)
     /// The first page of a child list has a status that means an empty list (`none`), or its parent has disappeared
     /// (404, 410; E7.3).
@@ -97,10 +97,13 @@ package final class PageFetcher: Sendable {
     let found: Answer?
     do {
       found = try await attempts(
-        request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, page: page, context: context
+        request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, page: page,
+        isOnce: wanted.page.isRepeated, context: context
       ) { response in
         try answer(response, to: wanted, of: paging, plans: plans)
       }
+    } catch is PositionLost {
+      return .forgotten
     } catch let failure as Failure
       where wanted.isResumption
       && failure.endsResumption(at: request.concern(asPage: page.number, of: page.resource))
@@ -246,8 +249,8 @@ package final class PageFetcher: Sendable {
   }
 
   private func attempts<Value: Sendable>(
-    _ request: Request, step: String, of resource: String, page: RequestContext.Page? = nil, context: SyncContext,
-    read: (Response) throws -> Value
+    _ request: Request, step: String, of resource: String, page: RequestContext.Page? = nil, isOnce: Bool = false,
+    context: SyncContext, read: (Response) throws -> Value
   ) async throws -> Value {
     let current = RequestContext(sync: context.sync, page: page, resource: resource)
     do {
@@ -259,9 +262,11 @@ package final class PageFetcher: Sendable {
             reason: fault.reason?.label,
             delaySeconds: delay.seconds, error: fault.cause))
       } _: {
-        let response = try await RequestContext.$current.withValue(current) { try await send(request) }
-        if response.isRateLimit { throw refusal(response) }
-        let value = try read(response)
+        let (response, value) = try await once(isOnce) {
+          let response = try await RequestContext.$current.withValue(current) { try await send(request) }
+          if response.isRateLimit { throw refusal(response) }
+          return (response, try read(response))
+        }
         // Retry-After of a successful answer is ignored: some servers send it with every answer.
         if response.status >= 400 { await retry.heed(response.retryAfter(now: clock.now())) }
         return value
@@ -273,6 +278,19 @@ package final class PageFetcher: Sendable {
       failure.concerned.insert(contentsOf: concern.map { [$0] } ?? [request.concern, .resource(resource)], at: 0)
       throw failure
     }
+  }
+}
+
+/// A request that may be sent once only has failed.
+private struct PositionLost: Error {}
+
+/// Throws `PositionLost` if upstream may have moved on, so that a second request would ask for another page. A rate
+/// limit moves nothing.
+private func once<Value>(_ isOnce: Bool, _ attempt: () async throws -> Value) async throws -> Value {
+  do { return try await attempt() } catch let fault as RequestFault
+    where isOnce && fault.reason != .rateLimit && fault.retryAfter == nil
+  {
+    throw PositionLost()
   }
 }
 
@@ -292,25 +310,36 @@ extension PageFetcher {
     if status == 404, wanted.isAnnounced { return .vanished }
     let isBeyond =
       !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.listing.pages.beyond.contains(status)
+    if wanted.page.isTrial, Self.endsTrial(response) { return .pastTheEnd }
     // Upstream may forget an address that it gave, but not one with a number.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
-    if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
-    if paging.startsFromToken, Self.forgotten.contains(status) { return .refused(status) }
+    if paging.refuses(status, of: wanted.page) { return .refused(status) }
     if let each = paging.resource.each, Self.declines(status, wanted: wanted, each: each) {
       return .declined(status, answered: answered(response, paging: paging))
     }
-    if response.status != 206 || !paging.takesPartialContent { try expect(200, response: response) }
+    if response.status != 206 || !paging.takesPartialContent {
+      do { try expect(200, response: response) } catch var fault as RequestFault where wanted.page.isTrial {
+        fault.hint = "if \(status) means the end of the list, set beyond = [\(status)] in its pages"
+        throw fault
+      }
+    }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
     if digest == wanted.digest, paging.agrees(response, with: wanted.facts, on: wanted.page) {
       return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: true)
     }
     let name = paging.resource.name
-    let scans = try scanned(body, of: name) {
-      try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
+    let scans: [PageScan]
+    do {
+      scans = try scanned(body, of: name) {
+        try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
+      }
+    } catch  where wanted.page.isTrial && (try? JSONValue(json: body)) != nil {
+      return .pastTheEnd
     }
     guard let scan = scans.first else { throw malformed("no resource reads it", of: name) }
+    if wanted.page.isTrial, scan.records == 0 { return .pastTheEnd }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     facts.skipped = scans.reduce(scan.skipped) { min($0, $1.skipped) }
     if paging.resource.since != nil || paging.resource.each != nil {
@@ -333,8 +362,12 @@ extension PageFetcher {
   /// Statuses that mean that an address of an earlier pull does not exist any more (P4).
   private static let forgotten: Set<Int> = [400, 404, 410]
 
-  /// Statuses with which upstream refuses to continue an incremental pull (I8.1).
-  private static let refused: Set<Int> = [400, 404, 410, 422]
+  /// True if the answer to a trial says that there is no such page (G5.8). The other statuses say something about
+  /// upstream, the credential or the rate of requests.
+  private static func endsTrial(_ response: Response) -> Bool {
+    guard !response.isRateLimit else { return false }
+    return response.status == 204 || [400, 404, 406, 409, 410, 416, 422].contains(response.status)
+  }
 
   /// The time on the clock of upstream (I2.2).
   private func answered(_ response: Response, paging: Paging) -> Date {
@@ -400,6 +433,25 @@ extension PageFetcher {
     return RequestFault(
       .badAnswer, cause: "the answer is not what the API promises: \(why)",
       hint: hint ?? "check that upstream.base_url is the API's and not a web page's", reason: .malformed)
+  }
+}
+
+extension Paging {
+  /// Statuses with which upstream refuses an incremental pull (I8.1).
+  private static let refusals: Set<Int> = [400, 404, 410, 422]
+
+  /// Statuses that may mean that upstream has forgotten a delta token (I7.2).
+  private static let tokenRefusals: Set<Int> = [400, 404, 410]
+
+  /// True if a status means that upstream refuses the question for what changed, so that the list is pulled whole. The
+  /// statuses of an empty list and of a removed parent mean something else on the first page of a child's list.
+  fileprivate func refuses(_ status: Int, of page: PageRequest) -> Bool {
+    guard isIncremental else { return false }
+    if page.number > 1 { return Self.refusals.contains(status) }
+    if startsFromToken { return Self.tokenRefusals.contains(status) }
+    if resource.pages.beyond.contains(status) { return false }
+    guard let each = resource.each else { return Self.refusals.contains(status) }
+    return Self.refusals.contains(status) && ![404, 410].contains(status) && !each.emptyStatuses.contains(status)
   }
 }
 

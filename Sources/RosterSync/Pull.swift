@@ -122,6 +122,8 @@ final class Pull: Sendable {
   ) async {
     do {
       let known = try await work.lists[job.list]?.known(job, plan: work.plan, in: session)
+      if known == nil, work.lists[job.list]?.isAfterEmpty == true { work.plan.wasLonger(job.list) }
+      work.lists[job.list]?.isAfterEmpty = false
       if let known, canTakeOver(known[0], job: job, of: list, in: work.plan) {
         work.note(isResumed: true, list: job.list)
         try confirm(
@@ -170,7 +172,7 @@ final class Pull: Sendable {
     _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, in plan: PullPlan
   ) -> Bool {
     let now = clock.now()
-    guard known.state != .guarded, let receivedAt = known.receivedAt, receivedAt <= now,
+    guard !job.page.isRepeated, known.state != .guarded, let receivedAt = known.receivedAt, receivedAt <= now,
       receivedAt > pauses.earliest(age: Self.takeOver, at: now)
     else { return false }
     if !known.validator.isEmpty {
@@ -389,7 +391,7 @@ extension Pull {
     let waiting = page.body.count * list.plans.count
     guard
       try work.plan.came(
-        job, facts: page.facts, waiting: waiting, isTransferred: true,
+        job, facts: page.facts, waiting: waiting, isTransferred: true, digest: page.digest,
         records: list.start == nil ? page.records(of: list.plans) : page.changes, links: links)
     else { return }
     work.queue.add(received(page, job: job, list: list), at: clock.uptime())
@@ -415,7 +417,12 @@ extension Pull {
     facts.skipped = known.reduce(facts.skipped) { min($0, $1.skipped) }
     if let answered { facts.answered = answered }
     let now = clock.now()
-    guard try work.plan.came(job, facts: facts, isTransferred: false, links: links) else { return }
+    let isReused = !isTransferred && answered == nil
+    guard
+      try work.plan.came(
+        job, facts: facts, isTransferred: false, isReused: isReused, digest: known[0].digest, links: links)
+    else { return }
+    work.lists[job.list]?.isAfterEmpty = known[0].state == .published && facts.records == 0
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
         resource, of: list.place,

@@ -266,7 +266,8 @@ package actor Sync {
     try Task.checkCancellation()
     let after = machine.compared(
       found, drifts: drifts, ignoring: Set(byResource { $0.isParameterIgnored ? true : nil }.keys),
-      counts: byResource(\.count), marks: drifts.isEmpty ? try nextMarks() : [:], maxRemoval: host.settings.maxRemoval,
+      counts: byResource(\.count), unproven: byResource(\.unproven), marks: drifts.isEmpty ? try nextMarks() : [:],
+      maxRemoval: host.settings.maxRemoval,
       allowRemoval: mayRemove)
     switch after {
     case .publish, .ask:
@@ -275,6 +276,7 @@ package actor Sync {
         logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
       }
       reportRepeats(found)
+      reportLonger()
       // Not nil here: after a drift the machine decides .again or .fail.
       guard let compared else { return .again(Array(lists.indices)) }
       return .consistent(compared)
@@ -294,6 +296,18 @@ package actor Sync {
         \(records) the key of another one, and the last one of each key counts: \
         if they are different records, correct key of [resource.\(found.resource)]
         """, metadata: ["resource": "\(found.resource)"])
+    }
+  }
+
+  /// Reports lists that go on after an unchanged page that was their end: an earlier version ended each list at an
+  /// empty page.
+  private func reportLonger() {
+    for (list, outcome) in zip(lists, pulled) where outcome.isLonger {
+      logger.notice(
+        """
+        the list was over at an empty page, whose answer has a sign that more pages follow: it goes on from now on; \
+        if an empty page ends it, set pages.empty = "end"
+        """, metadata: ["resource": "\(list.resources[0])"])
     }
   }
 
@@ -327,6 +341,7 @@ package actor Sync {
   /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
   private func reset(_ refused: [Int], in session: PullSession) async throws -> [Int] {
     try machine.reset()
+    try await expectRoom(forWhole: refused.filter { pulled[$0].isStartRefused }, in: session)
     for index in refused {
       for resource in lists[index].resources {
         noteReset(
@@ -338,10 +353,27 @@ package actor Sync {
     return refused
   }
 
-  /// Reports that a list is pulled whole, because upstream refused to continue its incremental pull.
+  /// Throws (69) if the budget has no room for whole pulls of lists whose first incremental page upstream refused. Such
+  /// a filter may be refused in each sync (I8.1).
+  private func expectRoom(forWhole lists: [Int], in session: PullSession) async throws {
+    var requests = 0
+    for index in lists where !(try await mayPullWhole(index, after: &requests, in: session)) {
+      let name = self.lists[index].resources[0]
+      throw Failure(
+        .unreachable, step: "pull \(name) whole", subject: baseURL,
+        cause: "upstream refused an incremental pull (\(pulled[index].refusal ?? 0)), and limit.budget has no room now",
+        hint: "correct param, value or zone of [resource.\(name).since], or raise limit.budget"
+      ).with(.budget, [.resource(name)])
+    }
+  }
+
+  /// Reports that a list is pulled whole, because upstream refused its incremental pull.
   /// - Parameter path: JSON list of the keys of its ancestors; nil for the only list of a resource.
   func noteReset(_ resource: String, of path: String?, isTokenForgotten: Bool, status: Int) {
     listReset = listReset ?? .listReset(resource, isTokenForgotten: isTokenForgotten, status: status)
+    logger.notice(
+      "upstream refuses an incremental pull (\(status)): the list is pulled whole",
+      metadata: ["resource": "\(resource)"])
     var event = Event(.listReset, resource: resource, reason: isTokenForgotten ? "token" : "refused")
     event.of = path
     host.tell(event)
@@ -520,7 +552,7 @@ package actor Sync {
     record.exit = 0
     record.error = machine.shortcoming
     record.trouble = machine.trouble ?? listReset
-    if record.trouble == nil { record.trouble = try await ignoredSince() }
+    if record.trouble == nil { record.trouble = try await ignoredSince() ?? unseenNext() }
     let (clock, history) = (clock, host.settings.history)
     let requests = tally.now.requestsOf
     let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
@@ -543,6 +575,13 @@ package actor Sync {
     isUnknown = isUnknown || plans.contains { $0.resource.isIncrementalChild && ignoresSince[$0.resource.name] == nil }
     guard isUnknown, let last = try await cache.lastTrouble(), last.kind == .ignoredSince else { return nil }
     return last
+  }
+
+  /// The first resource with a full page and no next value, for `explain` (G5.13).
+  private func unseenNext() -> Diagnosis? {
+    zip(lists, pulled).first { $1.lacksNext }.map { list, _ in
+      .unseenNext(list.resources[0], list.paging.first().request)
+    }
   }
 
   /// Logs and returns the number of records that incremental pulls had missed, by resource (I10.2).

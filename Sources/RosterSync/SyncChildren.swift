@@ -79,6 +79,7 @@ extension Sync {
       let outcome = try await pullOnce(children, in: pull.session, by: fetcher)
       failures.merge(outcome.failures) { $0.followed(by: $1) }
       try machine.pulled()
+      machine.noteUnproven(outcome.unproven)
       host.entered(.verifying)
       for (resource, ignores) in outcome.ignoresSince { note(resource, ignoresSince: ignores) }
       try await pullWhole(outcome.refusals, in: pull.session)

@@ -61,6 +61,8 @@ package struct SyncMachine: Sendable {
   private var weakened: Set<String> = []
   /// Number of keys to ask for, by resource.
   private var asking: [String: Int] = [:]
+  /// Parts of the definitions' proofs that the pulls lack.
+  private var unproven: [String: Unproven] = [:]
   /// Incremental pulls whose keys are asked for (I9.1).
   private var askedChanges: [String: ResourceComparison] = [:]
   /// Comparisons of incremental pulls with parents of vanished lists, which `by_key` is asked for (E7.4).
@@ -87,15 +89,23 @@ package struct SyncMachine: Sendable {
   ///   - found: the comparisons of all resources.
   ///   - marks: the marks of resources with `since` after this pull.
   ///   - counts: the number of records that upstream reports, for definitions with `count`.
+  ///   - unproven: what the pulls of these resources lack of the proof of their definitions.
   ///   - maxRemoval: percent of the records that may be removed, unless a definition has its own limit.
   package mutating func compared(
     _ found: [ResourceComparison], drifts: [String: String] = [:], ignoring: Set<String> = [], counts: [String: Int],
-    marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
+    unproven: [String: Unproven] = [:], marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
   ) -> AfterComparison {
     guard state == .comparing else { return .fail(defect("compared")) }
     var again = drifts
     for found in found where again[found.resource] == nil && resource(found)?.each == nil {
-      again[found.resource] = resource(found)?.drift(found, count: counts[found.resource])
+      let (name, count) = (found.resource, counts[found.resource])
+      let isPassed = unproven[name]?.contains(.total) == true
+      again[name] = resource(found)?.drift(found, count: count, isTotalPassed: isPassed)
+      self.unproven[name] = unproven[name]
+      // Duplicate records do not show that the total is capped.
+      if isPassed, let count, found.distinct + found.rejected + found.skipped <= count {
+        self.unproven[name]?.remove(.total)
+      }
     }
     again = tolerating(again, of: Set(found.filter(\.isIncremental).map(\.resource)))
     if !again.isEmpty { return pullAgain(again, ignoring: ignoring) }
@@ -161,6 +171,11 @@ package struct SyncMachine: Sendable {
     guard failed > 0 else { return }
     problems.append(
       .failedLists(resource, failed: failed, of: counts.requested, examples: examples.filter { !$0.hasVanished }))
+  }
+
+  /// Call this after each pull of child lists, with what they lack of the proof of their definitions.
+  mutating func noteUnproven(_ lists: [String: Unproven]) {
+    unproven.merge(lists) { $0.union($1) }
   }
 
   /// The reason why the pages of one list of a child do not fit together (P7); nil if they fit.
@@ -282,7 +297,8 @@ extension SyncMachine {
       decision.mark = isWeak ? .stays : mark
       return decision
     }
-    var decision = RemovalDecision(found.areAllKeysKnown ? .missing : .keepsAll, proof: .init(of: resource))
+    var decision = RemovalDecision(
+      found.areAllKeysKnown ? .missing : .keepsAll, proof: .init(of: resource, without: unproven[resource.name] ?? []))
     decision.mark = mark
     return decision
   }
@@ -294,8 +310,17 @@ extension SyncMachine {
     return Failure(
       .badAnswer, step: "pull one state of \(resource)", subject: upstream,
       cause: "its pages changed while they were pulled, \(Self.maxRepeats + 1) times in a row: \(why)",
-      hint: "the next sync tries again; if it lasts, upstream's pages do not fit together"
+      hint: hint(ofDriftIn: resource)
     ).with(.drift, [.resource(resource)])
+  }
+
+  private func hint(ofDriftIn resource: String) -> String {
+    let hint = "the next sync tries again; if it lasts, upstream's pages do not fit together"
+    guard let pages = resources.first(where: { $0.name == resource })?.pages else { return hint }
+    if pages.style.isPositional, !pages.hidden {
+      return hint + "; if upstream hides records after it has cut the pages, set hidden = true in pages"
+    }
+    return pages.count == nil ? hint : hint + "; if its total is an estimate, remove count from pages"
   }
 
   private mutating func ignored(_ resource: String, why: String) -> Failure {
@@ -366,25 +391,58 @@ extension ResourceComparison {
   fileprivate var leavingNow: Int { areAllKeysKnown ? missingTwice : 0 }
 }
 
+/// Parts of a definition's proof that a pull lacks.
+package struct Unproven: OptionSet, Sendable {
+  /// The sum of the parts.
+  package let rawValue: Int
+  /// A sum of parts.
+  package init(rawValue: Int) { self.rawValue = rawValue }
+  /// Records came after the total, which is capped (G5.8).
+  package static let total = Unproven(rawValue: 1)
+  /// Only upstream knew the position in the list (G5.7).
+  package static let position = Unproven(rawValue: 2)
+}
+
+extension PullOutcome {
+  /// nil if the proof is the one of the definition.
+  var unproven: Unproven? {
+    let parts: Unproven = [isTotalPassed ? .total : [], isScroll ? .position : []]
+    return parts.isEmpty ? nil : parts
+  }
+}
+
 extension RemovalDecision.Proof {
-  /// The proof that P7 assigns to the definition.
-  fileprivate init(of resource: Resource) {
+  /// The proof that P7 assigns to the definition and to its pull.
+  fileprivate init(of resource: Resource, without lacking: Unproven) {
+    let pages = resource.pages
     if resource.inline != nil {
       self = .count
-      return
+    } else if pages.count != nil, !pages.hidden, !lacking.contains(.total) {
+      self = .count
+    } else {
+      self =
+        pages.style.isPositional || lacking.contains(.position) || pages.style.skipsTies(key: resource.key)
+        ? .weak : .end
     }
-    self = resource.pages.count != nil ? .count : resource.pages.style.isPositional ? .weak : .end
+  }
+}
+
+extension Resource.Style {
+  /// True if a page begins after a value that several records may share (P7.5).
+  fileprivate func skipsTies(key: JSONPointer) -> Bool {
+    if case .after(_, let at) = self { at != key } else { false }
   }
 }
 
 extension Resource {
   /// The reason why the pages do not fit together; nil if no such reason was found (P7).
-  fileprivate func drift(_ found: ResourceComparison, count: Int?) -> String? {
+  /// - Parameter isTotalPassed: True if records came after the total.
+  fileprivate func drift(_ found: ResourceComparison, count: Int?, isTotalPassed: Bool = false) -> String? {
     if found.isIncremental { return incrementalDrift(found, count: count) }
     let occurrences = found.distinct + found.rejected + found.skipped
     let sum = occurrences - found.passedRepeats
     // Upstream counts each rejected or skipped record with the key of another one, or does not (P7.3).
-    if let count, count < sum || count > occurrences {
+    if let count, count < sum && !isTotalPassed || count > occurrences && !pages.hidden {
       return "the pages hold \(sum.counted(as: "record")) of \(name), upstream reports \(count)"
     }
     let repeats = found.repeats + found.passedRepeats

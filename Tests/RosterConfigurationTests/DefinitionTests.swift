@@ -310,6 +310,9 @@ struct DefinitionTests {
         count = ""
         short = false
         beyond = []
+        empty = "no_sign"
+        omits_false = false
+        hidden = false
 
         [resource.thing.columns]
         id = { at = "/id", type = "integer" }

@@ -347,7 +347,8 @@ extension Since {
     let members: [(String, JSONValue)] = [
       ("at", .text(at?.description ?? "")), ("token", .text(token?.description ?? "")),
       ("param", .text(param?.description ?? "")), ("value", .text(value)),
-      ("form", .text(form.rawValue)), ("zone", zone.map { .integer($0) } ?? .null),
+      ("form", .text(form.rawValue)),
+      ("zone", zone.map { $0.name.map(JSONValue.text) ?? .integer($0.firstOffset) } ?? .null),
       ("from", from.map(JSONValue.text) ?? .null),
       ("path", .text(listing.path)), ("query", .object(listing.query.map { .init($0.name, $0.value.json) })),
       ("method", .text(listing.method.rawValue)), ("body", listing.body),
@@ -375,6 +376,9 @@ extension Resource.Pages {
       ("more", more.map { .text($0.description) }), ("done", done.map { .text($0.description) }),
       ("count", count.map { .text($0.description) }),
       ("short", .boolean(short)), ("beyond", .list(beyond.map { JSONValue.integer($0) })),
+      // Defaults are left out, so that an upgrade changes no stored definition.
+      ("empty", empty == .noSign ? nil : .text(empty.rawValue)), ("omits_false", omitsFalse ? .boolean(true) : nil),
+      ("hidden", hidden ? .boolean(true) : nil),
     ]
     let value = style.placeholder.flatMap { self.value?.filled(with: $0) }
     return .object(

@@ -51,6 +51,11 @@ struct DefinitionsReader {
         "\(dotted(path + place)): {today… without a valid end is literal text; {today}, {today-7d} and "
           + "{today-7d:date} are replaced")
     }
+    if let place = draft.skippingAfter {
+      warnings.append(
+        "\(dotted(path + ["pages", "at"])): records that share a value at \(place.description) may be skipped between two "
+          + "pages, so that the proof is weak; name the key, if upstream sorts by it")
+    }
     if draft.pages.sizeParam != nil, draft.pages.size == nil {
       warnings.append("\(dotted(path + ["pages", "size_param"])) says nothing without size")
     }

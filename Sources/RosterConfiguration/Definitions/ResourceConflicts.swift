@@ -230,6 +230,14 @@ extension PagesDraft {
         "at", rests: [], problem: "a header has nothing of the last record", allowed: "a JSON Pointer into a record")
     }
     if short, size == nil { conflict("short", rests: ["size"], problem: "needs size", allowed: "short with size") }
+    if omitsFalse, more == nil, done == nil {
+      conflict(
+        "omits_false", rests: ["more", "done"], problem: "needs more or done", allowed: "omits_false with more or done")
+    }
+    if hidden, style != .number, style != .offset {
+      conflict(
+        "hidden", rests: ["style"], problem: "is for lists by number or offset", allowed: "the style number or offset")
+    }
     if let problem = paramTwice {
       conflict("size_param", rests: ["param"], problem: problem, allowed: "a parameter of its own")
     }

@@ -80,7 +80,10 @@ extension Resource {
     let own = listing.parentColumns
     let since = since?.listing.parentColumns.filter { found in !own.contains { $0 == found } } ?? []
     let tests = conditions.flatMap { $0.test.parentColumns.map { ("where", $0) } }
-    return own + since.map { ("since.\($0.key)", $0.column) } + tests
+    let start = [("since.value", self.since?.value), ("since.from", self.since?.from)].flatMap { key, text in
+      ParentColumn.all(in: text ?? "").map { (key, $0) }
+    }
+    return own + since.map { ("since.\($0.key)", $0.column) } + start + tests
       + ParentColumn.all(in: byKey ?? "").map { ("by_key", $0) }
   }
 
