@@ -2,7 +2,8 @@ internal import RosterJSON
 internal import RosterModel
 
 extension Resource {
-  /// `resources.definition`: the JSON of `[resource.NAME]` in the contract's form, with defaults filled in.
+  /// `resources.definition`: the JSON of `[resource.NAME]` in the contract's form, with defaults filled in and secrets
+  /// masked (T9.5).
   var definition: String { JSONWriter(definitionValue).text }
 
   /// `definition` without keys that neither the choice nor the reading of pages depends on. Pages that were pulled by
@@ -14,7 +15,7 @@ extension Resource {
   /// True if a stored definition differs at most in keys that may change without a new feed.
   func hasFeed(of definition: String) -> Bool {
     if definition.utf8.elementsEqual(self.definition.utf8) { return true }
-    return (try? JSONValue(json: definition.utf8))?.feedPart == definitionValue.feedPart
+    return (try? JSONValue(json: definition.utf8))?.definitionMasked.feedPart == definitionValue.feedPart
   }
 
   /// True if a stored definition has the same settings of `each`.
@@ -25,9 +26,10 @@ extension Resource {
   }
 
   /// The requests of the resource, and the way in which its pages are read (P12). If the list has a single page, no
-  /// value on it decides how the list continues. Then the place of the records does not belong to it.
+  /// value on it decides how the list continues. Then the place of the records does not belong to it. Secrets belong to
+  /// it: another key may give another list.
   package var pulledList: [UInt8] {
-    guard case .object(let members) = definitionValue else { return [] }
+    guard case .object(let members) = requestedValue else { return [] }
     let names: Set = ["path", "query", "method", "body", Later.shape, Later.rowNames, "pages", FeedFree.since]
     return JSONWriter(
       .object(members.filter { names.contains($0.name) || $0.name == "records" && pages.style != .one })
@@ -37,10 +39,12 @@ extension Resource {
   /// The request of an incremental pull, and the places that a pull reads to set the mark. `overlap` and `whole_every`
   /// do not belong to it (I1.1). nil without `since`.
   var sinceQuestion: String? {
-    since.map { JSONWriter($0.json(isQuestion: true)).text }
+    since.map { JSONWriter($0.json(isQuestion: true).definitionMasked).text }
   }
 
-  private var definitionValue: JSONValue {
+  private var definitionValue: JSONValue { requestedValue.definitionMasked }
+
+  private var requestedValue: JSONValue {
     let lists = lists.map { list in
       JSONValue.Member(
         list.table, .object([.init("at", .text(list.at.description)), .init("columns", list.columns.json)]))

@@ -70,7 +70,8 @@ extension [Resource.Parameter] {
   fileprivate func secretsMasked(besides secret: String?) -> Self {
     map { parameter in
       let isSecret = parameter.name == secret || parameter.name.namesSecret
-      return isSecret ? Resource.Parameter(parameter.name, .text("***")) : parameter
+      return isSecret
+        ? Resource.Parameter(parameter.name, .text((parameter.value.json.text ?? "").maskedText)) : parameter
     }
   }
 }
