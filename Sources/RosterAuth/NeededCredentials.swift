@@ -26,10 +26,12 @@ extension TokenSettings {
   /// - Parameter client: the credentials with the client's id; nil if they cannot be read.
   package func lacksStored(_ name: String, at path: String, client: Credentials?) -> Bool {
     do {
-      guard let session = try TokenStore(path: path).session() else { return true }
-      var binding = Session.Binding(self, credentials: client ?? Credentials())
-      if client == nil { binding.clientID = session.binding.clientID }
-      return session.binding != binding || CredentialFile(rawValue: name).flatMap { session.token(of: $0, flow) } == nil
+      let store = TokenStore(path: path)
+      let binding = Session.Binding(self, credentials: client ?? Credentials())
+      let session =
+        client == nil
+        ? try store.sessions().first { $0.binding.belongs(to: binding) } : try store.content(for: binding).session
+      return CredentialFile(rawValue: name).flatMap { session?.token(of: $0, flow) } == nil
     } catch { return false }
   }
 }

@@ -28,14 +28,17 @@ package actor TokenKeeper {
   private var workNumber = 0
   /// True if the process ends with its sync, and could not store an answer later.
   let endsWithSync: Bool
+  /// True for a dry run, which replaces no live session (T8.7).
+  private let isDryRun: Bool
   /// Signal handlers set it without waiting for the actor, which reads it before each token request.
   nonisolated let stopRequested = Atomic(false)
 
   /// `credentials` reads the files of a folder: at `open`, before each sync, and at a reload. `onStatus` is called at
   /// each change, in order; a state of `valid` there becomes `expired` by time alone. `random` gives numbers in 0..<1.
-  /// If `endsWithSync` is true, no request replaces a token while the store cannot be written (T4).
+  /// If `endsWithSync` is true, no request replaces a token while the store cannot be written (T4). If `isDryRun` is
+  /// true, changed credential files do not replace a live session (T8.7).
   package init(
-    settings: TokenSettings, endsWithSync: Bool = false,
+    settings: TokenSettings, endsWithSync: Bool = false, isDryRun: Bool = false,
     credentials: @escaping @Sendable (_ directory: String) throws -> Credentials,
     send: @escaping Send, clock: WallClock = .system, report: @escaping EventSink,
     onStatus: @escaping @Sendable (TokenStatus) -> Void, logger: Logger,
@@ -44,6 +47,7 @@ package actor TokenKeeper {
     machine = TokenMachine(
       .init(settings: settings), session: Session(settings, credentials: Credentials()), now: clock.moment)
     self.endsWithSync = endsWithSync
+    self.isDryRun = isDryRun
     readCredentials = credentials
     store = TokenStore(path: settings.storePath)
     self.send = send
@@ -89,10 +93,12 @@ package actor TokenKeeper {
     let known = isOpen ? machine.known(setup) : nil
     // A credential that the store does not know was the former one, not the changed one.
     let former = isOpen ? machine.setup : setup
-    let stored = try known == nil && settings.flow.refreshes ? store.load() : nil
-    let current = known ?? stored?.recording(former.settings, credentials: former.credentials)
+    let stored = try known == nil && settings.flow.refreshes ? load(setup) : nil
+    let current =
+      known ?? (stored?.session ?? stored?.other)?.recording(former.settings, credentials: former.credentials)
     let change = try Session.change(
       from: current, newest: isOpen ? machine.newest : nil, settings, credentials: credentials)
+    if isDryRun, case .begin = change { try stored?.session?.expectEnded(settings, store: store) }
     // Nothing throws from here on: what is refused changes nothing.
     isOpen = true
     var session = current ?? machine.session
@@ -105,6 +111,15 @@ package actor TokenKeeper {
     let stands = change == .none && settings.flow != .none
     status.lastError = machine.failure?.description ?? (stands ? status.lastError : nil)
     pushStatus()
+  }
+
+  private func load(_ setup: TokenMachine.Setup) throws(Failure) -> TokenStore.Content {
+    let binding = Session.Binding(setup.settings, credentials: setup.credentials)
+    let content = try store.load(for: binding)
+    if let other = content.other {
+      logger.notice("\(store.path) \(other.binding.foreignText(to: binding, path: store.path(of: binding)))")
+    }
+    return content
   }
 
   // MARK: Requests

@@ -16,7 +16,6 @@ extension Configuration {
   /// - Parameter stores: Folders in which systemd looks for the credentials of the package's units (systemd.exec(5)).
   package func missingCredentials(stores: [String] = credentialStores) -> [String] {
     let settings = TokenSettings(self)
-    let hasStore = Self.mayExist(tokenStore)
     return settings.neededCredentials.compactMap { name in
       let places = places(of: name, stores)
       let needed = "auth.flow = \"\(auth.flow.rawValue)\" needs the credential \(name)"
@@ -24,12 +23,17 @@ extension Configuration {
         guard Self.isEmpty(found), !Credentials.mayBeEmpty(name) || settings.sends(name) else { return nil }
         return "\(needed), and \(found) is empty: write it before you start rosterd, which ends with 78 otherwise"
       }
-      if hasStore, settings.mayKeep(name), !settings.lacksStored(name, at: tokenStore, client: client(stores)) {
+      if settings.mayKeep(name), !settings.lacksStored(name, at: tokenStore, client: client(stores)) {
         return nil
       }
       guard let first = places.first else { return "\(needed), and auth.credentials_dir is not set" }
       return "\(needed), and \(first) does not exist: create it before you start rosterd, which ends with 78 otherwise"
     }
+  }
+
+  /// A sentence if the token store has the session of another server, flow or client; else nil (T8.6).
+  package func foreignSession(stores: [String] = credentialStores) -> String? {
+    TokenSettings(self).foreignSession(at: tokenStore, client: client(stores))
   }
 
   /// How a sync by hand gets the credentials that systemd has for the unit that reads this file: the arguments of
@@ -49,7 +53,16 @@ extension Configuration {
 
   /// The file of this credential, or the file that systemd copies; nil if no unit of the package reads this
   /// configuration.
-  func credentialSource(of name: String) -> String? { places(of: name, Self.credentialStores).first }
+  func credentialSource(of name: String, stores: [String]) -> String? { places(of: name, stores).first }
+
+  /// The client's id and secret, as far as this user can read them. They are in `auth.credentials_dir`, or in the files
+  /// that systemd copies for the unit of this configuration.
+  /// - Throws: 78 for a file that exists and cannot be used, also for an encrypted one.
+  func clientCredentials(stores: [String]) throws(Failure) -> Credentials {
+    try Credentials { name in
+      ["client_id", "client_secret"].contains(name) ? places(of: name, stores).first(where: Self.mayExist) : nil
+    }
+  }
 
   /// The unit that reads this file; nil if the package has no such unit.
   var unitName: String? { unit.map { $0 == Self.mainUnit ? $0 : "\(Self.mainUnit)@\($0)" } }

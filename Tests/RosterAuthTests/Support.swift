@@ -118,7 +118,8 @@ final class Bench: Sendable {
 
   init(
     _ flow: Flow = .oauth2Refresh, credentials: Credentials = Credentials(refreshToken: Secret("r0")),
-    workspace: Workspace? = nil, endsWithSync: Bool = false, lines: Recorder<String> = Recorder(),
+    workspace: Workspace? = nil, endsWithSync: Bool = false, isDryRun: Bool = false,
+    lines: Recorder<String> = Recorder(),
     change: (inout TokenSettings) -> Void = { _ in }
   ) throws {
     let workspace = workspace ?? Workspace()
@@ -133,7 +134,8 @@ final class Bench: Sendable {
     let box = CredentialBox(credentials)
     self.box = box
     keeper = TokenKeeper(
-      settings: settings, endsWithSync: endsWithSync, credentials: { _ in box.value.withLock { $0 } },
+      settings: settings, endsWithSync: endsWithSync, isDryRun: isDryRun,
+      credentials: { _ in box.value.withLock { $0 } },
       send: { try await endpoint.send($0) },
       clock: clock.wallClock, report: { events.record($0) }, onStatus: { statuses.record($0) },
       logger: Logger(label: "test") { _ in LineHandler(lines: lines) }, random: { 0 })
