@@ -37,11 +37,15 @@ extension Grant {
   }
 
   private func readGranted(_ response: Response, now: Date) throws(GrantRefusal) -> GrantAnswer {
-    guard let json = JSONValue(answer: response.body) else { throw .malformed }
-    guard let access = token(json, place: answer.access) else { throw incomplete(answer.access, response: response) }
+    let document = response.tokenDocument
+    guard document != nil || answer.access?.isInHeaders == true else { throw .malformed }
+    let json = document ?? .null
+    guard let access = answer.access?.token(in: response, json) else {
+      throw incomplete(accessField, response: response)
+    }
     let refresh = token(json, place: answer.refresh)
     if refresh == nil, refreshRequired || hasToken(json, place: answer.refresh) {
-      throw incomplete(answer.refresh, response: response)
+      throw incomplete(answer.refresh.map(field) ?? "", response: response)
     }
     let issued = IssuedToken(
       access: access, obtainedAt: now,
@@ -52,15 +56,24 @@ extension Grant {
   /// T13.5: an end is corrected by the answer's `Date`.
   private func life(_ json: JSONValue, access: Secret, response: Response, now: Date) -> Double? {
     let seconds = answer.expiresIn.flatMap { json[$0]?.seconds }
-    if let life = Lifetime.positive(seconds) { return life }
+    let milliseconds = answer.expiresInMilliseconds.flatMap { json[$0]?.seconds }
+    if let life = Lifetime.positive(seconds ?? milliseconds.map { $0 / 1000 }) { return life }
+    if let life = Lifetime.positive(answer.access?.cookie(in: response)?.maxAge) { return life }
     let end = answer.expiresAt.flatMap { json[$0]?.time } ?? JWTTimes(access)?.expiry
     let answered = response["Date"].flatMap { Date(httpDate: $0) } ?? now
     return Lifetime.left(end?.timeIntervalSince(answered))
   }
 
-  private func incomplete(_ place: JSONPointer?, response: Response) -> GrantRefusal {
-    let field = place.map { $0.segments.count == 1 && url == nil ? $0.segments[0] : $0.description }
-    return .incomplete(field: field ?? "", said: ServerStatement(response))
+  private func incomplete(_ field: String, response: Response) -> GrantRefusal {
+    .incomplete(field: field, said: ServerStatement(response))
+  }
+
+  private var accessField: String {
+    if case .member(let pointer)? = answer.access { field(pointer) } else { answer.access?.text ?? "" }
+  }
+
+  private func field(_ place: JSONPointer) -> String {
+    place.segments.count == 1 && url == nil ? place.segments[0] : place.description
   }
 
   /// A text that could not be sent is no token.

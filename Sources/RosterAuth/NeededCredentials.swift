@@ -57,6 +57,12 @@ extension TokenSettings {
   /// True if `send` of `exchange` contains this credential, so that it must not be empty.
   package func sends(_ name: String) -> Bool { sentFiles.contains { $0.rawValue == name } }
 
+  /// True if the flow cannot use this needed credential if it is empty. An empty password or secret is one elsewhere.
+  package func refusesEmpty(_ name: String) -> Bool {
+    guard name == CredentialFile.password.rawValue || name == CredentialFile.clientSecret.rawValue else { return true }
+    return flow == .exchange ? sends(name) : name == CredentialFile.clientSecret.rawValue
+  }
+
   /// True if an `exchange` names the client, which a stored token belongs to then (T8).
   var exchangeIdentifiesClient: Bool { exchangeFiles.contains(.clientID) }
 
@@ -66,6 +72,14 @@ extension TokenSettings {
 
   private func files(_ placeholders: Set<CredentialFile>) -> [CredentialFile] {
     CredentialFile.allCases.filter(placeholders.contains)
+  }
+}
+
+extension TokenSettings {
+  /// The keys that change the form of a token request, each as a text; empty without them.
+  var requestForm: [String] {
+    (client == .basic ? [] : [client.rawValue]) + parameters.map { "\($0.name)=\($0.value)" }
+      + headers.map { "\($0.name): \($0.value)" }
   }
 }
 

@@ -22,6 +22,8 @@ struct RefreshAttempt: Sendable {
   let logsIn: Bool
   /// Texts that no message may show of a token server's answer (T14.1).
   private let secrets: [Secret]
+  /// Oddities of the credential files, as clauses.
+  private let oddities: String
   /// An earlier attempt had no answer (T5).
   let followsUnanswered: Bool
   let now: Date
@@ -35,6 +37,7 @@ struct RefreshAttempt: Sendable {
     logsIn = attempt.session.logsIn(settings)
     asked = logsIn ? settings.ofLogin : settings
     usedRefreshToken = attempt.session.hasReplaceableToken && !logsIn
+    oddities = credentials.oddities(attempt.setup.settings, session: attempt.session)
     secrets = credentials.secrets + attempt.session.secrets
     followsUnanswered = attempt.session.isUnanswered
     self.now = now
@@ -98,7 +101,9 @@ struct RefreshAttempt: Sendable {
     // A public client has no secret.
     let client: CredentialFile = credentials.clientSecret == nil ? .clientID : .clientSecret
     let file = isClient ? client : logsIn ? settings.credential : settings.renewed
-    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)", file: file)
+    if error == "invalid_scope" { return other(.invalidScope(answer, settings: asked), label: "other") }
+    let form = isClient ? settings.clientAdvice(credentials) : ""
+    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)\(form)", file: file)
     return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings: settings))
   }
 
@@ -109,7 +114,8 @@ struct RefreshAttempt: Sendable {
   }
 
   private func ending(_ cause: String, file: CredentialFile) -> Session.Ending {
-    Session.Ending(at: now, cause: cause, file: file.rawValue, tried: Session.tried(settings, credentials: credentials))
+    Session.Ending(
+      at: now, cause: cause + oddities, file: file.rawValue, tried: Session.tried(settings, credentials: credentials))
   }
 
   private var malformed: RefreshFault {

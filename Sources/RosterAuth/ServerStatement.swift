@@ -11,15 +11,22 @@ struct ServerStatement: Sendable, Equatable {
 
   /// nil if the answer is no JSON object with a member.
   init?(_ response: Response) {
-    guard case .object(let members)? = JSONValue(answer: response.body), !members.isEmpty else { return nil }
+    guard case .object(let members)? = response.tokenDocument, !members.isEmpty else { return nil }
     let answer = JSONValue.object(members)
     error = answer["error"]?.text
-    texts = Self.places.compactMap { answer[$0]?.text }.filter { !$0.isEmpty }
+    texts = Self.places.compactMap { answer[$0]?.text }.reduce(into: []) { texts, text in
+      if !text.isEmpty, !texts.contains(text) { texts.append(text) }
+    }
     fields = members.map(\.name)
     secrets = answer.secretTexts
   }
 
-  private static let places = ["error", "error_description", "detail", "message"]
+  /// The places of RFC 6749 and of common frameworks; then those of an error that is an object or the first of a list.
+  private static let places: [JSONPointer] =
+    ["error", "error_description", "detail", "message"].map { JSONPointer(segments: [$0]) }
+    + ["code", "status", "message", "description", "detail"].map { JSONPointer(segments: ["error", $0]) }
+    + [JSONPointer(segments: ["errors", "0"])]
+    + ["code", "title", "message", "detail"].map { JSONPointer(segments: ["errors", "0", $0]) }
   private static let maxLetters = 200
   private static let maxFields = 10
 

@@ -283,7 +283,7 @@ extension Session {
   private static func tried(_ settings: TokenSettings, digests: [String: String]) -> String {
     let files = digests.map { "\($0.key)=\($0.value)" }.sorted()
     let exchange = settings.exchange.map { [$0.written] } ?? []
-    let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope] + exchange
+    let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope] + exchange + settings.requestForm
     return digest(Secret(parts.joined(separator: "\n")))
   }
 

@@ -44,6 +44,15 @@ extension Failure {
     ).with(.tokenMalformed)
   }
 
+  /// A fault of the configuration: the session stays (T6.8).
+  static func invalidScope(_ answer: String, settings: TokenSettings) -> Failure {
+    let key = settings.exchange == nil ? "auth.scope" : settings.addressKey
+    return Failure(
+      .configuration, step: refreshing, subject: settings.tokenURL.queryMasked,
+      cause: "upstream refuses the scope (\(answer))", hint: "set \(key) to a scope that upstream grants to this client"
+    ).with(.tokenStatus, [.setting(key)])
+  }
+
   static func otherAnswer(_ status: Int, said: String?, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
@@ -64,7 +73,10 @@ extension Failure {
     let pause = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s" } ?? ""
     // 403 passes only as a rate limit (P11.6).
     let isRateLimit = [.status(429), .status(403)].contains(reason)
-    let hint = isRateLimit ? "wait; if it recurs, see what else uses these credentials" : nil
+    let hint =
+      isRateLimit
+      ? "that is a rate limit: wait; if it recurs, see what else uses these credentials, and whether upstream wants another User-Agent or header (auth.headers)"
+      : nil
     return Failure(
       .unreachable, step: refreshing, subject: settings.tokenURL.queryMasked,
       cause: "\(what) after \(times)\(pause)\(unanswered ? "; \(settings.mayHaveRotated)" : "")",
@@ -176,6 +188,14 @@ extension Failure {
 }
 
 extension TokenSettings {
+  /// A clause with the forms of a client that some servers want instead; empty where there is no other form.
+  func clientAdvice(_ credentials: Credentials) -> String {
+    guard flow.identifiesClient, client == .basic, let secret = credentials.clientSecret else { return "" }
+    let isEncoded = [credentials.clientID ?? secret, secret].contains { $0.reveal().formEncoded != $0.reveal() }
+    let raw = isEncoded ? "\"basic_raw\" or " : ""
+    return "; if both files are right, upstream may want auth.client = \(raw)\"body\""
+  }
+
   /// The file that starts a new session, or is the token.
   var credential: CredentialFile {
     switch flow {

@@ -10,6 +10,12 @@ package struct TokenSettings: Sendable, Equatable {
   package var tokenURL: String
   /// Scope of OAuth token requests; an empty one is not sent.
   package var scope: String
+  /// How a token request of OAuth 2 identifies the client.
+  package var client: ClientForm
+  /// Further fields of the token requests of OAuth 2: `auth.params`.
+  package var parameters: [Request.Parameter]
+  /// Further headers of all token requests: `auth.headers`.
+  package var headers: [Request.Header]
   /// Time before a token's end at which it is refreshed (T2).
   package var earlyRefresh: Duration
   /// `scheme://host:port` of base_url.
@@ -28,6 +34,7 @@ package struct TokenSettings: Sendable, Equatable {
   /// Defaults as the contract has them; `tokenURL` and `tokenOrigin` are for flows that ask for tokens.
   package init(
     flow: Flow, send: TokenPlace = .bearer, tokenURL: String = "", scope: String = "",
+    client: ClientForm = .basic, parameters: [Request.Parameter] = [], headers: [Request.Header] = [],
     earlyRefresh: Duration = .seconds(60),
     baseOrigin: String, tokenOrigin: String = "", storePath: String, credentialsDirectory: String = "",
     retry: RetryDelays = RetryDelays(), exchange: TokenExchange? = nil
@@ -36,6 +43,9 @@ package struct TokenSettings: Sendable, Equatable {
     self.send = send
     self.tokenURL = tokenURL
     self.scope = scope
+    self.client = client
+    self.parameters = parameters
+    self.headers = headers
     self.earlyRefresh = earlyRefresh
     self.baseOrigin = baseOrigin
     self.tokenOrigin = tokenOrigin

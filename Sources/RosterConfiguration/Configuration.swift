@@ -84,6 +84,12 @@ package struct Configuration: Sendable, Equatable {
     package var tokenURL = ""
     /// The scope of a token request of OAuth 2.
     package var scope = ""
+    /// How a token request of OAuth 2 identifies the client.
+    package var client = ClientForm.basic
+    /// Further fields of the requests of OAuth 2.
+    package var parameters: [Request.Parameter] = []
+    /// Further headers of token requests.
+    package var headers: [Request.Header] = []
     /// Where `rosterd login` sends the browser, unresolved; empty if it is not set.
     package var authorizeURL = ""
     /// Where `rosterd login` asks for a device code, unresolved; empty if it is not set.

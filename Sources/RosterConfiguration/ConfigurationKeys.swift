@@ -92,6 +92,15 @@ extension ConfigurationKey {
     ConfigurationKey(
       "auth.scope", field: \.auth.scope, type: .text("any text"), doc: "Sent with a token request of OAuth 2."),
     ConfigurationKey(
+      "auth.client", field: \.auth.client, type: .choice,
+      doc: "How OAuth 2 identifies a client with a secret: HTTP Basic, in the body, or HTTP Basic without encoding."),
+    ConfigurationKey(
+      "auth.params", field: \.auth.parameters, type: .parameters,
+      doc: "Further fields of the requests of OAuth 2, such as audience."),
+    ConfigurationKey(
+      "auth.headers", field: \.auth.headers, type: .headers,
+      doc: "Added to every token request. User-Agent and Accept may be replaced."),
+    ConfigurationKey(
       "auth.authorize_url", field: \.auth.authorizeURL, type: .tokenURL,
       doc: "Where rosterd login sends the browser; written as token_url."),
     ConfigurationKey(
@@ -137,13 +146,17 @@ extension ConfigurationKey {
 
   private static let answer = [
     ConfigurationKey(
-      "auth.answer.access", field: \.auth.answer.access, type: .optionalPointer, doc: "Place of the access token."),
+      "auth.answer.access", field: \.auth.answer.access, type: .tokenSource,
+      doc: "Place of the access token: a JSON Pointer, header:NAME, cookie:NAME, or body for a JSON string."),
     ConfigurationKey(
       "auth.answer.refresh", field: \.auth.answer.refresh, type: .optionalPointer,
       doc: "Place of the refresh token; without one in an answer the old one stays."),
     ConfigurationKey(
       "auth.answer.expires_in", field: \.auth.answer.expiresIn, type: .optionalPointer,
       doc: "Place of the token's life in seconds."),
+    ConfigurationKey(
+      "auth.answer.expires_in_ms", field: \.auth.answer.expiresInMilliseconds, type: .optionalPointer,
+      doc: "Place of the token's life in milliseconds."),
     ConfigurationKey(
       "auth.answer.expires_at", field: \.auth.answer.expiresAt, type: .optionalPointer,
       doc: "Place of the token's end: RFC 3339, or seconds since 1970."),

@@ -22,7 +22,7 @@ extension Credentials {
   }
 
   /// True if an empty file is a credential.
-  static func mayBeEmpty(_ name: String) -> Bool { name == "password" }
+  static func mayBeEmpty(_ name: String) -> Bool { ["password", "client_secret"].contains(name) }
 
   /// systemd allows one megabyte for all credentials of a unit (systemd.exec(5)); tokens are far smaller.
   static let maxBytes = 64 * 1024

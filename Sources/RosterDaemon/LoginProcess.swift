@@ -39,9 +39,10 @@ package struct LoginProcess: Sendable {
 
   /// - Parameters:
   ///   - usesDevice: selects the device flow, also if there is a display.
+  ///   - port: the port of the redirect address; 0 for a free one.
   ///   - output: path of the file; `-` is standard output, and nil the credential file.
   /// - Throws: a `Failure`; then no file has changed.
-  package func run(usesDevice: Bool, output: String?) async throws -> Result {
+  package func run(usesDevice: Bool, port: UInt16 = 0, output: String?) async throws -> Result {
     let usesDevice = usesDevice || !hasDisplay
     let address = try address(usesDevice)
     let path = try output ?? defaultPath()
@@ -62,7 +63,7 @@ package struct LoginProcess: Sendable {
       token =
         usesDevice
         ? try await byDevice(login, address: address)
-        : try await byBrowser(login, address: address, settings: settings, credentials: credentials)
+        : try await byBrowser(login, address: address, port: port, settings: settings, credentials: credentials)
     } catch {
       await transport.shutdown()
       throw error
@@ -76,11 +77,12 @@ package struct LoginProcess: Sendable {
   // MARK: The two ways
 
   private func byBrowser(
-    _ login: Login, address: String, settings: TokenSettings, credentials: Credentials
+    _ login: Login, address: String, port: UInt16, settings: TokenSettings, credentials: Credentials
   ) async throws -> Secret {
-    let receiver = try LoopbackReceiver()
+    let receiver = try LoopbackReceiver(port: port)
     let request = AuthorizationRequest(redirect: receiver.address)
-    let url = request.address(address, clientID: credentials.clientID ?? Secret(""), scope: settings.scope)
+    let url = request.address(
+      address, clientID: credentials.clientID ?? Secret(""), scope: settings.scope, parameters: settings.parameters)
     let opened = openBrowser(url)
     defer {
       try? opened.file.get().remove()

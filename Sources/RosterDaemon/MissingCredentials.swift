@@ -20,7 +20,7 @@ extension Configuration {
       let places = places(of: name, stores)
       let needed = "auth.flow = \"\(auth.flow.rawValue)\" needs the credential \(name)"
       if let found = places.first(where: Self.mayExist) {
-        guard Self.isEmpty(found), !Credentials.mayBeEmpty(name) || settings.sends(name) else { return nil }
+        guard Self.isEmpty(found), settings.refusesEmpty(name) else { return nil }
         return "\(needed), and \(found) is empty: write it before you start rosterd, which ends with 78 otherwise"
       }
       if settings.mayKeep(name), !settings.lacksStored(name, at: tokenStore, client: client(stores)) {
@@ -28,6 +28,20 @@ extension Configuration {
       }
       guard let first = places.first else { return "\(needed), and auth.credentials_dir is not set" }
       return "\(needed), and \(first) does not exist: create it before you start rosterd, which ends with 78 otherwise"
+    }
+  }
+
+  /// One sentence for each credential file whose content looks like more than a credential, or like none.
+  package func oddCredentials(stores: [String] = credentialStores) -> [String] {
+    guard auth.flow != .none else { return [] }
+    return TokenExchange.Placeholder.allCases.compactMap { file in
+      guard let path = places(of: file.rawValue, stores).first(where: Self.mayExist), !path.contains(".encrypted/"),
+        let bytes = try? contents(of: path, limit: Credentials.maxBytes), let text = Credentials.text(bytes)
+      else { return nil }
+      if file == .clientSecret, Credentials.isEmpty(bytes), auth.flow.identifiesClient {
+        return "\(path) is empty, and is sent as an empty secret; a client without a secret has no such file"
+      }
+      return Secret(text).oddity.map { "\(path) \($0), which rosterd sends: write only the credential into it" }
     }
   }
 

@@ -94,10 +94,16 @@ extension Failure {
 }
 
 extension Failure {
-  /// With `flow = "basic"` as the next step if no flow is set and upstream asks for a user name and a password.
+  /// With `flow = "basic"` as the next step if no flow is set and upstream asks for a user name and a password. The
+  /// failure names a scheme that rosterd does not have.
   fileprivate func proposingFlow(_ response: Response) -> Failure {
-    guard trouble == .noCredential, response.asksForBasic else { return self }
     var failure = self
+    if trouble == .noCredential || trouble == .credential, let scheme = response.foreignScheme {
+      failure.cause = "upstream asks for \(scheme) (401, WWW-Authenticate: \(scheme)), which rosterd does not have"
+      failure.hint = "see whether upstream takes HTTP Basic or a token of its own from programs"
+      return failure
+    }
+    guard trouble == .noCredential, response.challengeSchemes.contains("basic") else { return self }
     failure.cause =
       "upstream asks for a user name and a password (401, WWW-Authenticate: Basic), and auth.flow is \"none\""
     failure.hint = "set auth.flow = \"basic\", with the files username and password"
@@ -106,15 +112,21 @@ extension Failure {
 }
 
 extension Response {
-  /// True if a challenge has the scheme Basic, in any case (RFC 9110 §11.6.1).
-  fileprivate var asksForBasic: Bool {
-    headers.contains { header in
-      guard header.isNamed("WWW-Authenticate") else { return false }
+  /// The first words of all challenges and their parameters, in lower case: schemes are among them (RFC 9110 §11.6.1).
+  fileprivate var challengeSchemes: [String] {
+    headers.filter { $0.isNamed("WWW-Authenticate") }.flatMap { header in
       // A comma in quotes does not end a challenge.
-      return header.value.replacing(/"([^"\\]|\\.)*"/, with: "").split(separator: ",").contains {
-        $0.split(separator: " ").first?.lowercased() == "basic"
+      header.value.replacing(/"([^"\\]|\\.)*"/, with: "").split(separator: ",").compactMap {
+        $0.split(separator: " ").first?.lowercased()
       }
     }
+  }
+
+  /// A scheme that rosterd does not have, if the challenges have no other; nil without one.
+  fileprivate var foreignScheme: String? {
+    let schemes = challengeSchemes
+    guard !schemes.contains("basic"), !schemes.contains("bearer") else { return nil }
+    return ["Digest", "Negotiate", "NTLM"].first { schemes.contains($0.lowercased()) }
   }
 }
 

@@ -18,6 +18,7 @@ struct CheckCommand: ParsableCommand {
     try answer("\(configuration.rendered())\n\(cost.text)")
     if let warning = cost.warning { complain("warning: \(warning)") }
     for sentence in configuration.missingCredentials() { complain("note: \(sentence)") }
+    for sentence in configuration.oddCredentials() { complain("note: \(sentence)") }
     if let sentence = configuration.foreignSession() { complain("note: \(sentence)") }
   }
 

@@ -109,7 +109,7 @@ struct ExchangeGrantTests {
 
   private func life(_ body: String, headers: [Request.Header] = []) throws -> Double? {
     let answer = try read(body, headers: headers) {
-      $0.answer.access = JSONPointer("/data/access")
+      $0.answer.access = TokenSource("/data/access")
       $0.answer.expiresIn = JSONPointer("/data/in")
       $0.answer.expiresAt = JSONPointer("/data/at")
     }

@@ -216,7 +216,7 @@ extension TokenExchange {
       url: "https://auth.test/login",
       body: .object([.init("username", .text("{username}")), .init("password", .text("{password}"))])),
     refresh: Step(url: "https://auth.test/token", body: .object([.init("refresh", .text("{refresh_token}"))])),
-    answer: Answer(access: JSONPointer(segments: ["access"]), refresh: JSONPointer(segments: ["refresh"])))
+    answer: Answer(access: .member(JSONPointer(segments: ["access"])), refresh: JSONPointer(segments: ["refresh"])))
 }
 
 /// The `Failure` that a call throws.

@@ -28,7 +28,7 @@ struct ExchangeFaultTests {
     let exchange = try #require(configuration.exchange)
     #expect(exchange.login?.url == "https://rickandmortyapi.com/api/token/")
     #expect(exchange.refresh?.placeholders == [.refreshToken])
-    #expect(exchange.answer.access == JSONPointer("/access") && exchange.answer.expiresIn == nil)
+    #expect(exchange.answer.access == TokenSource("/access") && exchange.answer.expiresIn == nil)
     #expect(configuration.resolvedTokenURL == "https://rickandmortyapi.com/api/token/refresh/")
     #expect(try workspace.load(configuration.rendered()) == configuration)
   }

@@ -234,6 +234,27 @@ import Testing
     }
   }
 
+  @Test(
+    "T14.3: the message names a scheme that rosterd does not have, unless upstream offers one that it has",
+    arguments: [
+      (["Digest realm=\"a\", qop=\"auth\", nonce=\"x\""], "Digest"), (["Negotiate", "NTLM"], "Negotiate"),
+      (["ntlm"], "NTLM"), (["Digest realm=\"a\"", "Basic realm=\"a\""], nil), (["Bearer"], nil),
+    ] as [([String], String?)])
+  func foreignScheme(challenges: [String], named: String?) async throws {
+    for flow in [Flow.none, .static] {
+      try await withKeeper(accessToken: "a0", flow: flow) { keeper, _ in
+        let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
+          Response(status: 401, headers: challenges.map { .init("WWW-Authenticate", $0) })
+        }
+        let failure = await #expect(throws: Failure.self) {
+          try await send(Request(.get, "http://localhost/character"))
+        }
+        #expect(failure?.cause.contains("which rosterd does not have") == (named != nil))
+        if let named { #expect(failure?.cause.hasPrefix("upstream asks for \(named) (401") == true) }
+      }
+    }
+  }
+
   @Test("auth.send replaces a configured header of the same name")
   func header() async throws {
     let place = TokenPlace(.header, name: "accept", before: "t=", after: ";")

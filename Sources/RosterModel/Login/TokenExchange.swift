@@ -63,22 +63,25 @@ package struct TokenExchange: Sendable, Equatable {
   /// Places of an answer.
   package struct Answer: Sendable, Equatable {
     /// The access token; nil if it is not set.
-    package var access: JSONPointer?
+    package var access: TokenSource?
     /// The refresh token; nil if no answer has one.
     package var refresh: JSONPointer?
     /// Seconds from the answer; nil if it is not set.
     package var expiresIn: JSONPointer?
+    /// Milliseconds from the answer; nil if it is not set.
+    package var expiresInMilliseconds: JSONPointer?
     /// A time; nil if it is not set.
     package var expiresAt: JSONPointer?
 
     /// An answer without any place, unless it is given.
     package init(
-      access: JSONPointer? = nil, refresh: JSONPointer? = nil, expiresIn: JSONPointer? = nil,
-      expiresAt: JSONPointer? = nil
+      access: TokenSource? = nil, refresh: JSONPointer? = nil, expiresIn: JSONPointer? = nil,
+      expiresInMilliseconds: JSONPointer? = nil, expiresAt: JSONPointer? = nil
     ) {
       self.access = access
       self.refresh = refresh
       self.expiresIn = expiresIn
+      self.expiresInMilliseconds = expiresInMilliseconds
       self.expiresAt = expiresAt
     }
   }
