@@ -159,6 +159,7 @@ test: packages
 # Tests against django-oauth-toolkit, Authlib and nginx. Needs python3-venv and nginx.
 test-oauth:
 	Tests/oauth/run .build/$(TESTED)/rosterd
+	Tests/oauth/assertions .build/$(TESTED)/rosterd
 
 # The examples of README.md and docs/CACHE.md, and Datasette, Litestream and DuckDB beside a rosterd that publishes.
 # Needs python3-venv and sqlite3.

@@ -28,7 +28,8 @@ extension Credentials {
       switch placeholder {
       case .refreshToken: tokens.refresh
       case .accessToken: tokens.access
-      case .username, .password, .clientID, .clientSecret: self[placeholder]
+      case .jwt: assertion?.token
+      case .username, .password, .clientID, .clientSecret: placeholder.file.flatMap { self[$0] }
       }
     return secret?.reveal() ?? ""
   }

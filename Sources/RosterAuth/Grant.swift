@@ -36,7 +36,7 @@ extension Grant {
   /// nil if the flow sends no token request, and for `exchange`, whose grant depends on the session.
   package init?(_ flow: Flow) {
     switch flow {
-    case .none, .static, .basic, .exchange: return nil
+    case .none, .static, .basic, .exchange, .jwt: return nil
     case .oauth2Refresh, .oauth2ClientCredentials: self = .oauth2
     case .authenticateForm: self = .authenticateForm
     case .bearerRefresh: self = .bearerRefresh
@@ -88,8 +88,15 @@ extension Grant {
 }
 
 extension Request {
-  /// A client without a secret is named in the form (RFC 6749 §2.3.1, §3.2.1).
+  /// An assertion (RFC 7523 §2.2) replaces the secret. A client without a secret is named in the form (RFC 6749 §2.3.1,
+  /// §3.2.1).
   mutating func identify(_ credentials: Credentials, as form: ClientForm, fields: inout [(String, String)]) {
+    if let assertion = credentials.assertion {
+      fields.append(("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"))
+      fields.append(("client_assertion", assertion.token.reveal()))
+      if let id = credentials.clientID { fields.append(("client_id", id.reveal())) }
+      return
+    }
     guard let id = credentials.clientID?.reveal() else { return }
     guard let secret = credentials.clientSecret?.reveal() else {
       fields.append(("client_id", id))

@@ -45,7 +45,7 @@ package struct AuthorizationRequest: Sendable {
 
 extension Data {
   /// RFC 7515 §2: the URL-safe alphabet, no padding.
-  fileprivate var base64URL: String {
+  var base64URL: String {
     base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 }
@@ -186,7 +186,7 @@ package struct Login: Sendable {
         Request.Header("Accept", "application/json"), Request.Header("User-Agent", "rosterd/\(rosterdVersion)"),
       ])
     var fields = fields
-    request.identify(credentials, as: settings.client, fields: &fields)
+    request.identify(try credentials.asserting(settings, now: clock.now()), as: settings.client, fields: &fields)
     var names: Set<String> = []
     request.setForm(fields.filter { names.insert($0.0).inserted }.adding(settings.parameters))
     request.add(settings.headers)

@@ -9,8 +9,10 @@ extension TokenSettings {
     case .none: []
     case .static, .bearerRenew: [.accessToken]
     case .basic: [.username]
-    case .oauth2Refresh, .authenticateForm, .bearerRefresh: [.refreshToken]
-    case .oauth2ClientCredentials: [.clientID, .clientSecret]
+    case .authenticateForm, .bearerRefresh: [.refreshToken]
+    case .oauth2Refresh: [.refreshToken] + assertionFiles
+    case .oauth2ClientCredentials: assertion == nil ? [.clientID, .clientSecret] : assertionFiles
+    case .jwt: assertionFiles
     case .exchange: exchangeFiles + (exchange?.login == nil ? refreshFiles : [])
     }
   }
@@ -40,6 +42,16 @@ extension TokenSettings {
   /// The files that both requests of `exchange` name, without tokens (T13.2).
   var exchangeFiles: [CredentialFile] { files(loginPlaceholders.union(refreshPlaceholders)).filter { !$0.isToken } }
 
+  /// The files without which no assertion can be signed.
+  private var assertionFiles: [CredentialFile] { assertion?.files ?? [] }
+
+  /// True if the token request contains an assertion.
+  /// - Parameter logsIn: true for a login of `exchange`.
+  func sendsAssertion(logsIn: Bool) -> Bool {
+    guard assertion != nil else { return false }
+    return exchange == nil || (logsIn ? loginPlaceholders : refreshPlaceholders).contains(.jwt)
+  }
+
   /// The tokens that a refresh of `exchange` contains.
   var refreshFiles: [CredentialFile] { files(refreshPlaceholders).filter(\.isToken) }
 
@@ -66,12 +78,13 @@ extension TokenSettings {
   /// True if an `exchange` names the client, which a stored token belongs to then (T8).
   var exchangeIdentifiesClient: Bool { exchangeFiles.contains(.clientID) }
 
-  var loginPlaceholders: Set<CredentialFile> { exchange?.login?.placeholders ?? [] }
+  var loginPlaceholders: Set<TokenExchange.Placeholder> { exchange?.login?.placeholders ?? [] }
 
-  var refreshPlaceholders: Set<CredentialFile> { exchange?.refresh?.placeholders ?? [] }
+  var refreshPlaceholders: Set<TokenExchange.Placeholder> { exchange?.refresh?.placeholders ?? [] }
 
-  private func files(_ placeholders: Set<CredentialFile>) -> [CredentialFile] {
-    CredentialFile.allCases.filter(placeholders.contains)
+  private func files(_ placeholders: Set<TokenExchange.Placeholder>) -> [CredentialFile] {
+    let files = placeholders.compactMap(\.file) + (placeholders.contains(.jwt) ? assertionFiles : [])
+    return CredentialFile.allCases.filter(files.contains)
   }
 }
 
@@ -81,8 +94,4 @@ extension TokenSettings {
     (client == .basic ? [] : [client.rawValue]) + parameters.map { "\($0.name)=\($0.value)" }
       + headers.map { "\($0.name): \($0.value)" }
   }
-}
-
-extension CredentialFile {
-  var isToken: Bool { self == .refreshToken || self == .accessToken }
 }

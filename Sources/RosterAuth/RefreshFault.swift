@@ -29,10 +29,19 @@ struct RefreshAttempt: Sendable {
   let now: Date
   /// In 0..<1, for the jitter.
   let random: Double
+  /// nil if the request had no assertion, or the answer no `Date`.
+  private let clock: ClockComparison?
 
-  init(_ attempt: TokenMachine.Attempt, now: Date, random: Double) {
+  /// - Parameters:
+  ///   - assertion: that of the request; nil without `auth.jwt`.
+  ///   - response: nil if there was no answer.
+  init(
+    _ attempt: TokenMachine.Attempt, assertion: Assertion? = nil, response: Response? = nil, now: Date, random: Double
+  ) {
     settings = attempt.setup.settings
-    credentials = attempt.setup.credentials
+    var credentials = attempt.setup.credentials
+    credentials.assertion = assertion
+    self.credentials = credentials
     number = attempt.number
     logsIn = attempt.session.logsIn(settings)
     asked = logsIn ? settings.ofLogin : settings
@@ -42,6 +51,7 @@ struct RefreshAttempt: Sendable {
     followsUnanswered = attempt.session.isUnanswered
     self.now = now
     self.random = random
+    clock = settings.sendsAssertion(logsIn: logsIn) ? response?.clockComparison(now: now) : nil
   }
 
   /// The fault for an error instead of a grant. The reason of a `RequestFault` decides whether it is temporary (T5).
@@ -99,11 +109,13 @@ struct RefreshAttempt: Sendable {
     let rotated = followsUnanswered && usedRefreshToken ? "; \(settings.mayHaveRotated)" : ""
     let answer = said.map { "\(status), \($0.shown(hiding: secrets))" } ?? "\(status)"
     // A public client has no secret.
-    let client: CredentialFile = credentials.clientSecret == nil ? .clientID : .clientSecret
+    let client = settings.assertion?.keyFile ?? (credentials.clientSecret == nil ? .clientID : .clientSecret)
     let file = isClient ? client : logsIn ? settings.credential : settings.renewed
     if error == "invalid_scope" { return other(.invalidScope(answer, settings: asked), label: "other") }
     let form = isClient ? settings.clientAdvice(credentials) : ""
-    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)\(form)", file: file)
+    let skew = clock.map { "; \($0.clause)" } ?? ""
+    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)\(form)\(skew)", file: file)
+    if let clock, clock.explainsRefusal { return other(.refusedByClock(ending, settings: asked), label: "refused") }
     return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings: settings))
   }
 

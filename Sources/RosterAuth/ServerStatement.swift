@@ -45,7 +45,7 @@ struct ServerStatement: Sendable, Equatable {
 extension Credentials {
   /// All files, for `ServerStatement`.
   var secrets: [Secret] {
-    let files = CredentialFile.allCases.compactMap { self[$0] }
+    let files = CredentialFile.allCases.compactMap { self[$0] } + [assertion?.token].compactMap(\.self)
     guard let username, let password else { return files }
     return files + [Secret("\(username.reveal()):\(password.reveal())")]
   }

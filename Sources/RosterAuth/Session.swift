@@ -207,7 +207,7 @@ extension Session {
   private mutating func takeTokens(of earlier: Session, _ settings: TokenSettings) {
     switch settings.flow {
     // Its next token comes from the client's own grant, or from the changed file.
-    case .none, .static, .basic, .oauth2ClientCredentials, .bearerRenew: return
+    case .none, .static, .basic, .oauth2ClientCredentials, .bearerRenew, .jwt: return
     case .oauth2Refresh, .authenticateForm, .bearerRefresh, .exchange: break
     }
     if let token = earlier.refreshToken, takeDigest(.refreshToken, of: earlier) {
@@ -233,6 +233,7 @@ extension Session {
       switch settings.flow {
       // The client's own grant needs none from a file: only one that upstream sends is used (CONTRACT 3).
       case .oauth2ClientCredentials: nil
+      case .jwt: nil
       // It is sent to be replaced.
       case .bearerRenew: credentials.accessToken
       case .none, .static, .basic, .oauth2Refresh, .authenticateForm, .bearerRefresh, .exchange:
@@ -282,7 +283,7 @@ extension Session {
 
   private static func tried(_ settings: TokenSettings, digests: [String: String]) -> String {
     let files = digests.map { "\($0.key)=\($0.value)" }.sorted()
-    let exchange = settings.exchange.map { [$0.written] } ?? []
+    let exchange = [settings.exchange?.written, settings.assertion?.written].compactMap(\.self)
     let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope] + exchange + settings.requestForm
     return digest(Secret(parts.joined(separator: "\n")))
   }
@@ -308,14 +309,19 @@ extension Credentials {
       case .exchange: settings.exchangeSessionFiles
       case .basic: [.username, .password]
       case .bearerRenew: [.accessToken]
+      case .jwt: [.privateKey, .hmacKey]
       case .none, .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh:
         [.refreshToken, .accessToken]
       }
-    return digests.filter { digest in files.contains { $0.rawValue == digest.key } }
+    var digests = digests.filter { digest in files.contains { $0.rawValue == digest.key } }
+    // The token consists of them.
+    if settings.flow == .jwt { digests["auth.jwt"] = settings.assertion.map { Session.digest(Secret($0.written)) } }
+    return digests
   }
 
   /// The access token that the files contain; it is sent before any token request.
   fileprivate func firstToken(_ flow: Flow) -> IssuedToken? {
+    if flow == .jwt { return nil }
     guard flow != .basic else {
       // RFC 7617 §2.
       let pair = username.map { "\($0.reveal()):\(password?.reveal() ?? "")" }
@@ -339,11 +345,12 @@ extension Credentials {
     if settings.flow == .basic { return try checkBasic(settings) }
     let sent: [CredentialFile] =
       switch settings.flow {
-      case .none, .basic: []
+      case .none, .basic, .jwt: []
       case .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRenew: [.accessToken]
       case .bearerRefresh: [.refreshToken, .accessToken]
       case .exchange: settings.sentFiles + [.accessToken]
       }
+    try checkKey(settings)
     for file in sent {
       if let secret = self[file], !secret.fitsHeader { throw .unsendableCredential(file, settings: settings) }
     }

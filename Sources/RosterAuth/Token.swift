@@ -8,6 +8,8 @@ package struct Token: Sendable, Equatable {
   let issued: IssuedToken
   /// Place of the token in a request.
   package var place = TokenPlace.bearer
+  /// True if rosterd has signed it (`flow = "jwt"`).
+  var isAssertion = false
 
   /// The token itself.
   package var access: Secret { issued.access }
@@ -82,11 +84,20 @@ package struct Credentials: Sendable, Equatable {
   package var username: Secret?
   /// Password of the flows `basic` and `exchange`; nil means an empty one.
   package var password: Secret?
+  /// PEM text of the key that signs assertions, and perhaps its certificate.
+  package var privateKey: Secret?
+  /// Passphrase of an encrypted `privateKey`.
+  package var privateKeyPassphrase: Secret?
+  /// Shared secret that signs assertions with HS256.
+  package var hmacKey: Secret?
+  /// The assertion of one request; no file has it.
+  var assertion: Assertion?
 
   /// No files, unless given.
   package init(
     refreshToken: Secret? = nil, accessToken: Secret? = nil, clientID: Secret? = nil, clientSecret: Secret? = nil,
-    username: Secret? = nil, password: Secret? = nil
+    username: Secret? = nil, password: Secret? = nil, privateKey: Secret? = nil,
+    privateKeyPassphrase: Secret? = nil, hmacKey: Secret? = nil
   ) {
     self.refreshToken = refreshToken
     self.accessToken = accessToken
@@ -94,21 +105,15 @@ package struct Credentials: Sendable, Equatable {
     self.clientSecret = clientSecret
     self.username = username
     self.password = password
+    self.privateKey = privateKey
+    self.privateKeyPassphrase = privateKeyPassphrase
+    self.hmacKey = hmacKey
   }
 }
 
-/// The files of `credentials_dir` have the names of the placeholders.
-typealias CredentialFile = TokenExchange.Placeholder
-
-extension Credentials {
-  subscript(file: CredentialFile) -> Secret? {
-    switch file {
-    case .refreshToken: refreshToken
-    case .accessToken: accessToken
-    case .clientID: clientID
-    case .clientSecret: clientSecret
-    case .username: username
-    case .password: password
-    }
-  }
+/// An assertion of `[auth.jwt]` in the compact form (RFC 7515 §7.1).
+struct Assertion: Sendable, Equatable {
+  var token: Secret
+  /// The time in its `exp`; nil without one.
+  var expiresAt: Date?
 }

@@ -3,7 +3,7 @@ import RosterModel
 
 /// The errors of this target, each worded once.
 extension Failure {
-  private static let refreshing = "get a new access token"
+  static let refreshing = "get a new access token"
 
   static func missingCredential(_ file: CredentialFile, settings: TokenSettings) -> Failure {
     unusable(file, settings: settings, cause: "the flow needs the credential \(file.rawValue), which does not exist")
@@ -121,7 +121,8 @@ extension Failure {
   }
 
   static func freshTokenRefused(_ settings: TokenSettings) -> Failure {
-    Failure(
+    if settings.flow == .jwt { return freshAssertionRefused(settings) }
+    return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
       cause: "upstream refuses (401) an access token that it has just granted",
       hint:
@@ -201,7 +202,8 @@ extension TokenSettings {
     switch flow {
     case .static, .bearerRenew: .accessToken
     case .basic: .password
-    case .oauth2ClientCredentials: .clientSecret
+    case .oauth2ClientCredentials: assertion?.keyFile ?? .clientSecret
+    case .jwt: assertion?.keyFile ?? .privateKey
     case .none, .oauth2Refresh, .authenticateForm, .bearerRefresh: .refreshToken
     case .exchange: loginCredential ?? renewed
     }
@@ -211,7 +213,8 @@ extension TokenSettings {
   private var loginCredential: CredentialFile? {
     let files: [CredentialFile] = [.password, .clientSecret, .username, .clientID]
     guard exchange?.login != nil else { return nil }
-    return files.first(where: loginPlaceholders.contains) ?? .password
+    if loginPlaceholders.contains(.jwt), let assertion { return assertion.keyFile }
+    return files.first { file in loginPlaceholders.contains { $0.file == file } } ?? .password
   }
 
   /// The file of what a token request sends to be replaced.
@@ -238,7 +241,8 @@ extension TokenSettings {
 
   /// The key that names where tokens come from.
   var addressKey: String {
-    exchange.map { $0.refresh == nil ? "auth.login.url" : "auth.refresh.url" } ?? "auth.token_url"
+    if flow == .jwt { return "auth.jwt.claims" }
+    return exchange.map { $0.refresh == nil ? "auth.login.url" : "auth.refresh.url" } ?? "auth.token_url"
   }
 
   var mayHaveRotated: String { "upstream may have rotated \(renewal) in an attempt whose answer never came" }

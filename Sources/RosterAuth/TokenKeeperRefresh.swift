@@ -29,6 +29,13 @@ extension TokenKeeper {
 
   private func exchange(_ attempt: TokenMachine.Attempt) async -> TokenMachine.Action {
     let setup = attempt.setup
+    let credentials: Credentials
+    do throws(Failure) { credentials = try setup.credentials.asserting(setup.settings, now: clock.now()) } catch {
+      return failed(RefreshFault(fault: .other(error), label: "other", failure: error), attempt: attempt)
+    }
+    if setup.settings.flow == .jwt, let assertion = credentials.assertion {
+      return machine.refreshed(GrantAnswer(assertion, now: clock.now()))
+    }
     guard let grant = Grant(setup.settings, session: attempt.session) else {
       return machine.refreshFailed(.other(.notRenewable(setup.settings)), now: clock.moment)
     }
@@ -39,17 +46,22 @@ extension TokenKeeper {
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
     }
     let request = grant.request(
-      setup.settings, credentials: setup.credentials, refreshToken: attempt.session.refreshToken,
+      setup.settings, credentials: credentials, refreshToken: attempt.session.refreshToken,
       renewedAccess: attempt.session.renewedAccess)
+    var response: Response?
     do {
-      let answer = try grant.read(try await send(request), now: clock.now())
+      let received = try await send(request)
+      response = received
+      let answer = try grant.read(received, now: clock.now())
       guard TokenStore.fits(attempt.session.granted(answer)) else { throw GrantRefusal.tooLarge }
       return machine.refreshed(answer)
     } catch is CancellationError {
       // The transport was closed meanwhile; `drain` has reported the possible loss.
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
     } catch {
-      return failed(RefreshAttempt(attempt, now: clock.now(), random: random()).fault(error), attempt: attempt)
+      let facts = RefreshAttempt(
+        attempt, assertion: credentials.assertion, response: response, now: clock.now(), random: random())
+      return failed(facts.fault(error), attempt: attempt)
     }
   }
 

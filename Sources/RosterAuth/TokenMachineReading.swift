@@ -5,7 +5,11 @@ extension TokenMachine {
   var settings: TokenSettings { setup.settings }
 
   /// nil if the token is missing or refused.
-  var token: Token? { session.access.map { Token(generation: generation, issued: $0, place: settings.place) } }
+  var token: Token? {
+    session.access.map {
+      Token(generation: generation, issued: $0, place: settings.place, isAssertion: settings.flow == .jwt)
+    }
+  }
 
   /// The failure of every request at present; nil if requests can be served.
   var failure: Failure? {

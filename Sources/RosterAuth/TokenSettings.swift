@@ -30,6 +30,8 @@ package struct TokenSettings: Sendable, Equatable {
   package var retry: RetryDelays
   /// Requests of the flow `exchange`; nil with another flow.
   package var exchange: TokenExchange?
+  /// `auth.jwt`; nil if it has no claims.
+  package var assertion: AssertionTemplate?
 
   /// Defaults as the contract has them; `tokenURL` and `tokenOrigin` are for flows that ask for tokens.
   package init(
@@ -37,7 +39,7 @@ package struct TokenSettings: Sendable, Equatable {
     client: ClientForm = .basic, parameters: [Request.Parameter] = [], headers: [Request.Header] = [],
     earlyRefresh: Duration = .seconds(60),
     baseOrigin: String, tokenOrigin: String = "", storePath: String, credentialsDirectory: String = "",
-    retry: RetryDelays = RetryDelays(), exchange: TokenExchange? = nil
+    retry: RetryDelays = RetryDelays(), exchange: TokenExchange? = nil, assertion: AssertionTemplate? = nil
   ) {
     self.flow = flow
     self.send = send
@@ -53,6 +55,7 @@ package struct TokenSettings: Sendable, Equatable {
     self.credentialsDirectory = credentialsDirectory
     self.retry = retry
     self.exchange = exchange
+    self.assertion = assertion
   }
 
   var place: TokenPlace { flow == .basic ? .basic : send }

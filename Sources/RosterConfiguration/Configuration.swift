@@ -100,6 +100,8 @@ package struct Configuration: Sendable, Equatable {
     package var refresh = TokenExchange.Step()
     /// `[auth.answer]`
     package var answer = TokenExchange.Answer()
+    /// `[auth.jwt]`; not set without claims.
+    package var jwt = AssertionTemplate()
     /// A token this close to its expiry is refreshed first.
     package var earlyRefresh: Duration = .seconds(60)
     /// Statuses of page requests that end the session.

@@ -2,7 +2,7 @@ import RosterModel
 
 extension ConfigurationKey {
   /// All keys, in the order of the file. Their defaults are those of a new `Configuration`.
-  package static let all: [ConfigurationKey] = upstream + sync + retry + limit + auth + exchange + rest
+  package static let all: [ConfigurationKey] = upstream + sync + retry + limit + auth + exchange + assertion + rest
 
   private static let upstream = [
     ConfigurationKey(
@@ -160,6 +160,18 @@ extension ConfigurationKey {
     ConfigurationKey(
       "auth.answer.expires_at", field: \.auth.answer.expiresAt, type: .optionalPointer,
       doc: "Place of the token's end: RFC 3339, or seconds since 1970."),
+  ]
+
+  private static let assertion = [
+    ConfigurationKey(
+      "auth.jwt.alg", field: \.auth.jwt.algorithm, type: .choice,
+      doc: "How the assertion is signed: HS256 with the credential hmac_key, the others with private_key."),
+    ConfigurationKey(
+      "auth.jwt.headers", field: \.auth.jwt.headers, type: .template,
+      doc: "Template of its header, such as kid; alg and typ are added."),
+    ConfigurationKey(
+      "auth.jwt.claims", field: \.auth.jwt.claims, type: .template,
+      doc: "Template of its claims; {} signs none. {now+10m} is a time, {uuid} another text for each."),
   ]
 
   private static let rest = [

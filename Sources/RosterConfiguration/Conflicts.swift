@@ -28,13 +28,14 @@ extension Configuration {
         allowed: "both, or none")
     }
     exchangeConflicts
+    assertionConflicts
     loginURLsInClear
     sharedPaths
     unusableProxies
   }
 
   @Rules<Conflict> private var tokenConflicts: [Conflict] {
-    if auth.flow.refreshes, auth.flow != .exchange, auth.tokenURL.isEmpty {
+    if auth.flow.refreshes, ![.exchange, .jwt].contains(auth.flow), auth.tokenURL.isEmpty {
       Conflict(
         keys: ["auth.token_url", "auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" needs a token_url",
         allowed: "a URL or a path in auth.token_url")

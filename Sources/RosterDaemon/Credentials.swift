@@ -19,6 +19,9 @@ extension Credentials {
     clientSecret = try Self.secret("client_secret", path("client_secret"))
     username = try Self.secret("username", path("username"))
     password = try Self.secret("password", path("password"))
+    privateKey = try Self.secret("private_key", path("private_key"))
+    privateKeyPassphrase = try Self.secret("private_key_passphrase", path("private_key_passphrase"))
+    hmacKey = try Self.secret("hmac_key", path("hmac_key"))
   }
 
   /// True if an empty file is a credential.
@@ -54,7 +57,12 @@ extension Credentials {
       throw unusable(error.text, hint: hint(for: error))
     }
     guard let text = text(bytes) else {
-      throw unusable("it is not text", hint: "write only the credential into it")
+      let isKey = name == "private_key"
+      throw unusable(
+        "it is not text",
+        hint: isKey
+          ? "convert it to PEM: openssl pkey -inform DER -in FILE, or openssl pkcs12 -nodes -in FILE"
+          : "write only the credential into it")
     }
     guard mayBeEmpty(name) || !isEmpty(bytes) else {
       throw unusable("it is empty", hint: "write the credential into it, or remove it")

@@ -15,7 +15,7 @@ extension TokenSettings {
       tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
       storePath: configuration.tokenStoreFile,
       credentialsDirectory: configuration.auth.credentialsDir, retry: RetryDelays(configuration.retry),
-      exchange: configuration.exchange)
+      exchange: configuration.exchange, assertion: configuration.auth.jwt.isSet ? configuration.auth.jwt : nil)
   }
 }
 

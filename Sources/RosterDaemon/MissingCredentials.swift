@@ -81,7 +81,8 @@ extension Configuration {
   /// The unit that reads this file; nil if the package has no such unit.
   var unitName: String? { unit.map { $0 == Self.mainUnit ? $0 : "\(Self.mainUnit)@\($0)" } }
 
-  private func places(of name: String, _ stores: [String]) -> [String] {
+  /// The files of this credential, in the order in which they are looked for.
+  func places(of name: String, _ stores: [String]) -> [String] {
     if !auth.credentialsDir.isEmpty { return ["\(auth.credentialsDir)/\(name)"] }
     guard let unit else { return [] }
     let prefix = unit == Self.mainUnit ? unit : "\(Self.mainUnit).\(unit)"
@@ -111,10 +112,15 @@ extension Configuration {
     guard let path = places(of: "client_id", stores).first(where: Self.mayExist) else {
       return auth.credentialsDir.isEmpty ? nil : Credentials()
     }
+    return Self.text(at: path).map { Credentials(clientID: Secret($0)) }
+  }
+
+  /// The credential in a file; nil if it is encrypted or cannot be read.
+  static func text(at path: String) -> String? {
     guard !path.contains(".encrypted/"), let bytes = try? contents(of: path, limit: Credentials.maxBytes) else {
       return nil
     }
-    return Credentials.text(bytes).map { Credentials(clientID: Secret($0)) }
+    return Credentials.text(bytes)
   }
 
   /// A file that cannot be read is assumed to contain a credential.
@@ -122,7 +128,7 @@ extension Configuration {
     (try? contents(of: path, limit: Credentials.maxBytes)).map(Credentials.isEmpty) ?? false
   }
 
-  private static func mayExist(_ path: String) -> Bool {
+  static func mayExist(_ path: String) -> Bool {
     fileStatus(path) != nil || ![ENOENT, ENOTDIR].contains(errno)
   }
 }

@@ -42,10 +42,13 @@ extension Interceptor {
           return response
         }
         if isFresh {
-          throw await keeper.refusedAgain(token?.generation).after(response, to: request, clock: pacer?.clock)
+          throw await keeper.refusedAgain(token?.generation)
+            .comparingClocks(of: response, token: token, now: (pacer?.clock ?? .system).now())
+            .after(response, to: request, clock: pacer?.clock)
         }
         do { (token, isFresh) = try await keeper.rejected(token?.generation) } catch let failure as Failure {
-          throw failure.after(response, to: request, clock: pacer?.clock).proposingFlow(response)
+          throw failure.comparingClocks(of: response, token: token, now: (pacer?.clock ?? .system).now())
+            .after(response, to: request, clock: pacer?.clock).proposingFlow(response)
         }
         if let pacer { token = try await keeper.token(inTurnOf: pacer) }
         // If a request was late twice, its next 401 fails it: the token that is current now counts as fresh.

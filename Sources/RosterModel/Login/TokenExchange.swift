@@ -5,13 +5,15 @@ package struct TokenExchange: Sendable, Equatable {
     case json, form
   }
 
-  /// A text in braces that is replaced by a credential or a token (T13.2).
+  /// A text in braces that is replaced by a credential, a token or an assertion (T13.2).
   package enum Placeholder: String, Sendable, CaseIterable {
     case username, password
     case refreshToken = "refresh_token"
     case clientID = "client_id"
     case clientSecret = "client_secret"
     case accessToken = "access_token"
+    /// An assertion that is signed for this request (`auth.jwt`).
+    case jwt
 
     /// The placeholder with its braces.
     package var text: String { "{\(rawValue)}" }
