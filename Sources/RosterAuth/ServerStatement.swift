@@ -4,6 +4,8 @@ import RosterModel
 struct ServerStatement: Sendable, Equatable {
   /// The code of RFC 6749 §5.2 or RFC 8628 §3.5 at `error`, or another text there.
   var error: String?
+  /// The statement of its codes about the grant or the client; nil if no code is known.
+  let about: GrantStatement?
   private var texts: [String]
   private var fields: [String]
   /// Texts of the answer that may be credentials, by their names.
@@ -14,6 +16,7 @@ struct ServerStatement: Sendable, Equatable {
     guard case .object(let members)? = response.tokenDocument, !members.isEmpty else { return nil }
     let answer = JSONValue.object(members)
     error = answer["error"]?.text
+    about = GrantStatement(answer)
     texts = Self.places.compactMap { answer[$0]?.text }.reduce(into: []) { texts, text in
       if !text.isEmpty, !texts.contains(text) { texts.append(text) }
     }

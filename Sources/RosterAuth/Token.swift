@@ -10,6 +10,8 @@ package struct Token: Sendable, Equatable {
   package var place = TokenPlace.bearer
   /// True if rosterd has signed it (`flow = "jwt"`).
   var isAssertion = false
+  /// False if rosterd cannot replace it: it is sent although its end seems to be past (T2.8).
+  var isRenewed = true
 
   /// The token itself.
   package var access: Secret { issued.access }
@@ -20,9 +22,9 @@ package struct Token: Sendable, Equatable {
     issued.remaining(now).map { $0 <= 0 } ?? false
   }
 
-  /// Seconds; nil if unknown, and for a token that was used although its life was over when it came.
+  /// Seconds; nil if unknown, and for a token that is used although its life is over.
   func remaining(_ now: ClockReading) -> Double? {
-    isBornExpired ? nil : issued.remaining(now)
+    isBornExpired || !isRenewed ? nil : issued.remaining(now)
   }
 
   /// Its life was over when it came.

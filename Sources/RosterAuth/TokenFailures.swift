@@ -53,6 +53,25 @@ extension Failure {
     ).with(.tokenStatus, [.setting(key)])
   }
 
+  /// A 2xx answer without a token that can be used. The request may have used up what it sent.
+  static func incompleteAnswer(_ cause: String, settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
+      cause: "\(cause); \(settings.renewal) may be used up", hint: "see what answers at \(settings.addressKey)"
+    ).with(.incomplete, [.address(settings.tokenURL.queryMasked)])
+  }
+
+  /// 400, 401 or 403 without a word about the grant or the client, as a gateway may send it (T6.8).
+  static func unexplainedRefusal(_ status: Int, of sent: String, said: String?, settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
+      cause:
+        "upstream refuses \(sent) (\(status)\(said.map { ", \($0)" } ?? "")) without a known error code, so the session stays",
+      hint: "see what answers at \(settings.addressKey); if \(sent) is invalid, \(settings.mendCredential)",
+      reason: .status(status)
+    ).with(.tokenStatus)
+  }
+
   static func otherAnswer(_ status: Int, said: String?, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
@@ -64,11 +83,13 @@ extension Failure {
   /// Retries are used up, or Retry-After asks for more patience than `max_retry_after`.
   /// - Parameter proxy: what is wrong with it, where it is not token_url that is to be looked at.
   static func exhausted(
-    _ reason: Failure.Reason, proxy: RequestFault?, attempts: Int, retryAfter: Duration?, unanswered: Bool,
+    _ reason: Failure.Reason, said: String? = nil, proxy: RequestFault?, attempts: Int, retryAfter: Duration?,
+    unanswered: Bool,
     settings: TokenSettings
   ) -> Failure {
     let noAnswer = proxy?.cause ?? "no answer (\(reason.label))"
-    let what = if case .status(let code) = reason { "upstream answered \(code)" } else { noAnswer }
+    let words = said.map { ", \($0)," } ?? ""
+    let what = if case .status(let code) = reason { "upstream answered \(code)\(words)" } else { noAnswer }
     let times = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
     let pause = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s" } ?? ""
     // 403 passes only as a rate limit (P11.6).
@@ -96,12 +117,12 @@ extension Failure {
   }
 
   /// 401 with `none`, `static` or `basic`, which have nothing to refresh (T3).
-  static func notRenewable(_ settings: TokenSettings) -> Failure {
+  static func notRenewable(_ settings: TokenSettings, refusal: TokenRefusal = TokenRefusal()) -> Failure {
     let cause =
       switch settings.flow {
-      case .none: "upstream asks for a token (401), and auth.flow is \"none\""
-      case .basic: "upstream refuses the username and password (401)"
-      default: "upstream refuses the access token (401)"
+      case .none: "upstream asks for a token (\(refusal.text)), and auth.flow is \"none\""
+      case .basic: "upstream refuses the username and password (\(refusal.text))"
+      default: "upstream refuses the access token (\(refusal.text))"
       }
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin, cause: cause,
@@ -112,22 +133,25 @@ extension Failure {
   }
 
   /// A static token whose own `exp` has passed (T2).
-  static func outlived(_ expiry: Date, settings: TokenSettings) -> Failure {
+  static func outlived(_ token: Token, now: Date, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
-      cause: "the access token expired at \(expiry.rfc3339)",
+      cause:
+        "upstream refuses the access token, which expired at \(token.expiresAt?.rfc3339 ?? "an unknown time") (this machine's time is \(now.rfc3339))",
       hint: settings.mend(CredentialFile.accessToken.rawValue)
     ).with(.outlived, [.file(settings.path(CredentialFile.accessToken.rawValue))])
   }
 
-  static func freshTokenRefused(_ settings: TokenSettings) -> Failure {
+  static func freshTokenRefused(_ settings: TokenSettings, refusal: TokenRefusal) -> Failure {
     if settings.flow == .jwt { return freshAssertionRefused(settings) }
+    let scope = settings.exchange == nil ? ["auth.scope"] : []
+    let hint =
+      refusal.key.map { "see whether \($0) names answers that are not about the token" }
+      ?? "see whether base_url and \(settings.addressKey) belong together\(scope.map { ", and what \($0) allows" }.joined())"
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
-      cause: "upstream refuses (401) an access token that it has just granted",
-      hint:
-        "see whether base_url and \(settings.addressKey) belong together\(settings.exchange == nil ? ", and what auth.scope allows" : "")"
-    ).with(.freshRefused, [.setting(settings.addressKey)] + (settings.exchange == nil ? [.setting("auth.scope")] : []))
+      cause: "upstream refuses (\(refusal.text)) an access token that it has just granted", hint: hint
+    ).with(.freshRefused, ((refusal.key.map { [$0] } ?? []) + [settings.addressKey] + scope).map { .setting($0) })
   }
 
   /// The request did not go through, and another attempt would not either.

@@ -45,15 +45,17 @@ extension TokenKeeper {
     if stopRequested.load(ordering: .acquiring) {
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
     }
-    let request = grant.request(
+    var request = grant.request(
       setup.settings, credentials: credentials, refreshToken: attempt.session.refreshToken,
       renewedAccess: attempt.session.renewedAccess)
+    request.timeout = setup.settings.timeout
     var response: Response?
     do {
       let received = try await send(request)
       response = received
       let answer = try grant.read(received, now: clock.now())
       guard TokenStore.fits(attempt.session.granted(answer)) else { throw GrantRefusal.tooLarge }
+      waitOfStored = answer.wait
       return machine.refreshed(answer)
     } catch is CancellationError {
       // The transport was closed meanwhile; `drain` has reported the possible loss.
@@ -66,20 +68,17 @@ extension TokenKeeper {
   }
 
   /// Notes in the store, before the request, that the refresh token may get used up: a killed process could not write
-  /// it (T5). A daemon ignores a failure, because it keeps the answer until it can store it (T4). A process that ends
-  /// with its sync would lose it, so the failure is thrown. If the note exists already, such a process only checks that
-  /// the store can be written.
+  /// it (T5). If the note exists already, it only checks that the store can be written. A token whose successor could
+  /// not be stored is not replaced (T4.4).
   private func noteUnanswered(_ session: Session) async throws(Failure) {
     var noted = session
     do {
       if noted.noteUnanswered() {
         try await store.save(noted)
-      } else if endsWithSync, session.hasReplaceableToken {
+      } else if session.hasReplaceableToken {
         try await store.expectWritable(for: session)
       }
-    } catch {
-      if endsWithSync { throw .unnoted(error, path: store.path) }
-    }
+    } catch { throw .unnoted(error, path: store.path) }
   }
 
   private func failed(_ fault: RefreshFault, attempt: TokenMachine.Attempt) -> TokenMachine.Action {
@@ -88,7 +87,7 @@ extension TokenKeeper {
     let action = machine.refreshFailed(fault.fault, now: clock.moment)
     var delay: Duration?
     if case .coolDown(let pause) = action { delay = pause }
-    tellFailure(fault.failure, reason: fault.label, attempt: attempt.number, delay: delay)
+    tellFailure(fault.failure, reason: fault.label, attempt: attempt.turn.number, delay: delay)
     return action
   }
 
@@ -100,6 +99,8 @@ extension TokenKeeper {
       tellFailure(failure, reason: "other")
       return machine.storeFailed(failure, now: clock.moment)
     }
+    if waitOfStored > .zero, !stopRequested.load(ordering: .acquiring) { try? await clock.sleep(waitOfStored) }
+    waitOfStored = .zero
     status.refreshes += 1
     status.lastRefreshAt = clock.now().rfc3339
     status.lastError = nil

@@ -28,6 +28,12 @@ package struct TokenSettings: Sendable, Equatable {
   package var credentialsDirectory: String
   /// Delays between attempts of a token request (T5).
   package var retry: RetryDelays
+  /// Longest duration of one token request: `auth.timeout`.
+  package var timeout: Duration
+  /// Time between two syncs: the first pause after a final refusal of the client's own grant (T6.7).
+  package var syncInterval: Duration
+  /// The first pause after a passing refusal of a login with a password, which doubles (T6.12).
+  package var retryInterval: Duration
   /// Requests of the flow `exchange`; nil with another flow.
   package var exchange: TokenExchange?
   /// `auth.jwt`; nil if it has no claims.
@@ -39,7 +45,8 @@ package struct TokenSettings: Sendable, Equatable {
     client: ClientForm = .basic, parameters: [Request.Parameter] = [], headers: [Request.Header] = [],
     earlyRefresh: Duration = .seconds(60),
     baseOrigin: String, tokenOrigin: String = "", storePath: String, credentialsDirectory: String = "",
-    retry: RetryDelays = RetryDelays(), exchange: TokenExchange? = nil, assertion: AssertionTemplate? = nil
+    retry: RetryDelays = RetryDelays(), timeout: Duration = .seconds(20), syncInterval: Duration = .seconds(900),
+    retryInterval: Duration = .seconds(60), exchange: TokenExchange? = nil, assertion: AssertionTemplate? = nil
   ) {
     self.flow = flow
     self.send = send
@@ -54,6 +61,9 @@ package struct TokenSettings: Sendable, Equatable {
     self.storePath = storePath
     self.credentialsDirectory = credentialsDirectory
     self.retry = retry
+    self.timeout = timeout
+    self.syncInterval = syncInterval
+    self.retryInterval = retryInterval
     self.exchange = exchange
     self.assertion = assertion
   }

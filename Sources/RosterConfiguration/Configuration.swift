@@ -104,6 +104,10 @@ package struct Configuration: Sendable, Equatable {
     package var jwt = AssertionTemplate()
     /// A token this close to its expiry is refreshed first.
     package var earlyRefresh: Duration = .seconds(60)
+    /// Longest duration of a token request, from connect to last byte.
+    package var timeout: Duration = .seconds(20)
+    /// `[auth.expired]`: answers that call the token expired, beside a 401.
+    package var expired = ExpiredAnswers()
     /// Statuses of page requests that end the session.
     package var logoutStatus: [Int] = []
     /// The folder of the credential files; empty if there is no such folder.

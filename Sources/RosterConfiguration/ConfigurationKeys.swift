@@ -2,7 +2,8 @@ import RosterModel
 
 extension ConfigurationKey {
   /// All keys, in the order of the file. Their defaults are those of a new `Configuration`.
-  package static let all: [ConfigurationKey] = upstream + sync + retry + limit + auth + exchange + assertion + rest
+  package static let all: [ConfigurationKey] =
+    upstream + sync + retry + limit + auth + expired + exchange + assertion + rest
 
   private static let upstream = [
     ConfigurationKey(
@@ -110,6 +111,9 @@ extension ConfigurationKey {
       "auth.early_refresh", field: \.auth.earlyRefresh, type: .duration(atLeast: .zero),
       doc: "A token this close to its expiry is refreshed first."),
     ConfigurationKey(
+      "auth.timeout", field: \.auth.timeout, type: .duration(atLeast: .milliseconds(100)),
+      doc: "Longest duration of a token request, from connect to last byte."),
+    ConfigurationKey(
       "auth.logout_status", field: \.auth.logoutStatus, type: .integers(400...599),
       doc: "Statuses of page requests that end the session at once."),
     ConfigurationKey(
@@ -172,6 +176,15 @@ extension ConfigurationKey {
     ConfigurationKey(
       "auth.jwt.claims", field: \.auth.jwt.claims, type: .template,
       doc: "Template of its claims; {} signs none. {now+10m} is a time, {uuid} another text for each."),
+  ]
+
+  private static let expired = [
+    ConfigurationKey(
+      "auth.expired.status", field: \.auth.expired.statuses, type: .integers(300...599),
+      doc: "Statuses of pages, beside 401, that call the token expired."),
+    ConfigurationKey(
+      "auth.expired.where", field: \.auth.expired.conditions, type: .conditions,
+      doc: "A 2xx answer that meets all of these calls the token expired; as where of a definition."),
   ]
 
   private static let rest = [

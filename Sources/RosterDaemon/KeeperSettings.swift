@@ -15,6 +15,8 @@ extension TokenSettings {
       tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
       storePath: configuration.tokenStoreFile,
       credentialsDirectory: configuration.auth.credentialsDir, retry: RetryDelays(configuration.retry),
+      timeout: configuration.auth.timeout, syncInterval: configuration.sync.interval,
+      retryInterval: configuration.sync.retryInterval,
       exchange: configuration.exchange, assertion: configuration.auth.jwt.isSet ? configuration.auth.jwt : nil)
   }
 }

@@ -50,6 +50,14 @@ extension Configuration {
     TokenSettings(self).foreignSession(at: tokenStore, client: client(stores))
   }
 
+  /// A sentence if the refresh token lives shorter than the time between two syncs (T7.5); nil otherwise. Only a
+  /// running daemon keeps such a session.
+  package var renewalWarning: String? {
+    guard let life = TokenSettings(self).renewalLife(at: tokenStore), life < sync.interval else { return nil }
+    return "the session ends \(life.text) after its last token, and sync.interval is \(sync.interval.text): "
+      + "only a running daemon renews it in between"
+  }
+
   /// How a sync by hand gets the credentials that systemd has for the unit that reads this file: the arguments of
   /// systemd-run(1). nil if systemd has none, or if rosterd looks elsewhere.
   package func serviceCredentialHint(stores: [String] = credentialStores) -> String? {

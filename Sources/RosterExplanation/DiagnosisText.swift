@@ -63,7 +63,7 @@ extension Diagnosis.Kind {
     Wait: the next sync starts by itself once that time has come.
     forbidden
     Upstream does not allow this request with rosterd's credential.
-    Give the account of rosterd's credential the right to read {address}, or use one that has it. Some servers refuse an unknown User-Agent (upstream.headers). If upstream says that it limits the rate of requests, raise sync.interval, or set limit.rate. If a 403 means that the session is over, set auth.logout_status = [403].
+    Give the account of rosterd's credential the right to read {address}, or use one that has it. Some servers refuse an unknown User-Agent (upstream.headers). If upstream says that it limits the rate of requests, raise sync.interval, or set limit.rate. If this status means that the token has expired, set status = [403] in [auth.expired].
     notFound
     Nothing is at that address.
     Compare {address} with the API's documentation: first upstream.base_url, then path of [resource.{resource}]. If it means past the end of the list, name the status in beyond of its pages.
@@ -72,7 +72,7 @@ extension Diagnosis.Kind {
     Set Accept in upstream.headers to a type that upstream offers; its documentation names them. See what it answers: curl -i -H 'Accept: */*' {address}
     badRequest
     Upstream refuses this form of the request.
-    Read what upstream says to it: curl -i {address}. Then correct query, body, pages or headers of [resource.{resource}].
+    Read what upstream says to it: curl -i {address}. Then correct query, body, pages or headers of [resource.{resource}]. If it says that the token has expired, name the status in status of [auth.expired].
     otherStatus
     Such an answer brings no page.
     Read it: curl -i {address}. Then see whether upstream.base_url is the API's.
@@ -81,7 +81,7 @@ extension Diagnosis.Kind {
     See where it leads: curl -sI {address}. A new upstream.base_url needs a restart of rosterd.
     malformed
     It is not what the definition of {resource} describes.
-    Read the answer: curl {address}. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one).
+    Read the answer: curl {address}. If it says that the token has expired, name its mark in where of [auth.expired]. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one).
     totalAbsent
     The definition of {resource} declares a total that the answer does not have.
     Read the answer: curl {address}. If the total is elsewhere, correct its place in [resource.{resource}.pages]. If upstream sends none, remove count or last there: the list then ends at an empty page, or where nothing leads on.
@@ -164,7 +164,7 @@ extension Diagnosis.Kind {
     No request is made before a credential file changes.
     Get the new credential from upstream as you got the first one. If another program uses the same refresh token, it may have used it up: each needs its own.
     incomplete
-    The session is over, and no request is made before a credential file changes.
+    The session goes on with the next sync. If the next token request is refused, the answer has used up the credential.
     See whether auth.flow is the flow of {address}.
     tokenMalformed
     Something else than the token endpoint seems to have answered. The session goes on with the next sync.
@@ -174,7 +174,7 @@ extension Diagnosis.Kind {
     See whether auth.token_url is right: {address}
     freshRefused
     The pages and the token endpoint do not agree on who may read.
-    See whether upstream.base_url and auth.token_url belong together, what auth.scope allows, and whether auth.send names the place that upstream reads the token from.
+    See whether upstream.base_url and auth.token_url belong together, what auth.scope allows, whether auth.send names the place that upstream reads the token from, and whether auth.expired names only answers about the token.
     loggedOut
     That ends the session: no request is made before a credential file changes.
     If that status has another meaning too at this upstream, take it out of auth.logout_status and reload rosterd.

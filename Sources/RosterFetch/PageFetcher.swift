@@ -401,7 +401,7 @@ extension PageFetcher {
     }
     if isPassing { return "see whether upstream is healthy" }
     return switch status {
-    case 403: "see whether the credential may read this, or whether upstream limits the rate of requests"
+    case 401, 403: "see whether the credential may read this, or whether upstream limits the rate of requests"
     case 404, 410: "check upstream.base_url, and path of the definition"
     case 400..<500: "read what upstream says to this request, and correct query, body, pages or headers"
     default: "check upstream.base_url"

@@ -23,7 +23,7 @@ struct CheckCommand: ParsableCommand {
     if let warning = cost.warning { complain("warning: \(warning)") }
     let notes =
       configuration.missingCredentials() + configuration.oddCredentials()
-      + [configuration.missingClaims, configuration.foreignSession()].compactMap(\.self)
+      + [configuration.missingClaims, configuration.foreignSession(), configuration.renewalWarning].compactMap(\.self)
     for sentence in notes { complain("note: \(sentence)") }
   }
 

@@ -58,6 +58,8 @@ struct RenderingTests {
       authorize_url = "/authorize"
       device_url = "device"
       early_refresh = "0s"
+      timeout = "1s"
+      expired = { status = [302, 403], where = { "/error/code" = "expired", "/data" = "absent" } }
       logout_status = [400, 599]
       credentials_dir = "/c"
       token_store = "/t"

@@ -55,6 +55,8 @@ package struct Request: Sendable, Hashable {
   /// Remaining life of the access token; nil if it is unknown. A request whose token expires while it waits for a
   /// connection is not sent (T2).
   package var tokenLife: Duration?
+  /// Longest duration from connect to last byte; nil for the transport's own limit.
+  package var timeout: Duration?
 
   /// Headers and body are empty by default.
   package init(_ method: Method, _ url: String, headers: [Header] = [], body: [UInt8] = []) {
