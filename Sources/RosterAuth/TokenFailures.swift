@@ -126,7 +126,8 @@ extension Failure {
       }
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin, cause: cause,
-      hint: settings.flow == .none ? "set auth.flow to what upstream takes" : settings.mendCredential
+      hint: settings.flow == .none
+        ? "set auth.flow to what upstream takes" : settings.mendCredential + settings.sentPlace
     ).with(
       settings.flow == .none ? .noCredential : .credential,
       settings.flow == .none ? [.setting("auth.flow")] : [.file(settings.path(settings.credential.rawValue))])
@@ -150,7 +151,7 @@ extension Failure {
       ?? "see whether base_url and \(settings.addressKey) belong together\(scope.map { ", and what \($0) allows" }.joined())"
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
-      cause: "upstream refuses (\(refusal.text)) an access token that it has just granted", hint: hint
+      cause: "upstream refuses (\(refusal.text)) an access token that it has just granted", hint: hint + settings.sentPlace
     ).with(.freshRefused, ((refusal.key.map { [$0] } ?? []) + [settings.addressKey] + scope).map { .setting($0) })
   }
 
@@ -219,6 +220,12 @@ extension TokenSettings {
     let isEncoded = [credentials.clientID ?? secret, secret].contains { $0.reveal().formEncoded != $0.reveal() }
     let raw = isEncoded ? "\"basic_raw\" or " : ""
     return "; if both files are right, upstream may want auth.client = \(raw)\"body\""
+  }
+
+  /// A clause with the place of the sent token; empty for the usual ones.
+  fileprivate var sentPlace: String {
+    if place == .bearer || place == .basic { return "" }
+    return "; the token was sent in the \(place.carrier == .header ? "header" : "parameter") \(place.name)"
   }
 
   /// The file that starts a new session, or is the token.

@@ -13,7 +13,7 @@ extension Diagnosis.Kind {
     case .certificate, .pin, .clientCertificate, .proxy, .held, .redirect, .unasked, .noCredential, .credential,
       .outlived, .session,
       .incomplete,
-      .loggedOut, .missingCredential, .tokenStore, .diskFull, .unwritable, .foreignFile:
+      .loggedOut, .missingCredential, .tokenStore, .diskFull, .unwritable, .foreignFile, .failedService:
       true
     default: false
     }
@@ -93,7 +93,7 @@ extension Diagnosis.Kind {
     Nothing: what was pulled is kept, and rosterd goes on once the budget has room. If that is too late, raise limit.budget, or raise sync.interval to what rosterd check proposes.
     drift
     Records might have been lost or counted twice, so nothing was published.
-    Wait for the next sync. If it lasts, the pages have no stable order: add a parameter that sorts to the query of [resource.{resource}], or sync when upstream is quiet.
+    Wait for the next sync. If it lasts, read the numbers above: a parameter that sorts (query of [resource.{resource}]) helps if pages have no stable order, but not if upstream counts records that it does not list, or answers a page past the end with an earlier one.
     circle
     The pages lead back to earlier pages.
     Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, inform upstream's operator.
@@ -234,6 +234,6 @@ extension Diagnosis.Kind {
     If a daemon should run: systemctl start {unit}. If it does not stay, journalctl -u {unit} says why. If it runs, --socket or --instance names another one.
     failedService
     No daemon runs; what follows is what the cache contains.
-    Correct that, then systemctl restart {unit}. The log of the start: journalctl -u {unit}. For exit 243 see which credentials the unit loads: systemctl cat {unit}. A plain file in /etc/credstore.encrypted, or at a path of LoadCredentialEncrypted=, is such a fault: encrypt it with systemd-creds, or move it to /etc/credstore.
+    Correct that, then systemctl restart {unit}. The log of the start: journalctl -u {unit}.
     """
 }

@@ -273,7 +273,7 @@ import Testing
           environment: ["ROSTERD_STATUS_SOCKET": site.socket, "COLUMNS": "\(width)"])
         #expect(outcome.exit == 3 && outcome.error.isEmpty)
         let lines = outcome.output.split(separator: "\n")
-        #expect(lines[0].hasPrefix("▲ degraded since ") && lines[0].hasSuffix(" ago)"))
+        #expect(lines[0].hasPrefix("▲ degraded since ") && lines[0].hasSuffix(" ago), cache \(site.cache)"))
         // An address is not broken, so that it can be copied.
         #expect(lines.allSatisfy { $0.count <= width || $0.contains("http://") || $0.contains(site.folder) })
         #expect(!outcome.output.contains("\u{1b}"))

@@ -508,6 +508,16 @@ struct TokenKeeperFailureTests {
     #expect(bench.stored == nil)
   }
 
+  @Test("The hint of a refused token names the place of auth.send, unless it is the usual one")
+  func sentPlace() {
+    var settings = TokenSettings.sample(.static)
+    #expect(Failure.notRenewable(settings).hint?.contains("was sent in") == false)
+    settings.send = TokenPlace(.header, name: "X-Api-Key")
+    #expect(Failure.notRenewable(settings).hint?.hasSuffix("; the token was sent in the header X-Api-Key") == true)
+    settings.send = TokenPlace(.parameter, name: "key")
+    #expect(Failure.freshTokenRefused(settings).hint?.hasSuffix("; the token was sent in the parameter key") == true)
+  }
+
   @Test(
     "T6.3: the error by auth.logout_status names what repairs the flow",
     arguments: [

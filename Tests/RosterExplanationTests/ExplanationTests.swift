@@ -263,7 +263,9 @@ import Testing
     var situation = Situation(state, cache: CacheFacts(), path: "/cache/roster.db")
     situation.failed = ServiceFailure(unit: "rosterd", at: nil, result: "exit-code", exitStatus: 243, status: "")
     #expect(Explanation(situation).state == .degraded)
-    #expect(Explanation(situation).todo.contains("A plain file in /etc/credstore.encrypted"))
+    #expect(Explanation(situation).todo.contains("a plain file in /etc/credstore.encrypted"))
+    situation.failed?.exitStatus = 78
+    #expect(!Explanation(situation).todo.contains("credstore"))
   }
 
   @Test("A budget that is not enough, and a time that upstream asked for, are explained without a failed sync")
