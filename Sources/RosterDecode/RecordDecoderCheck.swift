@@ -90,7 +90,7 @@ extension RecordDecoder {
     case (.true, .boolean), (.false, .boolean): true
     case (.integer, .integer): JSONNumber.integer(bytes, range: slice.range) != nil
     case (.integer, .real), (.fraction, .real): JSONNumber.double(bytes, range: slice.range) != nil
-    default: false
+    case (_, .text), (_, .integer), (_, .real), (_, .boolean): false
     }
   }
 
