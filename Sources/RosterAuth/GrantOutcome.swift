@@ -93,7 +93,7 @@ extension Grant {
   ]
 
   private func renewalEnd(_ json: JSONValue, issued: IssuedToken, now: Date) -> Date? {
-    if renewsAccess || answer.refresh == answer.access { return issued.expiresAt }
+    if renewsAccess || answer.refresh.map(TokenSource.member) == answer.access { return issued.expiresAt }
     let lives = Self.refreshLives.compactMap { Lifetime.positive(json[$0]?.seconds) }
     return lives.first.map { now + $0 }
   }

@@ -113,7 +113,7 @@ struct RefreshAttempt: Sendable {
       passing(
         fault.reason ?? .connection, retryAfter: nil, delivery: fault.isUnsent ? .unsent : .lost,
         proxy: fault.isOfProxy ? fault : nil)
-    case .malformed, .tooLarge: unexplained(.malformedAnswer(asked), label: "malformed")
+    case .malformed, .tooLarge, .partialAnswer: unexplained(.malformedAnswer(asked), label: "malformed")
     case .status, .rateLimit, .clientCertificate, nil: other(.unsent(fault, settings: asked), label: "other")
     }
   }

@@ -21,9 +21,9 @@ struct RenewalPeriod: Sendable, Equatable {
 extension TokenSettings {
   /// The life of what renews, as the store at `path` has it; nil if it is unknown or belongs to another server or flow.
   package func renewalLife(at path: String) -> Duration? {
-    guard flow.refreshes, let session = try? TokenStore(path: path).session(), let renewal = session.renewal,
-      session.binding.flow == flow.rawValue, session.binding.tokenOrigin == tokenOrigin
-    else { return nil }
+    let sessions = (try? TokenStore(path: path).sessions()) ?? []
+    let own = sessions.first { $0.binding.flow == flow.rawValue && $0.binding.tokenOrigin == tokenOrigin }
+    guard flow.refreshes, let renewal = own?.renewal else { return nil }
     return .seconds(renewal.endsAt.timeIntervalSince(renewal.obtainedAt).rounded())
   }
 }

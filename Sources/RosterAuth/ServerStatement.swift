@@ -56,7 +56,7 @@ extension Credentials {
 
 extension JSONValue {
   /// The texts under a credential's name.
-  fileprivate var secretTexts: [String] { secretTexts(isSecret: false) }
+  var secretTexts: [String] { secretTexts(isSecret: false) }
 
   private func secretTexts(isSecret: Bool) -> [String] {
     switch self {

@@ -151,7 +151,8 @@ extension Failure {
       ?? "see whether base_url and \(settings.addressKey) belong together\(scope.map { ", and what \($0) allows" }.joined())"
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
-      cause: "upstream refuses (\(refusal.text)) an access token that it has just granted", hint: hint + settings.sentPlace
+      cause: "upstream refuses (\(refusal.text)) an access token that it has just granted",
+      hint: hint + settings.sentPlace
     ).with(.freshRefused, ((refusal.key.map { [$0] } ?? []) + [settings.addressKey] + scope).map { .setting($0) })
   }
 

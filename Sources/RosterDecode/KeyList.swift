@@ -38,7 +38,7 @@ package struct KeyList: Sendable, Equatable {
 
 /// A record's key. A text key is valid as long as the memory that it was read from.
 package enum RecordKey {
-  /// 1…2^63-1.
+  /// Any integer of 64 bits.
   case integer(Int64)
   /// UTF-8; not empty.
   case text(UnsafeBufferPointer<UInt8>)

@@ -147,10 +147,10 @@ extension Diagnosis.Kind {
     Name more columns in changed of [resource.{resource}.each], or set a shorter whole_every there.
     failedLists
     Their records are unchanged. All other lists were published, and the next sync requests the failed ones again.
-    Request the address by hand. If the status means that the list is empty, name it in none of [resource.{resource}.each].
+    Request the address by hand. If the status means that the list is empty, name it in no_records of [resource.{resource}].
     vanishedLists
     Upstream listed the parents, and did not know them any more when their lists were requested. Their records stay until the parents are removed.
-    Wait for the next sync. If 404 means that a list is empty, set none = [404] in [resource.{resource}.each].
+    Wait for the next sync. If 404 means that a list is empty, set no_records = [404] in [resource.{resource}].
     noCredential
     rosterd has no credential to identify itself.
     Put the credential that the flow reads into auth.credentials_dir (rosterd.toml(5) names each flow and its files), then reload rosterd.

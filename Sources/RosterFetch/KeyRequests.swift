@@ -59,8 +59,12 @@ package struct KeyRequests: Sendable {
   }
 
   private func compositeLookup(_ key: String) -> KeyLookup {
-    let texts = zip(columns, Self.parts(of: key)).map { ("{key.\($0)}", QueryText.encoded($1.queryText)) }
-    return lookup([key], filling: texts)
+    let parts = Self.parts(of: key)
+    let texts = zip(columns, parts).map { ("{key.\($0)}", QueryText.encoded($1.queryText)) }
+    var lookup = lookup([key], filling: texts)
+    // A missing part has no place in an address.
+    if parts.contains(.null) { lookup.canBeAsked = false }
+    return lookup
   }
 
   private static func parts(of key: String) -> [JSONValue] {

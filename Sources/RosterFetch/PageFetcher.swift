@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import RosterAuth
 package import RosterDecode
 import RosterJSON
 package import RosterModel
@@ -91,6 +92,16 @@ package final class PageFetcher: Sendable {
   package func fetch(
     _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan], for context: SyncContext
   ) async throws -> Answer {
+    let found = try await ask(wanted, of: paging, plans: plans, for: context)
+    guard wanted.page.number == 1, !paging.isIncremental, wanted.facts?.records ?? 0 > 0, found.lacksRecords(plans)
+    else { return found }
+    // A list that has records may be empty now, or upstream may have failed without saying so: it is asked once more.
+    return try await ask(wanted, of: paging, plans: plans, for: context)
+  }
+
+  private func ask(
+    _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan], for context: SyncContext
+  ) async throws -> Answer {
     var request = wanted.page.request
     request.headers += wanted.validator.conditions
     let page = RequestContext.Page(wanted.page.number, of: paging.resource.name)
@@ -111,7 +122,7 @@ package final class PageFetcher: Sendable {
     if let found { return found }
     var whole = wanted
     whole.validator = Validator()
-    return try await fetch(whole, of: paging, plans: plans, for: context)
+    return try await ask(whole, of: paging, plans: plans, for: context)
   }
 
   /// The same fetcher. It also passes on every answer of upstream.
@@ -161,10 +172,15 @@ package final class PageFetcher: Sendable {
     guard lookup.canBeAsked else { throw Self.unaskable(lookup, step: step, resource: plan.resource.name) }
     return try await attempts(lookup, step: step, of: plan.resource.name, context: context) { response in
       if Self.notFound.contains(response.status) { return notFound(lookup) }
-      try expect(200, response: response)
+      try expect(200, response: response, to: lookup.request)
       let answer = response.body.withoutByteOrderMark
       let name = plan.resource.name
-      guard let (body, scan) = try scanned(answer, of: name, { try read(answer, lookup: lookup, plan: plan) }) else {
+      let found = try scanned(response, of: name) { () -> (body: [UInt8], scan: PageScan)? in
+        var decoder = RecordDecoder(plan)
+        if let reason = try decoder.refusal(answer: answer) { throw refused(reason, response, to: lookup.request) }
+        return try read(answer, lookup: lookup, plan: plan)
+      }
+      guard let (body, scan) = found else {
         return notFound(lookup)
       }
       let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
@@ -264,7 +280,7 @@ package final class PageFetcher: Sendable {
       } _: {
         let (response, value) = try await once(isOnce) {
           let response = try await RequestContext.$current.withValue(current) { try await send(request) }
-          if response.isRateLimit { throw refusal(response) }
+          if response.isRateLimit { throw refusal(response, to: request) }
           return (response, try read(response))
         }
         // Retry-After of a successful answer is ignored: some servers send it with every answer.
@@ -315,11 +331,16 @@ extension PageFetcher {
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
     if paging.refuses(status, of: wanted.page) { return .refused(status) }
-    if let each = paging.resource.each, Self.declines(status, wanted: wanted, each: each) {
+    if paging.resource.each != nil, Self.declines(status, wanted: wanted, resource: paging.resource) {
       return .declined(status, answered: answered(response, paging: paging))
     }
-    if response.status != 206 || !paging.takesPartialContent {
-      do { try expect(200, response: response) } catch var fault as RequestFault where wanted.page.isTrial {
+    let hasContent = status != AnswerRules.NoRecords.noContent
+    if !hasContent, wanted.page.number > 1 { return wanted.isAnnounced ? .vanished : .pastTheEnd }
+    let isEmpty = wanted.page.number == 1 && paging.resource.answers.noRecords.contains(status: status)
+    if !isEmpty, status != 206 || !paging.takesPartialContent {
+      do { try expect(200, response: response, to: wanted.page.request) } catch var fault as RequestFault
+        where wanted.page.isTrial
+      {
         fault.hint = "if \(status) means the end of the list, set beyond = [\(status)] in its pages"
         throw fault
       }
@@ -332,8 +353,11 @@ extension PageFetcher {
     let name = paging.resource.name
     let scans: [PageScan]
     do {
-      scans = try scanned(body, of: name) {
-        try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
+      scans = try scanned(response, of: name) {
+        try plans.map { plan in
+          let scan = isEmpty ? PageScan.withoutList(body) : try read(body, by: plan, response, to: wanted.page.request)
+          return paging.adding(response, to: scan)
+        }
       }
     } catch  where wanted.page.isTrial && (try? JSONValue(json: body)) != nil {
       return .pastTheEnd
@@ -355,8 +379,28 @@ extension PageFetcher {
         receivedAt: clock.now()))
   }
 
-  private static func declines(_ status: Int, wanted: PageQuery, each: Each) -> Bool {
-    status == 404 || status == 410 || wanted.page.number == 1 && each.emptyStatuses.contains(status)
+  /// True if the status means that a child's list is empty, or that its parent has disappeared.
+  private static func declines(_ status: Int, wanted: PageQuery, resource: Resource) -> Bool {
+    status == 404 || status == 410 || wanted.page.number == 1 && resource.answers.noRecords.contains(status: status)
+  }
+
+  /// Reads the body of a page. Throws a `RequestFault` if it is not an answer.
+  private func read(_ body: [UInt8], by plan: RecordPlan, _ response: Response, to request: Request) throws -> PageScan
+  {
+    var decoder = RecordDecoder(plan)
+    switch try decoder.read(page: body) {
+    case .records(let scan), .noRecords(let scan): return scan
+    case .refused(let reason): throw refused(reason, response, to: request)
+    }
+  }
+
+  private func refused(_ reason: String, _ response: Response, to request: Request) -> RequestFault {
+    RequestFault(
+      .badAnswer,
+      cause: "the answer calls itself partial or failed: \(reason)"
+        + UpstreamWords.clause(of: response, to: request, showsBody: false),
+      hint: "see whether upstream is healthy; if it always answers so, correct expect or partial of the definition",
+      reason: .partialAnswer)
   }
 
   /// Statuses that mean that an address of an earlier pull does not exist any more (P4).
@@ -375,18 +419,19 @@ extension PageFetcher {
     return response["Date"].flatMap(Date.init(httpDate:)) ?? clock.now()
   }
 
-  private func expect(_ status: Int, response: Response) throws {
-    if response.status != status { throw refusal(response) }
+  private func expect(_ status: Int, response: Response, to request: Request) throws {
+    if response.status != status { throw refusal(response, to: request) }
   }
 
-  private func refusal(_ response: Response) -> RequestFault {
+  private func refusal(_ response: Response, to request: Request) -> RequestFault {
     let isRateLimit = response.isRateLimit
     let rule = StatusRule(response.status)
     let now = clock.now()
     let pause = response.pause(now: now)
     var fault = RequestFault(
       isRateLimit ? .unreachable : rule.kind,
-      cause: "upstream answered \(response.status)\(response.pauseClause(now: now))",
+      cause: "upstream answered \(response.status)\(response.pauseClause(now: now))"
+        + UpstreamWords.clause(of: response, to: request, showsBody: true),
       hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: rule.retriesPages),
       reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
@@ -401,6 +446,7 @@ extension PageFetcher {
     }
     if isPassing { return "see whether upstream is healthy" }
     return switch status {
+    case 202: "upstream has not finished this answer; the next sync asks again"
     case 401, 403: "see whether the credential may read this, or whether upstream limits the rate of requests"
     case 404, 410: "check upstream.base_url, and path of the definition"
     case 400..<500: "read what upstream says to this request, and correct query, body, pages or headers"
@@ -408,11 +454,14 @@ extension PageFetcher {
     }
   }
 
-  private func scanned<Value>(_ body: [UInt8], of resource: String, _ scan: () throws -> Value) throws -> Value {
-    do { return try scan() } catch {
+  private func scanned<Value>(_ response: Response, of resource: String, _ scan: () throws -> Value) throws -> Value {
+    do { return try scan() } catch let fault as RequestFault { throw fault } catch {
+      let body = response.body.withoutByteOrderMark
       let first = body.first { $0 > UInt8(ascii: " ") }
       let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
-      throw malformed("\(error)", of: isJSON ? resource : nil)
+      let words = UpstreamWords.clause(of: response, to: nil, showsBody: !isJSON)
+      let named = (error as? Malformed).flatMap { NamedMalformation($0, in: body) }
+      throw malformed("\(error)\(named.map { " (\($0))" } ?? "")\(words)", of: isJSON ? resource : nil)
     }
   }
 
@@ -449,9 +498,9 @@ extension Paging {
     guard isIncremental else { return false }
     if page.number > 1 { return Self.refusals.contains(status) }
     if startsFromToken { return Self.tokenRefusals.contains(status) }
-    if resource.pages.beyond.contains(status) { return false }
-    guard let each = resource.each else { return Self.refusals.contains(status) }
-    return Self.refusals.contains(status) && ![404, 410].contains(status) && !each.emptyStatuses.contains(status)
+    if resource.pages.beyond.contains(status) || resource.answers.noRecords.contains(status: status) { return false }
+    if resource.each != nil, [404, 410].contains(status) { return false }
+    return Self.refusals.contains(status)
   }
 }
 
@@ -468,6 +517,26 @@ extension Failure {
     case .status(let code): !Self.statusesOfOutage.contains(code)
     default: false
     }
+  }
+}
+
+extension PageFetcher.Answer {
+  /// True if the answer says that a list has no records, in another form than an empty list.
+  fileprivate func lacksRecords(_ plans: [RecordPlan]) -> Bool {
+    switch self {
+    case .page(let page): page.scans.contains(where: \.lacksList)
+    case .declined(let status, _): plans.contains { $0.resource.answers.noRecords.contains(status: status) }
+    case .unchanged, .vanished, .pastTheEnd, .forgotten, .refused: false
+    }
+  }
+}
+
+extension PageScan {
+  /// The scan of an answer whose status says that there are no records.
+  fileprivate static func withoutList(_ body: [UInt8]) -> PageScan {
+    var scan = PageScan()
+    (scan.lacksList, scan.recordsAt, scan.recordsEnd) = (true, body.count, body.count)
+    return scan
   }
 }
 

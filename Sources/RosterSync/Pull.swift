@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Logging
 import RosterCache
 import RosterDecode
 import RosterFetch
@@ -20,13 +21,16 @@ final class Pull: Sendable {
   let startedAt: Date
   /// Times without requests, by which kept pages do not become older (E8.1).
   let pauses: RequestPauses
+  private let logger: Logger
+  /// Places of `expect` that were warned of, with their resources.
+  private let unseen = Mutex<Set<String>>([])
 
   init(
     lists: [PulledList], session: PullSession, fetcher: PageFetcher, clock: WallClock, progress: PullProgress,
-    startedAt: Date, pauses: RequestPauses
+    startedAt: Date, pauses: RequestPauses, logger: Logger
   ) {
     (self.lists, self.session, self.fetcher, self.clock) = (lists, session, fetcher, clock)
-    (self.progress, self.startedAt, self.pauses) = (progress, startedAt, pauses)
+    (self.progress, self.startedAt, self.pauses, self.logger) = (progress, startedAt, pauses, logger)
   }
 
   /// Pulls the lists of these indices, and returns the outcome of each. After the first failure the other requests are
@@ -350,7 +354,9 @@ extension Pull {
     work: inout PullState
   ) throws {
     switch answer {
-    case .page(let page): try receive(page, job: job, list: list, work: &work)
+    case .page(let page):
+      if known == nil, job.page.number == 1 { warn(of: page.scans, in: list) }
+      try receive(page, job: job, list: list, work: &work)
     case .unchanged(let validator, let answered, let isTransferred):
       guard let known else { return work.plan.wasMissing(job) }
       try confirm(
@@ -364,16 +370,26 @@ extension Pull {
     }
   }
 
+  /// Warns of conditions that may look at a wrong place. Once per resource: its lists have the same form.
+  private func warn(of scans: [PageScan], in list: PulledList) {
+    for (resource, scan) in zip(list.resources, scans) {
+      for place in scan.unseen where unseen.withLock({ $0.insert("\(resource) \(place)").inserted }) {
+        logger.warning(
+          "the first answer has nothing at \(place), where expect of [resource.\(resource)] looks: is the place right?",
+          metadata: ["resource": "\(resource)"])
+      }
+    }
+  }
+
   /// The list is empty (E4.1), or its parent has disappeared (E7.3).
   private func decline(
     _ status: Int, answered: Date, job: PullPlan.PageJob, list: PulledList, work: inout PullState
   ) {
-    let each = list.plans[0].resource.each
-    if job.page.number == 1, each?.emptyStatuses.contains(status) == true {
+    if job.page.number == 1, list.plans[0].resource.answers.noRecords.contains(status: status) {
       return work.plan.wasEmpty(job, answered: answered, isWhole: list.start == nil)
     }
-    let (meaning, key) = job.page.number == 1 ? ("an empty list", "none") : ("the end of the list", "beyond")
-    let table = job.page.number == 1 ? "each" : "pages"
+    let (meaning, key) = job.page.number == 1 ? ("an empty list", "no_records") : ("the end of the list", "beyond")
+    let table = job.page.number == 1 ? "[resource.\(list.resources[0])]" : "pages"
     let failure = Failure(
       .badAnswer, step: "pull page \(job.page.number) of \(list.resources[0])", subject: job.page.request.shownURL,
       cause: "upstream answered \(status)",

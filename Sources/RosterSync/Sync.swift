@@ -240,7 +240,7 @@ package actor Sync {
     let progress = PullProgress(context: .init(sync: record.id, tally: tally), host: host)
     let pull = Pull(
       lists: lists, session: session, fetcher: fetcher, clock: clock, progress: progress,
-      startedAt: Date(rfc3339: record.startedAt) ?? clock.now(), pauses: await session.pauses)
+      startedAt: Date(rfc3339: record.startedAt) ?? clock.now(), pauses: await session.pauses, logger: logger)
     let outcomes = try await host.onTransport { try await pull.run(wanted) }
     for (list, outcome) in outcomes { pulled[list] = outcome }
     try machine.pulled()
@@ -552,6 +552,10 @@ package actor Sync {
     record.exit = 0
     record.error = machine.shortcoming
     record.trouble = machine.trouble ?? listReset
+    for resource in machine.resourcesHeldBack {
+      let first = try await compared.session.rejected(resource, limit: Diagnosis.maxConcerned).first { $0.key == nil }
+      if let first { record.error? += "; the first of \(resource) is \(first.place): \(first.reason)" }
+    }
     if record.trouble == nil { record.trouble = try await ignoredSince() ?? unseenNext() }
     let (clock, history) = (clock, host.settings.history)
     let requests = tally.now.requestsOf

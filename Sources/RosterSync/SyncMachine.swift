@@ -68,6 +68,10 @@ package struct SyncMachine: Sendable {
   /// Comparisons of incremental pulls with parents of vanished lists, which `by_key` is asked for (E7.4).
   private var doubted: [String: ResourceComparison] = [:]
   private var rejected = 0
+  /// Comparisons with rejected records of unknown key, so that nothing of their resources is removed (P9).
+  private var heldBack: [ResourceComparison] = []
+  /// Names of their resources.
+  var resourcesHeldBack: [String] { heldBack.map(\.resource) }
   /// All shortcomings except the rejected records.
   private var problems: [Shortcoming] = []
 
@@ -115,6 +119,7 @@ package struct SyncMachine: Sendable {
       }
     }
     rejected += found.reduce(0) { $0 + $1.rejected }
+    heldBack = found.filter { !$0.areAllKeysKnown }
     return decide(found, marks: marks)
   }
 
@@ -145,7 +150,7 @@ package struct SyncMachine: Sendable {
   /// validators remain, because these validators are not trusted any more.
   mutating func restarts() {
     state = .pulling
-    (asking, askedChanges, doubted, decisions, rejected) = ([:], [:], [:], [:], 0)
+    (asking, askedChanges, doubted, decisions, rejected, heldBack) = ([:], [:], [:], [:], 0, [])
     problems.removeAll { $0.trouble.kind != .validators }
   }
 
@@ -303,7 +308,9 @@ extension SyncMachine {
     return decision
   }
 
-  private var shortcomings: [Shortcoming] { problems + (rejected > 0 ? [.rejects(rejected)] : []) }
+  private var shortcomings: [Shortcoming] {
+    problems + (rejected > 0 ? [.rejects(rejected, holdingBack: heldBack)] : [])
+  }
 
   private mutating func drifting(_ resource: String, why: String) -> Failure {
     state = .ended
@@ -442,7 +449,9 @@ extension Resource {
     let occurrences = found.distinct + found.rejected + found.skipped
     let sum = occurrences - found.passedRepeats
     // Upstream counts each rejected or skipped record with the key of another one, or does not (P7.3).
-    if let count, count < sum && !isTotalPassed || count > occurrences && !pages.hidden {
+    // A partial answer is reported as a rejected record, and its total is of records that it lacks.
+    let isPartial = found.rejectedUnknown > 0 && !answers.partial.isEmpty
+    if let count, !isPartial, count < sum && !isTotalPassed || count > occurrences && !pages.hidden {
       return "the pages hold \(sum.counted(as: "record")) of \(name), upstream reports \(count)"
     }
     let repeats = found.repeats + found.passedRepeats
@@ -476,8 +485,11 @@ private struct Shortcoming: Sendable {
   /// The same for `explain`.
   var trouble: Diagnosis
 
-  static func rejects(_ number: Int) -> Shortcoming {
-    let what = "\(number.counted(as: "record")) could not be stored"
+  static func rejects(_ number: Int, holdingBack held: [ResourceComparison]) -> Shortcoming {
+    let consequences = held.map {
+      "; no \($0.resource) can be removed, because \($0.rejectedUnknown) of them \($0.rejectedUnknown == 1 ? "has" : "have") no known key"
+    }
+    let what = "\(number.counted(as: "record")) could not be stored" + consequences.joined()
     return Shortcoming(sentence: "\(what); see the table rejects", trouble: Diagnosis(.rejects, what))
   }
 
@@ -546,6 +558,6 @@ extension Resource {
   /// The common property of records of unknown key, for missing keys and for keys of another type.
   fileprivate var lackOfKey: String {
     let isText = columns.contains { $0.at == key && $0.type == .text }
-    return "have no \(isText ? "string" : "integer from 1 on") as their key at \(key)"
+    return "have no \(isText ? "string" : "integer of 64 bits") as their key at \(key)"
   }
 }

@@ -6,8 +6,9 @@ import Testing
 /// Section 1: the text of `rosterctl explain` for each kind of event.
 @Suite struct ExplanationTests {
   private static let reasons: [Failure.Reason] = [
-    .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .clientCertificate, .rateLimit, .status(100),
-    .status(204),
+    .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .partialAnswer, .clientCertificate,
+    .rateLimit,
+    .status(100), .status(204),
     .status(304), .status(400), .status(403), .status(404), .status(408), .status(409), .status(410), .status(418),
     .status(451), .status(500), .status(501), .status(503), .status(599),
   ]
@@ -15,7 +16,8 @@ import Testing
   /// A new reason makes this switch incomplete, so the compiler reminds its author.
   private static func isListed(_ reason: Failure.Reason) -> Bool {
     switch reason {
-    case .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .clientCertificate, .rateLimit:
+    case .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .partialAnswer, .clientCertificate,
+      .rateLimit:
       reasons.contains(reason)
     case .status: reasons.contains { if case .status = $0 { true } else { false } }
     }

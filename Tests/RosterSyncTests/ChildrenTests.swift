@@ -196,8 +196,10 @@ struct ChildrenTests {
     documents[2] = .init()
     let (bench, forest) = try Forest.bench(documents)
     forest.update { $0.statuses["/docs/3/items"] = 403 }
-    let each = Each(of: "doc", changed: ["rev"], empty: [.init("size", .equal(.integer(0)))], emptyStatuses: [403])
-    let record = try await bench.sync([Forest.document(), Forest.item(each)])
+    let each = Each(of: "doc", changed: ["rev"], empty: [.init("size", .equal(.integer(0)))])
+    var item = Forest.item(each)
+    item.answers.noRecords.statuses = [403]
+    let record = try await bench.sync([Forest.document(), item])
     #expect(record.error == nil && record.lists == 5)
     #expect(!bench.asked().contains("/docs/2/items"))
     #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id IN (2, 3)") == ["0"])

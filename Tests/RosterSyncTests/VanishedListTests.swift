@@ -230,7 +230,8 @@ struct VanishedListTests {
   func absentParent(_ removal: Resource.Removal) async throws {
     let (bench, issue) = (try SyncBench([:]), Self.issue(removal))
     var comment = Self.comment
-    comment.each = Each(of: "issue", emptyStatuses: [404])
+    comment.each = Each(of: "issue")
+    comment.answers.noRecords.statuses = [404]
     let resources = [issue, comment]
     bench.serve(Self.first)
     #expect(try await bench.sync(resources).error == nil)

@@ -215,7 +215,7 @@ extension Cache {
       return try database.count(
         """
         SELECT count(*) FROM \(schema.tables[index].keys.missing)
-        WHERE resource = ?1 AND \(isAsked) AND record_id > 0 AND \(KeyTables.isNotFound)
+        WHERE resource = ?1 AND \(isAsked) AND record_id > \(KeyTables.lastPlaceholder) AND \(KeyTables.isNotFound)
         """, Value(index))
     }
   }

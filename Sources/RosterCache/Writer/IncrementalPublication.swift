@@ -36,7 +36,8 @@ extension ResourcePublication {
     try database.run(
       """
       INSERT OR IGNORE INTO main.cache_overlaid
-      SELECT ?3, key FROM \(tables.keys.missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0
+      SELECT ?3, key FROM \(tables.keys.missing)
+      WHERE resource = ?1 AND list = ?2 AND record_id > \(KeyTables.lastPlaceholder)
         AND \(decision.isRemoved(comparison: found))
       """, in: scope)
   }

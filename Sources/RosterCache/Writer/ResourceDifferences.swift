@@ -97,7 +97,8 @@ extension RemovalDecision {
       if found.rejectedUnknown > 0 { return nil }
       guard found.missing + found.asked + found.doubted > 0 else { return nil }
       return """
-        SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0
+        SELECT record_id FROM \(missing)
+        WHERE resource = ?1 AND list = ?2 AND record_id > \(KeyTables.lastPlaceholder)
           AND \(isRemoved(comparison: found)) ORDER BY record_id
         """
     }

@@ -79,7 +79,8 @@ struct ResourcePublication {
     guard found.isIncremental, found.rejectedUnknown > 0 else { return false }
     return try database.count(
       """
-      SELECT EXISTS (SELECT 1 FROM \(tables.keys.missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0
+      SELECT EXISTS (SELECT 1 FROM \(tables.keys.missing)
+        WHERE resource = ?1 AND list = ?2 AND record_id > \(KeyTables.lastPlaceholder)
         AND NOT \(KeyTables.isFound) AND absent <> \(VanishedLists.doubted))
       """, in: scope) == 1
   }

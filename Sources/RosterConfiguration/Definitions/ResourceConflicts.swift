@@ -79,12 +79,7 @@ extension ResourceDraft {
   private func keyWithoutColumn(_ key: JSONPointer) -> DefinitionConflict? {
     guard !columns.isEmpty else { return nil }
     let there = columns.filter { $0.at == key }
-    if let column = there.first(where: \.type.isOfKeys) {
-      guard self.key.count > 1, column.isNullable else { return nil }
-      return DefinitionConflict(
-        path: ["key"], restsOn: [["key"], ["columns"]], problem: "the column \(column.name) has null = true",
-        allowed: "columns without null = true: no part of a key is NULL")
-    }
+    if there.contains(where: \.type.isOfKeys) { return nil }
     let problem =
       there.first.map { "the column \($0.name), which is at \(key.description.tomlString), is \($0.type.rawValue)" }
       ?? "no column is at \(key.description.tomlString)"

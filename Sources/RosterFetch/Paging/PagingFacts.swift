@@ -21,11 +21,15 @@ extension Paging {
     let scan = adding(response, to: scan)
     var facts = ListFacts(records: scan.records)
     facts.skipped = scan.skipped
-    if let place = resource.listing.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent {
+    // An answer without a list may leave out its totals and flags too.
+    func isGiven(_ value: PointedValue) -> Bool { !scan.lacksList || !value.isAbsent }
+    if let place = resource.listing.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent,
+      isGiven(scan.count)
+    {
       facts.count = try total(scan.count, named: "count", at: place)
     }
-    if let place = last { facts.last = try total(scan.last, named: "last", at: place) }
-    facts.more = try more(in: scan, isFirst: isFirst)
+    if let place = last, isGiven(scan.last) { facts.last = try total(scan.last, named: "last", at: place) }
+    if isGiven(scan.more) { facts.more = try more(in: scan, isFirst: isFirst) }
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
