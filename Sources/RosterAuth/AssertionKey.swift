@@ -71,7 +71,7 @@ struct KeyFault: Error, Equatable {
     self.cure = cure
   }
 
-  /// What a text is that libcrypto cannot read as a private key.
+  /// Names the kind of a text that libcrypto cannot read as a private key.
   init(unreadable text: String, hasPassphrase: Bool) {
     let labels = text.matches(of: /-----BEGIN ([A-Z0-9 ]+)-----/).map { String($0.1) }
     let isEncrypted = labels.contains("ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")

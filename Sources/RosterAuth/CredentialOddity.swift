@@ -1,8 +1,8 @@
 import RosterModel
 
 extension Secret {
-  /// The oddity of a credential file's content, as a clause; nil without one. rosterd sends the content unchanged, because
-  /// any of this may belong to a credential.
+  /// The oddity of a credential file's content, as a clause; nil without one. rosterd sends the content unchanged,
+  /// because any of this may belong to a credential.
   package var oddity: String? {
     let bytes = Array(reveal().utf8)
     guard let first = bytes.first, let last = bytes.last else { return nil }

@@ -63,7 +63,8 @@ extension TokenSettings {
   /// The files that `send` of a request of `exchange` contains. They must fit a header, even in a query.
   var sentFiles: [CredentialFile] {
     let steps = [exchange?.login, exchange?.refresh].compactMap { $0?.send?.placeholders }
-    return files(steps.reduce([]) { $0.union($1) })
+    // An assertion fits a header, whatever its key is.
+    return files(steps.reduce(Set()) { $0.union($1) }.subtracting([.jwt]))
   }
 
   /// True if `send` of `exchange` contains this credential, so that it must not be empty.

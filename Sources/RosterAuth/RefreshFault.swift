@@ -69,10 +69,8 @@ struct RefreshAttempt: Sendable {
     switch refusal {
     case .refused(let status, let said, isFinal: true): refused(status, said: said)
     case .refused(let status, let said, isFinal: false):
-      sendsPassword
-        ? refused(status, said: said)
-        : unexplained(
-          .unexplainedRefusal(status, of: sent, said: said?.shown(hiding: secrets), settings: asked), label: "refused")
+      sendsPassword || said?.error == Self.invalidScope || clock?.explainsRefusal == true
+        ? refused(status, said: said) : unexplainedRefusal(status, said: said)
     case .incomplete(let field, let said):
       incomplete("\(field) is missing in the answer or cannot be sent in a header\(clause(said))", said: said)
     case .tooLarge:
@@ -93,6 +91,8 @@ struct RefreshAttempt: Sendable {
   private var sendsPassword: Bool { logsIn && settings.loginPlaceholders.contains(.password) }
 
   private static let maxPostponed = 3
+  /// A fault of the configuration (T6.13).
+  private static let invalidScope = "invalid_scope"
 
   /// The next attempt comes after a pause that doubles; after three of them the refusal counts.
   private func postponed(_ status: Int, refusal: GrantRefusal, retryAfter: Duration?) -> RefreshFault {
@@ -156,9 +156,17 @@ struct RefreshAttempt: Sendable {
     let skew = clock.map { "; \($0.clause)" } ?? ""
     let ending = ending(
       "upstream refuses \(isClient ? "the client" : sent) (\(answer))\(rotated)\(form)\(skew)", file: file)
-    if said?.error == "invalid_scope" { return other(.invalidScope(answer, settings: asked), label: "other") }
+    if said?.error == Self.invalidScope { return other(.invalidScope(answer, settings: asked), label: "other") }
     if let clock, clock.explainsRefusal { return other(.refusedByClock(ending, settings: asked), label: "refused") }
     return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings: settings))
+  }
+
+  /// The session stays (T6.8). The clocks may be the reason, as far as upstream does not say otherwise.
+  private func unexplainedRefusal(_ status: Int, said: ServerStatement?) -> RefreshFault {
+    var failure = Failure.unexplainedRefusal(
+      status, of: sent, said: said?.shown(hiding: secrets), settings: asked)
+    if let clock { failure.cause += "; \(clock.clause)" }
+    return unexplained(failure, label: "refused")
   }
 
   private func blamesClient(_ said: ServerStatement?) -> Bool {

@@ -195,6 +195,11 @@ package actor TokenKeeper {
     act { $0.trialEnded(trial) }
   }
 
+  /// All credentials that an answer may repeat, for `UpstreamWords`.
+  package var secrets: [String] {
+    (machine.setup.credentials.secrets + machine.session.secrets + machine.newest.secrets).map { $0.reveal() }
+  }
+
   /// The refusals of this list are not about the token.
   package func blame(_ list: String) {
     machine.blame(list)

@@ -1,7 +1,7 @@
 package import RosterModel
 
-/// What upstream says about a request for records that it does not answer as promised. Only texts without credentials
-/// and without keys of records are made.
+/// The words of upstream about a request for records that it does not answer as promised. Only texts without
+/// credentials and without keys of records are made.
 package enum UpstreamWords {
   private static let maxLetters = 200
 
@@ -11,7 +11,9 @@ package enum UpstreamWords {
   ///   - showsBody: True to show the beginning of a body without a message. A body with records is not shown.
   package static func clause(of response: Response, to request: Request?, showsBody: Bool) -> String {
     guard let text = text(of: response.body, showsBody: showsBody) else { return "" }
-    let hidden = [response.token?.text].compactMap(\.self) + text.secrets + (request.map { keys(of: $0) } ?? [])
+    let hidden =
+      [response.token?.text].compactMap(\.self) + response.secrets + text.secrets
+      + (request.map { keys(of: $0) } ?? [])
     let shown = [text.words].masking(hidden).map { $0.printable }.joined()
     let line = shown.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     if line.isEmpty { return "" }

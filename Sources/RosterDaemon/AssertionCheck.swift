@@ -23,7 +23,7 @@ extension Configuration {
     try credentials.checkKey(settings)
   }
 
-  /// A sentence about the claims that upstream is likely to miss; nil if there is none.
+  /// A sentence about the claims that upstream is likely to miss; nil if no claim is missing.
   package var missingClaims: String? {
     guard auth.jwt.isSet else { return nil }
     let (needed, reason): ([String], String) =

@@ -1,7 +1,7 @@
 package import RosterJSON
 import RosterModel
 
-/// What the answer to a page request, or to `by_key`, is worth. An answer that calls itself partial or failed is not an
+/// The verdict on the answer to a page request, or to `by_key`. An answer that calls itself partial or failed is not an
 /// answer, and is never absence.
 package enum AnswerReading: Sendable {
   /// The answer has its records.
@@ -190,7 +190,7 @@ extension RecordDecoder {
 
   private static let errors = JSONPointer(segments: ["errors"])
   private static let data = JSONPointer(segments: ["data"])
-  /// Members with which upstream says what went wrong.
+  /// Members with which upstream reports a fault.
   private static let faultNames = ["error", "errors", "fault", "message"]
 
   /// A member that names a fault, in an object on the way to the place of the records.
@@ -204,8 +204,8 @@ extension RecordDecoder {
     return nil
   }
 
-  /// Notes like rejected records that records of one key differ (P9), and that the answer calls itself partial: a
-  /// record of unknown key suspends all removals.
+  /// Notes differing records of one key as rejected records (P9). An answer that calls itself partial is noted as a
+  /// rejected record of unknown key, which suspends all removals.
   private mutating func noteLack(from start: Int) throws(Malformed) {
     for conflict in occurrences.conflicts {
       found.rejects += 1

@@ -48,7 +48,8 @@ extension RecordDecoder {
     occurrences.note(hasher.finalize(), document: document, position: position, in: bytes)
   }
 
-  /// False for changes, of which a key may have many, and for pages by number or offset: a duplicate key is drift there.
+  /// False for changes, of which a key may have many, and for pages by number or offset, where a duplicate key is
+  /// drift.
   private var findsConflicts: Bool {
     !isDetail && !isRecord && !isMap && !plan.isIncremental && !plan.resource.pages.style.isPositional
   }

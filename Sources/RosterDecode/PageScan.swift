@@ -28,7 +28,7 @@ package struct PageScan: Sendable, Equatable {
   package static let noMark = Int64.min
   /// Offset of the list, or of the single record, for `RecordDecoder.begin(_:at:)`.
   package var recordsAt = 0
-  /// Places of `expect` that may be wrong: their conditions are met, and nothing is there.
+  /// Places of `expect` that may be wrong: their conditions hold, and the answer has nothing there.
   package var unseen: [JSONPointer] = []
   /// True if the answer has no list of records, which means no records (`no_records`).
   package var lacksList = false

@@ -12,9 +12,8 @@ extension RecordDecoder {
     collectsExtra = true
     position = -1
     saysPartial = !plan.resource.answers.partial.isEmpty
-    // An answer without a list has nothing at this offset.
-    let first = scanner.peek()
-    if first == 0 || (isRecord && first == UInt8(ascii: "n")) {
+    // The records of an answer without a list begin at its end.
+    if start == body.count || (isRecord && scanner.peek() == UInt8(ascii: "n")) {
       progress = .ended
       return
     }

@@ -18,7 +18,9 @@ extension Interceptor {
     return Interceptor { request, next in
       guard request.url.hasPrefix(below) || Origin(url: request.url) == home else {
         try await pacer?.turn()
-        return try await next(request)
+        var response = try await next(request)
+        response.secrets = await keeper.secrets
+        return response
       }
       var sending = AuthorizedSending(
         request: request, keeper: keeper, logout: logout, expired: expired, pacer: pacer, next: next)
@@ -69,6 +71,7 @@ private struct AuthorizedSending {
         .after(response, to: request, clock: pacer?.clock)
     }
     response.token = token?.sent
+    response.secrets = await keeper.secrets
     guard let refusal = refusal(response) else {
       await settle(response, of: request)
       return response

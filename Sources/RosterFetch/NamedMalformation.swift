@@ -6,7 +6,7 @@ struct NamedMalformation: CustomStringConvertible {
   /// A clause for people.
   let description: String
 
-  /// nil if the reason is none of the usual ones.
+  /// nil if the reason is not a usual one.
   init?(_ malformed: Malformed, in body: [UInt8]) {
     let rest = body.dropFirst(malformed.offset)
     let excerpt = Self.excerpt(body, around: malformed.offset)

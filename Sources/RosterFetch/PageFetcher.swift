@@ -513,7 +513,7 @@ extension Failure {
   fileprivate func endsResumption(at page: AffectedItem) -> Bool {
     guard concerned.contains(page), retryAfter == nil else { return false }
     return switch reason {
-    case .malformed: true
+    case .malformed, .partialAnswer: true
     case .status(let code): !Self.statusesOfOutage.contains(code)
     default: false
     }

@@ -74,9 +74,9 @@ struct Fields {
   /// those that are not in it.
   mutating func addInnerKeys(of records: [JSONValue]) {
     guard let first = records.first else { return }
-    let known = columns.map(\.at)
+    let known = Set(columns.map(\.at.segments))
     let places = Self.innerKeys(first, at: JSONPointer()).filter { at in
-      !known.contains(at) && records.allSatisfy { $0[at]?.key != nil }
+      !known.contains(at.segments) && records.allSatisfy { $0[at]?.key != nil }
     }
     for place in places.prefix(Self.maxInnerKeys) {
       let isText = records.allSatisfy { $0[place]?.text != nil }

@@ -116,9 +116,7 @@ package final class Replica {
   /// True if the copied definitions are these, by resource.
   package func hasDefinitions(_ definitions: [String: String]) throws -> Bool {
     try failing("read the definitions") {
-      let rows = try connection.run("SELECT name, definition FROM \(sql.name("resources"))")
-      let copied = rows.map { row in (row[0] ?? "", row[1] ?? "") }
-      return Dictionary(copied) { first, _ in first } == definitions
+      try read(sql.differentDefinitions(definitions)) == "0"
     }
   }
 

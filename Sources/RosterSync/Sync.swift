@@ -553,7 +553,7 @@ package actor Sync {
     record.error = machine.shortcoming
     record.trouble = machine.trouble ?? listReset
     for resource in machine.resourcesHeldBack {
-      let first = try await compared.session.rejected(resource, limit: Diagnosis.maxConcerned).first { $0.key == nil }
+      let first = try await compared.session.firstOfUnknownKey(resource)
       if let first { record.error? += "; the first of \(resource) is \(first.place): \(first.reason)" }
     }
     if record.trouble == nil { record.trouble = try await ignoredSince() ?? unseenNext() }

@@ -12,8 +12,8 @@ struct InferCommand: AsyncParsableCommand {
     commandName: "infer",
     abstract: "Looks at one answer of each list of an API and prints definitions that fit them.",
     usage: """
-      rosterd infer URL … [--header "NAME: VALUE"] … [--ca-file FILE] [--add FILE]
-      rosterd infer URL --of RESOURCE.COLUMN=VALUE … [--header "NAME: VALUE"] … [--ca-file FILE] [--add FILE]
+      rosterd infer URL … [--header HEADER] … [--ca-file FILE] [--add FILE]
+      rosterd infer URL --of RESOURCE.COLUMN=VALUE … [OPTION] …
       """)
 
   @Argument(

@@ -127,7 +127,7 @@ struct AssertionTests {
   }
 
   @Test(
-    "F5.6: a file that is no private key is named for what it is, with the way to a right one",
+    "F5.6: the message names the kind of a file without a private key, and the way to a right one",
     arguments: [
       ("-----BEGIN PUBLIC KEY-----\nx", "it is a public key", ""),
       ("-----BEGIN CERTIFICATE-----\nx", "it is a certificate without its private key", ""),
@@ -151,8 +151,11 @@ struct AssertionTests {
   @Test("F5.6: HS256 takes no PEM key, and a missing key is named")
   func sharedKey() async throws {
     for (credentials, cause) in [
-      (Credentials(hmacKey: Secret("-----BEGIN PRIVATE KEY-----")), "HS256 takes a secret that both sides share"),
-      (Credentials(), "the flow needs the credential hmac_key, which does not exist"),
+      (
+        Credentials(clientID: Secret("id"), hmacKey: Secret("-----BEGIN PRIVATE KEY-----")),
+        "HS256 takes a secret that both sides share"
+      ),
+      (Credentials(clientID: Secret("id")), "the flow needs the credential hmac_key, which does not exist"),
     ] {
       let bench = try bench(.jwt, credentials: credentials)
       let found = await failure { try await bench.keeper.open() }

@@ -11,7 +11,7 @@ struct SessionIdentityTests {
   /// A way in which a session was lost to another identity.
   struct Slip: CustomTestStringConvertible {
     var testDescription: String
-    /// What the log says about the session that is kept.
+    /// The words of the log about the session that is kept.
     var difference: String
     var client: String? = "id"
     var isDryRun = false

@@ -97,7 +97,9 @@ struct TokenKeeperFailureTests {
     let failure = await failure { try await bench.keeper.current() }
     #expect(failure?.kind == .unreachable && failure?.retryAfter == .seconds(600))
     #expect(failure?.cause == "upstream answered 429 after 1 attempt, and wants no request for 600 s")
-    #expect(failure?.hint == "wait; if it recurs, see what else uses these credentials")
+    #expect(
+      failure?.hint == "that is a rate limit: wait; if it recurs, see what else uses these credentials, "
+        + "and whether upstream wants another User-Agent or header (auth.headers)")
     #expect(failure?.trouble == .rateLimit)
   }
 
@@ -515,7 +517,8 @@ struct TokenKeeperFailureTests {
     settings.send = TokenPlace(.header, name: "X-Api-Key")
     #expect(Failure.notRenewable(settings).hint?.hasSuffix("; the token was sent in the header X-Api-Key") == true)
     settings.send = TokenPlace(.parameter, name: "key")
-    #expect(Failure.freshTokenRefused(settings).hint?.hasSuffix("; the token was sent in the parameter key") == true)
+    let fresh = Failure.freshTokenRefused(settings, refusal: TokenRefusal())
+    #expect(fresh.hint?.hasSuffix("; the token was sent in the parameter key") == true)
   }
 
   @Test(

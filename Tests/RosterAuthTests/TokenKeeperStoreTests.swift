@@ -133,7 +133,9 @@ struct TokenKeeperStoreTests {
     moved.endpoint.grant("a9")
     _ = try await moved.keeper.current()
     #expect(body(moved, index: 0).hasSuffix("refresh_token=r0"))
-    let bare = try Bench(.oauth2Refresh, credentials: Credentials(), workspace: bench.workspace)
+    let bare = try Bench(.oauth2Refresh, credentials: Credentials(), workspace: bench.workspace) {
+      $0.tokenOrigin = "https://third.test:443"
+    }
     #expect(await failure { try await bare.keeper.open() }?.kind == .configuration)
   }
 

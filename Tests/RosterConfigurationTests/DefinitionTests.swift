@@ -296,6 +296,10 @@ struct DefinitionTests {
         by_key_records = ""
         removal = "twice"
         audit_every = "1d"
+        expect = {}
+        partial = []
+        no_records = [204]
+        list_of_one = false
         # max_removal: 20, as sync.max_removal has it
 
         [resource.thing.pages]
@@ -319,6 +323,7 @@ struct DefinitionTests {
 
         [resource.thing.lists.thing_tags]
         at = "/tags"
+        list_of_one = false
         columns = { tag = "" }
 
         """), "\(text)")

@@ -104,6 +104,18 @@ struct ExchangeFaultTests {
     #expect(faults.count == 1 && faults[0].contains("needs [auth.login] or [auth.refresh]"), "\(faults)")
   }
 
+  @Test(
+    "F5.4: the client's form and further fields are for the flows of OAuth 2 alone",
+    arguments: ["client = \"body\"", "params = { audience = \"a\" }"])
+  func keysOfOAuth(text: String) throws {
+    for (flow, count) in [("static", 1), ("oauth2_refresh", 0), ("oauth2_client_credentials", 0)] {
+      let token = count == 0 ? "token_url = \"/t\"" : ""
+      let faults = try workspace.faults("[auth]\n\(text)\nflow = \"\(flow)\"\n\(token)")
+      #expect(faults.count == count, "\(faults)")
+      #expect(faults.allSatisfy { $0.hasPrefix("rosterd.toml:2: auth.\(text.prefix { $0 != " " }): ") })
+    }
+  }
+
   @Test("F5.2: a port that is the scheme's own makes no other origin")
   func samePort() throws {
     let text = Self.good.replacing("\"/api/token/refresh/\"", with: "\"HTTPS://RickAndMortyAPI.com:443/r\"")

@@ -51,12 +51,15 @@ struct RenderingTests {
       rate = 0.5
       budget = "10000/1d"
       [auth]
-      flow = "static"
+      flow = "oauth2_refresh"
       send = "?api_key={access_token}"
       token_url = "token"
       scope = "a b"
       authorize_url = "/authorize"
       device_url = "device"
+      client = "basic_raw"
+      params = { audience = "a" }
+      headers = { Accept = "text/plain" }
       early_refresh = "0s"
       timeout = "1s"
       expired = { status = [302, 403], where = { "/error/code" = "expired", "/data" = "absent" } }
@@ -94,7 +97,7 @@ struct RenderingTests {
     flow = "exchange"
     login = { url = "/l", body = { a = "{username}", b = 1, c = "{jwt}" }, format = "form", send = "X-Key: {password}" }
     refresh = { url = "r", body = { a = "{refresh_token}" }, format = "form", send = "?k={client_id}" }
-    answer = { access = "/a", refresh = "/r", expires_in = "/i", expires_at = "/t" }
+    answer = { access = "/a", refresh = "/r", expires_in = "/i", expires_in_ms = "/m", expires_at = "/t" }
     jwt = { alg = "ES256", headers = { kid = "k" }, claims = { iss = "i", exp = "{now+1h}", roles = ["a"] } }
     """
 

@@ -1,8 +1,8 @@
-import RosterConfiguration
 import RosterModel
 import RosterTestSupport
 import Testing
 
+@testable import RosterConfiguration
 @testable import RosterDaemon
 
 /// `rosterd check` and `[auth.jwt]`.

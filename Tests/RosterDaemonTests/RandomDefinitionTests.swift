@@ -69,7 +69,8 @@ private struct History {
       let record = try await bench.sync()
       isFresh = record.outcome == .published || record.outcome == .unchanged
       if isFresh {
-        #expect(record.error == nil || upstream.hasFailed, "seed \(seed), sync \(number): \(record.error ?? "")")
+        let isExplained = record.error.map { upstream.hasFailed || isUnproven($0) } ?? true
+        #expect(isExplained, "seed \(seed), sync \(number): \(record.error ?? "")")
         try expectState(before, number: number, hasAsked: record.error == nil)
       } else {
         #expect(upstream.hasFailed, "seed \(seed), sync \(number): \(record.error ?? "")")
@@ -77,6 +78,16 @@ private struct History {
       }
     }
     #expect(isFresh)
+  }
+
+  /// True if an emptied table is the reason: no record of it is left that shows that `by_key` works (P16.5).
+  private func isUnproven(_ error: String) -> Bool {
+    zip(definitions, upstream.seen).contains { definition, states in
+      definition.tables.contains { table in
+        error.hasPrefix("no \(table.name) was removed, because by_key does not find the missing records")
+          && states.contains { rows(table, state: $0, definition: definition).isEmpty }
+      }
+    }
   }
 
   private mutating func changeAt() -> Int? { dice.happens(0.7) ? Int.random(in: 2...10, using: &dice) : nil }

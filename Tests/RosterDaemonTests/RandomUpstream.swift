@@ -62,6 +62,8 @@ final class RandomUpstream: Sendable {
     }
   }
 
+  /// The states that the next published sync may have seen.
+  var seen: [[[RandomRecord]]] { state.withLock { $0.met } }
   var hasFailed: Bool { state.withLock { $0.hasFailed } }
   var hasChanged: Bool { state.withLock { $0.met.contains { $0.count > 1 } } }
 

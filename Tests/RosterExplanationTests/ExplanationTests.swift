@@ -133,7 +133,7 @@ import Testing
     expectNextStep(explanation)
     #expect(explanation.what.contains("Lists have failed: 1 of 40 lists of comment."))
     #expect(explanation.what.contains("The parents of lists have disappeared: 2 of 40 lists of comment."))
-    #expect(explanation.todo.contains("none = [404] in [resource.comment.each]"))
+    #expect(explanation.todo.contains("set no_records = [404] in [resource.comment]"))
     #expect(
       explanation.concerned == [
         .resource("comment"), .record("x/y 5", of: "issue", reason: "upstream answered 403"),

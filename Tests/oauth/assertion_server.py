@@ -24,7 +24,7 @@ app = Flask(__name__)
 
 
 class State:
-    """What `assertions` sets, and what it asks for."""
+    """The values that `assertions` sets, and those that it reads."""
 
     lock = threading.Lock()
     # Public keys in PEM.

@@ -121,7 +121,7 @@ private enum AnswerKey {
 private enum Later {
   static let shape = "shape"
   static let rowNames = "row_names"
-  /// Of a column that is an integer: it is a part of a composite key that may be NULL.
+  /// True if an integer column is a part of a composite key that may be NULL.
   static let nullInKey = "null_in_key"
   private static let defaults = [shape: Resource.Shape.objects.rawValue, rowNames: ""]
 

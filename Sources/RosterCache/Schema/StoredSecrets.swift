@@ -3,7 +3,7 @@ internal import RosterModel
 
 /// Secrets in the definitions that an earlier version stored (T9.5).
 enum StoredSecrets {
-  /// Masks them, also those of resources that the configuration lacks now, and overwrites the clear text in the file and
+  /// Masks them, also those of resources that the configuration lacks now. Overwrites the clear text in the file and
   /// its log. The feed stays.
   static func remove(from database: Database) throws {
     let found = try database.definitions().compactMap { name, definition -> (String, String)? in

@@ -170,6 +170,11 @@ package struct PullSession: Sendable {
     try await cache.rejected(resource, limit: limit)
   }
 
+  /// The first rejected record of unknown key on the pages of the last `compare` (P9.13).
+  package nonisolated(nonsending) func firstOfUnknownKey(_ resource: String) async throws -> RejectedRecord? {
+    try await cache.firstOfUnknownKey(resource)
+  }
+
   /// The missing records of the last comparison that no kept answer has, by ascending id.
   /// - Parameter onlyDoubted: True for those whose child lists have vanished (E7.4).
   package nonisolated(nonsending) func missing(

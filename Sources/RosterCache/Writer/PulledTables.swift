@@ -147,10 +147,10 @@ struct KeyTables {
   var missing: String { name("missing") }
 
   /// A condition for rows of `missing`: upstream has the record.
-  static let isFound = "answered IN (1, 2)"
+  static let isFound = "answered BETWEEN 1 AND 2"
   /// A condition for rows of `missing`: `by_key` was asked in this sync and did not find the record.
   static let isNotFound = "answered = 3"
-  /// Numbers up to this one are no record ids: they stand for keys that the cache does not have.
+  /// Numbers up to this one are no record ids, but placeholders of keys that the cache does not have.
   static let lastPlaceholder = Int64.min + (1 << 40)
 
   /// Keys of an incremental pull: the highest value at `since.at`, its place, and what the record is

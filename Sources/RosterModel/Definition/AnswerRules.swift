@@ -1,4 +1,4 @@
-/// What an answer to a page request, or to `by_key`, must say to be an answer, and how it says that it has no records.
+/// Conditions on an answer to a page request or to `by_key`, and the forms of an answer without records.
 package struct AnswerRules: Sendable, Equatable {
   /// Conditions on the whole answer (`expect`). An answer that does not meet all of them is not an answer.
   package var expect: [Resource.Condition] = []

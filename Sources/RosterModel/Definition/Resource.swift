@@ -9,7 +9,7 @@ package struct Resource: Sendable, Equatable {
   package var since: Since?
   /// The parent whose records have a list each; nil if the resource has one list.
   package var each: Each?
-  /// What an answer must say, and how it says that it has no records.
+  /// Conditions on an answer, and the forms of an answer without records.
   package var answers = AnswerRules()
   /// The records themselves, if the definition has them: then nothing is requested.
   package var inline: [JSONValue]?

@@ -111,6 +111,8 @@ package struct Response: Sendable {
   package var redirectedTo: String?
   /// The token of the request, because the answer may repeat it in links. Never shown (T9).
   package var token: SentToken?
+  /// All credentials of the session, because an answer may repeat them. Never shown (T9).
+  package var secrets: [String] = []
 
   /// `received` is the size of the body by default, as for an uncompressed answer.
   package init(status: Int, headers: [Request.Header] = [], body: [UInt8] = [], received: Int? = nil) {

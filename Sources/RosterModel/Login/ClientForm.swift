@@ -4,6 +4,6 @@ package enum ClientForm: String, Sendable, CaseIterable {
   case basic
   /// `client_id` and `client_secret` in the form.
   case body
-  /// HTTP Basic, with name and secret as they are, as some servers expect it.
+  /// HTTP Basic, with name and secret not encoded, as some servers expect it.
   case basicRaw = "basic_raw"
 }
