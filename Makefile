@@ -159,6 +159,7 @@ test: packages
 # Tests against django-oauth-toolkit, Authlib and nginx. Needs python3-venv and nginx.
 test-oauth:
 	Tests/oauth/run .build/$(TESTED)/rosterd
+	Tests/oauth/assertions .build/$(TESTED)/rosterd
 
 # The examples of README.md and docs/CACHE.md, and Datasette, Litestream and DuckDB beside a rosterd that publishes.
 # Needs python3-venv and sqlite3.
@@ -231,9 +232,9 @@ test-systemd: deb
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \
-	ROSTER_MUTANTS=20000 ROSTER_HISTORIES=2000 \
+	ROSTER_MUTANTS=20000 ROSTER_HISTORIES=2000 ROSTER_REMOVALS=5000 \
 	  swift test --skip-build $(CHECKS) $(AT_ONCE) \
-	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests|SinceHistoryTests|TokenHistoryTests|ChildHistoryTests'
+	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests|SinceHistoryTests|TokenHistoryTests|ChildHistoryTests|RemovalHistoryTests'
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 	python3 -B Tests/crash/kills --kills 10000 .build/debug/rosterd
 	POSTGRES_KILLS=2000 Tests/postgres/run .build/debug kills

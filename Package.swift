@@ -79,7 +79,7 @@ let package = Package(
       "RosterConfiguration", isSmall: true,
       ["RosterModel", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
     // The only target with libcrypto.
-    library("RosterCrypto", isSmall: true, ["CCrypto"]),
+    library("RosterCrypto", isSmall: true, ["RosterModel", "CCrypto"]),
     library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "RosterCrypto", log]),
     library("RosterDecode", ["RosterModel", "RosterJSON"]),
     library(
@@ -174,7 +174,7 @@ let package = Package(
     // Loaded into the real program by tests: makes its file calls fail.
     .target(name: "DiskFaults", path: "Tests/DiskFaults"),
     tests(of: "RosterModel"),
-    tests(of: "RosterAuth", [log]),
+    tests(of: "RosterAuth", ["RosterCrypto", log]),
     tests(of: "RosterJSON"),
     tests(of: "RosterInference", ["RosterJSON", "RosterConfiguration", "RosterDecode", "RosterFetch"]),
     tests(of: "RosterExplanation"),

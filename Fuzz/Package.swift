@@ -43,7 +43,8 @@ let package = Package(
     product(
       "RosterAuth", ["RosterModel", "RosterJSON"],
       sources: [
-        "Grant.swift", "GrantOutcome.swift", "ClockReading.swift", "Secret.swift", "SecretMask.swift",
+        "CredentialFile.swift", "Grant.swift", "GrantOutcome.swift", "ClockReading.swift", "Secret.swift",
+        "SecretMask.swift",
         "ServerStatement.swift",
         "Token.swift", "TokenSettings.swift",
       ]),

@@ -28,7 +28,8 @@ extension Credentials {
       switch placeholder {
       case .refreshToken: tokens.refresh
       case .accessToken: tokens.access
-      case .username, .password, .clientID, .clientSecret: self[placeholder]
+      case .jwt: assertion?.token
+      case .username, .password, .clientID, .clientSecret: placeholder.file.flatMap { self[$0] }
       }
     return secret?.reveal() ?? ""
   }
@@ -51,8 +52,11 @@ extension Request {
 extension TokenExchange {
   /// All of it as one text, whose digest shows a change (T13.6).
   var written: String {
-    let places = [answer.access, answer.refresh, answer.expiresIn, answer.expiresAt]
-    let parts = [login, refresh].map { $0?.json ?? .null } + places.map { .text($0?.description ?? "") }
+    let places = [answer.refresh, answer.expiresIn, answer.expiresAt].map { $0?.description ?? "" }
+    // A key that is not set leaves the text, and with it the digest, as earlier versions have it.
+    let later = [answer.expiresInMilliseconds?.description].compactMap(\.self)
+    let texts = [answer.access?.text ?? ""] + places + later
+    let parts = [login, refresh].map { $0?.json ?? .null } + texts.map(JSONValue.text)
     return JSONWriter(.list(parts)).text
   }
 }

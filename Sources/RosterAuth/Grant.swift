@@ -27,6 +27,7 @@ package struct Grant: Sendable {
         Request.Header("Accept", "application/json"), Request.Header("User-Agent", "rosterd/\(rosterdVersion)"),
       ])
     fill(&request, settings, credentials, SentTokens(refresh: refreshToken, access: renewedAccess))
+    request.add(settings.headers)
     return request
   }
 }
@@ -35,7 +36,7 @@ extension Grant {
   /// nil if the flow sends no token request, and for `exchange`, whose grant depends on the session.
   package init?(_ flow: Flow) {
     switch flow {
-    case .none, .static, .basic, .exchange: return nil
+    case .none, .static, .basic, .exchange, .jwt: return nil
     case .oauth2Refresh, .oauth2ClientCredentials: self = .oauth2
     case .authenticateForm: self = .authenticateForm
     case .bearerRefresh: self = .bearerRefresh
@@ -49,7 +50,7 @@ extension Grant {
   ) {
     self.init(
       answer: TokenExchange.Answer(
-        access: JSONPointer(segments: [access]), refresh: JSONPointer(segments: [refresh]),
+        access: .member(JSONPointer(segments: [access])), refresh: JSONPointer(segments: [refresh]),
         expiresIn: JSONPointer(segments: ["expires_in"])),
       refreshRequired: refreshRequired, fill: fill)
   }
@@ -62,8 +63,8 @@ extension Grant {
       tokens.refresh.map { [("grant_type", "refresh_token"), ("refresh_token", $0.reveal())] }
       ?? [("grant_type", "client_credentials")]
     if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
-    request.identify(credentials, fields: &fields)
-    request.setForm(fields)
+    request.identify(credentials, as: settings.client, fields: &fields)
+    request.setForm(fields.adding(settings.parameters))
   }
 
   private static let authenticateForm = Grant(
@@ -87,14 +88,32 @@ extension Grant {
 }
 
 extension Request {
-  /// A client without a secret is named in the form (RFC 6749 §2.3.1, §3.2.1).
-  mutating func identify(_ credentials: Credentials, fields: inout [(String, String)]) {
-    guard let id = credentials.clientID else { return }
-    if let secret = credentials.clientSecret {
-      setBasic(id, secret: secret)
-    } else {
-      fields.append(("client_id", id.reveal()))
+  /// An assertion (RFC 7523 §2.2) replaces the secret. A client without a secret is named in the form (RFC 6749 §2.3.1,
+  /// §3.2.1).
+  mutating func identify(_ credentials: Credentials, as form: ClientForm, fields: inout [(String, String)]) {
+    if let assertion = credentials.assertion {
+      fields.append(("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"))
+      fields.append(("client_assertion", assertion.token.reveal()))
+      if let id = credentials.clientID { fields.append(("client_id", id.reveal())) }
+      return
     }
+    guard let id = credentials.clientID?.reveal() else { return }
+    guard let secret = credentials.clientSecret?.reveal() else {
+      fields.append(("client_id", id))
+      return
+    }
+    switch form {
+    // Both halves are form-encoded, so that a colon in the id parts nothing.
+    case .basic: setBasic("\(id.formEncoded):\(secret.formEncoded)")
+    case .basicRaw: setBasic("\(id):\(secret)")
+    case .body: fields += [("client_id", id), ("client_secret", secret)]
+    }
+  }
+
+  /// The headers of `auth.headers`, in the place of those with the same name.
+  mutating func add(_ added: [Header]) {
+    headers.removeAll { header in added.contains { header.isNamed($0.name) } }
+    headers += added
   }
 
   mutating func setForm(_ fields: [(name: String, value: String)]) {
@@ -102,10 +121,17 @@ extension Request {
     body = Array(fields.map { "\($0.name.formEncoded)=\($0.value.formEncoded)" }.joined(separator: "&").utf8)
   }
 
-  /// Both halves are form-encoded first (RFC 6749 §2.3.1), so that a colon in the id parts nothing.
-  fileprivate mutating func setBasic(_ id: Secret, secret: Secret) {
-    let pair = "\(id.reveal().formEncoded):\(secret.reveal().formEncoded)"
+  private mutating func setBasic(_ pair: String) {
     headers.append(Header("Authorization", "Basic \(Data(pair.utf8).base64EncodedString())"))
+  }
+}
+
+extension [(String, String)] {
+  /// The fields with those of `auth.params`, which replace none.
+  func adding(_ parameters: [Request.Parameter]) -> [(name: String, value: String)] {
+    let names = Set(map(\.0))
+    return map { (name: $0.0, value: $0.1) }
+      + parameters.filter { !names.contains($0.name) }.map { (name: $0.name, value: $0.value) }
   }
 }
 

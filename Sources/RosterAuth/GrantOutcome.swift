@@ -4,14 +4,17 @@ import RosterModel
 
 /// Why an answer to a token request grants nothing.
 enum GrantRefusal: Error, Sendable, Equatable {
-  /// `said` is nil if the answer is not a JSON object, or is an empty one.
-  case refused(status: Int, said: ServerStatement?)
+  /// `said` is nil if the answer is not a JSON object, or is an empty one. `isFinal`: it is a statement about the grant
+  /// or the client, which ends the session (T6.1).
+  case refused(status: Int, said: ServerStatement?, isFinal: Bool)
   case incomplete(field: String, said: ServerStatement?)
   /// The store could not give it back.
   case tooLarge
   case malformed
   case other(status: Int, said: ServerStatement?)
-  case passing(Failure.Reason, retryAfter: Duration?)
+  /// A rate limit, a fault of the server, or one that it calls passing. `isRefusal`: the answer would be a refusal
+  /// without that word or its Retry-After.
+  case passing(Int, said: ServerStatement?, retryAfter: Duration?, isRefusal: Bool)
 }
 
 struct GrantAnswer: Sendable, Equatable {
@@ -20,47 +23,102 @@ struct GrantAnswer: Sendable, Equatable {
   var refreshToken: Secret?
   /// The access token, if a refresh of `exchange` sends it to be replaced.
   var renewedAccess: Secret?
+  /// The time before which upstream refuses the access token (`nbf` of a JWT).
+  var wait = Duration.zero
+  /// nil if upstream does not say when what renews ends.
+  var renewal: RenewalPeriod?
 }
 
 extension Grant {
   /// `now` is the time of the answer, from which `expires_in` counts.
   func read(_ response: Response, now: Date) throws(GrantRefusal) -> GrantAnswer {
     let status = response.status
-    switch status {
-    case 200...299: return try readGranted(response, now: now)
-    case _ where response.isSpent: throw .passing(.status(status), retryAfter: response.pause(now: now)?.duration)
-    case 400, 401, 403: throw .refused(status: status, said: ServerStatement(response))
-    case _ where StatusRule(status).retriesTokens:
-      throw .passing(.status(status), retryAfter: response.pause(now: now)?.duration)
-    default: throw .other(status: status, said: ServerStatement(response))
+    if (200...299).contains(status) { return try readGranted(response, now: now) }
+    let said = ServerStatement(response)
+    let pause = response.pause(now: now)?.duration
+    if StatusRule(status).retriesTokens || response.isSpent {
+      throw .passing(status, said: said, retryAfter: pause, isRefusal: response.isSpent)
+    }
+    if let refusal = Self.refusal(status, said: said, pause: pause) { throw refusal }
+    throw Self.refusals.contains(status)
+      ? .refused(status: status, said: said, isFinal: false) : .other(status: status, said: said)
+  }
+
+  private static let refusals = [400, 401, 403]
+
+  /// nil if the answer says nothing about the grant, the client or a later attempt.
+  private static func refusal(_ status: Int, said: ServerStatement?, pause: Duration?) -> GrantRefusal? {
+    switch said?.about {
+    case .grant, .client: .refused(status: status, said: said, isFinal: true)
+    case .passing: .passing(status, said: said, retryAfter: pause, isRefusal: true)
+    case nil: pause.map { .passing(status, said: said, retryAfter: $0, isRefusal: refusals.contains(status)) }
     }
   }
 
   private func readGranted(_ response: Response, now: Date) throws(GrantRefusal) -> GrantAnswer {
-    guard let json = JSONValue(answer: response.body) else { throw .malformed }
-    guard let access = token(json, place: answer.access) else { throw incomplete(answer.access, response: response) }
+    let document = response.tokenDocument
+    guard document != nil || answer.access?.isInHeaders == true else { throw .malformed }
+    let json = document ?? .null
+    guard let access = answer.access?.token(in: response, json) else {
+      let pause = response.pause(now: now)?.duration
+      throw Self.refusal(response.status, said: ServerStatement(response), pause: pause)
+        ?? incomplete(accessField, response: response)
+    }
     let refresh = token(json, place: answer.refresh)
     if refresh == nil, refreshRequired || hasToken(json, place: answer.refresh) {
-      throw incomplete(answer.refresh, response: response)
+      throw incomplete(answer.refresh.map(field) ?? "", response: response)
     }
     let issued = IssuedToken(
       access: access, obtainedAt: now,
       expiresAt: life(json, access: access, response: response, now: now).map { now + $0 })
-    return GrantAnswer(issued: issued, refreshToken: refresh, renewedAccess: renewsAccess ? access : nil)
+    return GrantAnswer(
+      issued: issued, refreshToken: refresh, renewedAccess: renewsAccess ? access : nil,
+      wait: wait(for: access, response: response, now: now),
+      renewal: RenewalPeriod(obtainedAt: now, endsAt: renewalEnd(json, issued: issued, now: now)))
+  }
+
+  private static let maxWait = 30.0
+
+  /// Zero for a token that may be used at once, and for one that is further ahead than clocks differ.
+  private func wait(for access: Secret, response: Response, now: Date) -> Duration {
+    let answered = response["Date"].flatMap { Date(httpDate: $0) } ?? now
+    guard let start = JWTTimes(access)?.notBefore?.timeIntervalSince(answered), (0...Self.maxWait).contains(start)
+    else { return .zero }
+    return .seconds(start)
+  }
+
+  /// Names of the refresh token's life: Keycloak, Microsoft and GitHub, Intuit.
+  private static let refreshLives = [
+    "refresh_expires_in", "refresh_token_expires_in", "x_refresh_token_expires_in",
+  ]
+
+  private func renewalEnd(_ json: JSONValue, issued: IssuedToken, now: Date) -> Date? {
+    if renewsAccess || answer.refresh.map(TokenSource.member) == answer.access { return issued.expiresAt }
+    let lives = Self.refreshLives.compactMap { Lifetime.positive(json[$0]?.seconds) }
+    return lives.first.map { now + $0 }
   }
 
   /// T13.5: an end is corrected by the answer's `Date`.
   private func life(_ json: JSONValue, access: Secret, response: Response, now: Date) -> Double? {
     let seconds = answer.expiresIn.flatMap { json[$0]?.seconds }
-    if let life = Lifetime.positive(seconds) { return life }
+    let milliseconds = answer.expiresInMilliseconds.flatMap { json[$0]?.seconds }
+    if let life = Lifetime.positive(seconds ?? milliseconds.map { $0 / 1000 }) { return life }
+    if let life = Lifetime.positive(answer.access?.cookie(in: response)?.maxAge) { return life }
     let end = answer.expiresAt.flatMap { json[$0]?.time } ?? JWTTimes(access)?.expiry
     let answered = response["Date"].flatMap { Date(httpDate: $0) } ?? now
     return Lifetime.left(end?.timeIntervalSince(answered))
   }
 
-  private func incomplete(_ place: JSONPointer?, response: Response) -> GrantRefusal {
-    let field = place.map { $0.segments.count == 1 && url == nil ? $0.segments[0] : $0.description }
-    return .incomplete(field: field ?? "", said: ServerStatement(response))
+  private func incomplete(_ field: String, response: Response) -> GrantRefusal {
+    .incomplete(field: field, said: ServerStatement(response))
+  }
+
+  private var accessField: String {
+    if case .member(let pointer)? = answer.access { field(pointer) } else { answer.access?.text ?? "" }
+  }
+
+  private func field(_ place: JSONPointer) -> String {
+    place.segments.count == 1 && url == nil ? place.segments[0] : place.description
   }
 
   /// A text that could not be sent is no token.
@@ -97,6 +155,7 @@ enum Lifetime {
 struct JWTTimes: Equatable {
   var expiry: Date
   var issued: Date?
+  var notBefore: Date?
 
   init?(_ token: Secret) {
     let parts = token.reveal().split(separator: ".", omittingEmptySubsequences: false)
@@ -105,6 +164,7 @@ struct JWTTimes: Equatable {
     else { return nil }
     self.expiry = expiry
     issued = claims["iat"]?.seconds.flatMap(Self.date)
+    notBefore = claims["nbf"]?.seconds.flatMap(Self.date)
   }
 
   /// Years 1970…9999: what RFC 3339 can write.

@@ -23,13 +23,16 @@ package struct AuthorizationRequest: Sendable {
   }
 
   /// The address for the browser; a query of `authorize_url` is kept.
-  package func address(_ authorizeURL: String, clientID: Secret, scope: String) -> String {
+  package func address(
+    _ authorizeURL: String, clientID: Secret, scope: String, parameters: [Request.Parameter] = []
+  ) -> String {
     var fields = [
       ("response_type", "code"), ("client_id", clientID.reveal()), ("redirect_uri", redirect), ("state", state),
       ("code_challenge", challenge), ("code_challenge_method", "S256"),
     ]
     if !scope.isEmpty { fields.append(("scope", scope)) }
-    let query = fields.map { "\($0)=\($1.formEncoded)" }.joined(separator: "&")
+    let query = fields.adding(parameters).map { "\($0.name.formEncoded)=\($0.value.formEncoded)" }
+      .joined(separator: "&")
     return authorizeURL + (authorizeURL.contains("?") ? authorizeURL.hasSuffix("?") ? "" : "&" : "?") + query
   }
 
@@ -42,7 +45,7 @@ package struct AuthorizationRequest: Sendable {
 
 extension Data {
   /// RFC 7515 §2: the URL-safe alphabet, no padding.
-  fileprivate var base64URL: String {
+  var base64URL: String {
     base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 }
@@ -129,7 +132,7 @@ package struct Login: Sendable {
     var fields = [("client_id", credentials.clientID?.reveal() ?? "")]
     if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
     let response = try await post(url, fields: fields)
-    guard response.status == 200, let answer = JSONValue(answer: response.body), !answer.has("error") else {
+    guard response.status == 200, let answer = response.tokenDocument, !answer.has("error") else {
       throw refusal(response, at: url, hiding: [], what: "the device code")
     }
     guard let code = DeviceCode(answer) else {
@@ -183,9 +186,10 @@ package struct Login: Sendable {
         Request.Header("Accept", "application/json"), Request.Header("User-Agent", "rosterd/\(rosterdVersion)"),
       ])
     var fields = fields
-    request.identify(credentials, fields: &fields)
+    request.identify(try credentials.asserting(settings, now: clock.now()), as: settings.client, fields: &fields)
     var names: Set<String> = []
-    request.setForm(fields.filter { names.insert($0.0).inserted }.map { (name: $0.0, value: $0.1) })
+    request.setForm(fields.filter { names.insert($0.0).inserted }.adding(settings.parameters))
+    request.add(settings.headers)
     let response: Response
     do { response = try await send(request) } catch let fault as RequestFault {
       throw fault.failure(step: Self.step, subject: url.queryMasked)
@@ -217,7 +221,7 @@ package struct Login: Sendable {
 
   /// The answer that grants something: a JSON object with a token or without an error. nil for a refusal.
   private func granted(_ response: Response) -> JSONValue? {
-    guard (200...299).contains(response.status), let answer = JSONValue(answer: response.body), answer.isObject,
+    guard (200...299).contains(response.status), let answer = response.tokenDocument, answer.isObject,
       !answer.has("error") || answer["access_token"]?.text != nil || answer["refresh_token"]?.text != nil
     else { return nil }
     return answer
@@ -228,7 +232,7 @@ package struct Login: Sendable {
     _ response: Response, at url: String, hiding secrets: [Secret], what: String, lacking field: String? = nil
   ) -> Failure {
     let said = ServerStatement(response).map { ", \($0.shown(hiding: credentials.secrets + secrets))" } ?? ""
-    let isHTML = (200...299).contains(response.status) && JSONValue(answer: response.body)?.isObject != true
+    let isHTML = (200...299).contains(response.status) && response.tokenDocument?.isObject != true
     let form = isHTML ? ", and the answer is not a JSON object" : ""
     let lack = field.map { "upstream granted \(what), but the answer lacks \($0)" }
     return failure(

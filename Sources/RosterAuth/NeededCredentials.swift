@@ -9,8 +9,10 @@ extension TokenSettings {
     case .none: []
     case .static, .bearerRenew: [.accessToken]
     case .basic: [.username]
-    case .oauth2Refresh, .authenticateForm, .bearerRefresh: [.refreshToken]
-    case .oauth2ClientCredentials: [.clientID, .clientSecret]
+    case .authenticateForm, .bearerRefresh: [.refreshToken]
+    case .oauth2Refresh: [.refreshToken] + assertionFiles
+    case .oauth2ClientCredentials: assertion == nil ? [.clientID, .clientSecret] : assertionFiles
+    case .jwt: assertionFiles
     case .exchange: exchangeFiles + (exchange?.login == nil ? refreshFiles : [])
     }
   }
@@ -26,10 +28,12 @@ extension TokenSettings {
   /// - Parameter client: the credentials with the client's id; nil if they cannot be read.
   package func lacksStored(_ name: String, at path: String, client: Credentials?) -> Bool {
     do {
-      guard let session = try TokenStore(path: path).session() else { return true }
-      var binding = Session.Binding(self, credentials: client ?? Credentials())
-      if client == nil { binding.clientID = session.binding.clientID }
-      return session.binding != binding || CredentialFile(rawValue: name).flatMap { session.token(of: $0, flow) } == nil
+      let store = TokenStore(path: path)
+      let binding = Session.Binding(self, credentials: client ?? Credentials())
+      let session =
+        client == nil
+        ? try store.sessions().first { $0.binding.belongs(to: binding) } : try store.content(for: binding).session
+      return CredentialFile(rawValue: name).flatMap { session?.token(of: $0, flow) } == nil
     } catch { return false }
   }
 }
@@ -37,6 +41,16 @@ extension TokenSettings {
 extension TokenSettings {
   /// The files that both requests of `exchange` name, without tokens (T13.2).
   var exchangeFiles: [CredentialFile] { files(loginPlaceholders.union(refreshPlaceholders)).filter { !$0.isToken } }
+
+  /// The files without which no assertion can be signed.
+  private var assertionFiles: [CredentialFile] { assertion?.files ?? [] }
+
+  /// True if the token request contains an assertion.
+  /// - Parameter logsIn: true for a login of `exchange`.
+  func sendsAssertion(logsIn: Bool) -> Bool {
+    guard assertion != nil else { return false }
+    return exchange == nil || (logsIn ? loginPlaceholders : refreshPlaceholders).contains(.jwt)
+  }
 
   /// The tokens that a refresh of `exchange` contains.
   var refreshFiles: [CredentialFile] { files(refreshPlaceholders).filter(\.isToken) }
@@ -49,24 +63,36 @@ extension TokenSettings {
   /// The files that `send` of a request of `exchange` contains. They must fit a header, even in a query.
   var sentFiles: [CredentialFile] {
     let steps = [exchange?.login, exchange?.refresh].compactMap { $0?.send?.placeholders }
-    return files(steps.reduce([]) { $0.union($1) })
+    // An assertion fits a header, whatever its key is.
+    return files(steps.reduce(Set()) { $0.union($1) }.subtracting([.jwt]))
   }
 
   /// True if `send` of `exchange` contains this credential, so that it must not be empty.
   package func sends(_ name: String) -> Bool { sentFiles.contains { $0.rawValue == name } }
 
+  /// True if the flow cannot use this needed credential if it is empty. An empty password or secret is one elsewhere.
+  package func refusesEmpty(_ name: String) -> Bool {
+    guard name == CredentialFile.password.rawValue || name == CredentialFile.clientSecret.rawValue else { return true }
+    return flow == .exchange ? sends(name) : name == CredentialFile.clientSecret.rawValue
+  }
+
   /// True if an `exchange` names the client, which a stored token belongs to then (T8).
   var exchangeIdentifiesClient: Bool { exchangeFiles.contains(.clientID) }
 
-  var loginPlaceholders: Set<CredentialFile> { exchange?.login?.placeholders ?? [] }
+  var loginPlaceholders: Set<TokenExchange.Placeholder> { exchange?.login?.placeholders ?? [] }
 
-  var refreshPlaceholders: Set<CredentialFile> { exchange?.refresh?.placeholders ?? [] }
+  var refreshPlaceholders: Set<TokenExchange.Placeholder> { exchange?.refresh?.placeholders ?? [] }
 
-  private func files(_ placeholders: Set<CredentialFile>) -> [CredentialFile] {
-    CredentialFile.allCases.filter(placeholders.contains)
+  private func files(_ placeholders: Set<TokenExchange.Placeholder>) -> [CredentialFile] {
+    let files = placeholders.compactMap(\.file) + (placeholders.contains(.jwt) ? assertionFiles : [])
+    return CredentialFile.allCases.filter(files.contains)
   }
 }
 
-extension CredentialFile {
-  var isToken: Bool { self == .refreshToken || self == .accessToken }
+extension TokenSettings {
+  /// The keys that change the form of a token request, each as a text; empty without them.
+  var requestForm: [String] {
+    (client == .basic ? [] : [client.rawValue]) + parameters.map { "\($0.name)=\($0.value)" }
+      + headers.map { "\($0.name): \($0.value)" }
+  }
 }

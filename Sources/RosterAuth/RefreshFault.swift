@@ -15,30 +15,45 @@ struct RefreshAttempt: Sendable {
   /// The settings with the address that was requested.
   private let asked: TokenSettings
   let credentials: Credentials
-  /// 1 is the first.
-  let number: Int
+  let turn: TokenMachine.Turn
   let usedRefreshToken: Bool
   /// A login of `exchange` (T13.3).
   let logsIn: Bool
+  /// Passing refusals of such a login before this one (T6.12).
+  private let passingRefusals: Int
   /// Texts that no message may show of a token server's answer (T14.1).
   private let secrets: [Secret]
+  /// Oddities of the credential files, as clauses.
+  private let oddities: String
   /// An earlier attempt had no answer (T5).
   let followsUnanswered: Bool
   let now: Date
   /// In 0..<1, for the jitter.
   let random: Double
+  /// nil if the request had no assertion, or the answer no `Date`.
+  private let clock: ClockComparison?
 
-  init(_ attempt: TokenMachine.Attempt, now: Date, random: Double) {
+  /// - Parameters:
+  ///   - assertion: that of the request; nil without `auth.jwt`.
+  ///   - response: nil if there was no answer.
+  init(
+    _ attempt: TokenMachine.Attempt, assertion: Assertion? = nil, response: Response? = nil, now: Date, random: Double
+  ) {
     settings = attempt.setup.settings
-    credentials = attempt.setup.credentials
-    number = attempt.number
+    var credentials = attempt.setup.credentials
+    credentials.assertion = assertion
+    self.credentials = credentials
+    turn = attempt.turn
+    passingRefusals = attempt.session.passingRefusals
     logsIn = attempt.session.logsIn(settings)
     asked = logsIn ? settings.ofLogin : settings
     usedRefreshToken = attempt.session.hasReplaceableToken && !logsIn
+    oddities = credentials.oddities(attempt.setup.settings, session: attempt.session)
     secrets = credentials.secrets + attempt.session.secrets
     followsUnanswered = attempt.session.isUnanswered
     self.now = now
     self.random = random
+    clock = settings.sendsAssertion(logsIn: logsIn) ? response?.clockComparison(now: now) : nil
   }
 
   /// The fault for an error instead of a grant. The reason of a `RequestFault` decides whether it is temporary (T5).
@@ -52,36 +67,78 @@ struct RefreshAttempt: Sendable {
 
   private func fault(_ refusal: GrantRefusal) -> RefreshFault {
     switch refusal {
-    case .refused(let status, let said): refused(status, said: said)
+    case .refused(let status, let said, isFinal: true): refused(status, said: said)
+    case .refused(let status, let said, isFinal: false):
+      sendsPassword || said?.error == Self.invalidScope || clock?.explainsRefusal == true
+        ? refused(status, said: said) : unexplainedRefusal(status, said: said)
     case .incomplete(let field, let said):
-      incomplete("\(field) is missing in the answer or cannot be sent in a header\(clause(said))")
-    case .tooLarge: incomplete("its tokens are larger than the token store may become (\(TokenStore.maxText))")
-    case .malformed: malformed
+      incomplete("\(field) is missing in the answer or cannot be sent in a header\(clause(said))", said: said)
+    case .tooLarge:
+      incomplete("its tokens are larger than the token store may become (\(TokenStore.maxText))", said: nil)
+    case .malformed: unexplained(.malformedAnswer(asked), label: "malformed")
     case .other(let status, let said):
       other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings: asked), label: "other")
-    case .passing(let reason, let retryAfter): passing(reason, retryAfter: retryAfter, answered: true)
+    case .passing(let status, _, let retryAfter, isRefusal: true) where sendsPassword:
+      postponed(status, refusal: refusal, retryAfter: retryAfter)
+    case .passing(let status, let said, let retryAfter, let isRefusal):
+      passing(
+        .status(status), said: said, retryAfter: retryAfter,
+        delivery: status == 408 || status >= 500 ? .lost : .answered, isRepeated: !isRefusal)
     }
+  }
+
+  /// A login with a password. Trying that again may lock the account (T6.12).
+  private var sendsPassword: Bool { logsIn && settings.loginPlaceholders.contains(.password) }
+
+  private static let maxPostponed = 3
+  /// A fault of the configuration (T6.13).
+  private static let invalidScope = "invalid_scope"
+
+  /// The next attempt comes after a pause that doubles; after three of them the refusal counts.
+  private func postponed(_ status: Int, refusal: GrantRefusal, retryAfter: Duration?) -> RefreshFault {
+    guard passingRefusals < Self.maxPostponed, case .passing(_, let said, _, _) = refusal else {
+      if case .passing(_, let said, _, _) = refusal { return refused(status, said: said) }
+      return refused(status, said: nil)
+    }
+    let pause = max(retryAfter ?? .zero, settings.retryInterval * (1 << passingRefusals))
+    let failure = Failure.exhausted(
+      .status(status), said: said?.shown(hiding: secrets), proxy: nil, attempts: 1, retryAfter: pause,
+      unanswered: false, settings: asked)
+    return RefreshFault(fault: .postponed(failure), label: "passing", failure: failure)
   }
 
   private func fault(_ fault: RequestFault) -> RefreshFault {
     switch fault.reason {
     case .connection, .dns, .tls, .timeout, .truncated:
       passing(
-        fault.reason ?? .connection, retryAfter: nil, answered: fault.isUnsent, proxy: fault.isOfProxy ? fault : nil)
-    case .malformed, .tooLarge: other(.malformedAnswer(asked), label: "malformed")
+        fault.reason ?? .connection, retryAfter: nil, delivery: fault.isUnsent ? .unsent : .lost,
+        proxy: fault.isOfProxy ? fault : nil)
+    case .malformed, .tooLarge, .partialAnswer: unexplained(.malformedAnswer(asked), label: "malformed")
     case .status, .rateLimit, .clientCertificate, nil: other(.unsent(fault, settings: asked), label: "other")
     }
   }
 
   private func passing(
-    _ reason: Failure.Reason, retryAfter: Duration?, answered: Bool, proxy: RequestFault? = nil
+    _ reason: Failure.Reason, said: ServerStatement? = nil, retryAfter: Duration?, delivery: TokenMachine.Delivery,
+    isRepeated: Bool = true, proxy: RequestFault? = nil
   ) -> RefreshFault {
     let failure = Failure.exhausted(
-      reason, proxy: proxy, attempts: number, retryAfter: retryAfter,
-      unanswered: usedRefreshToken && (followsUnanswered || !answered), settings: asked)
-    let delay = settings.retry.delay(afterAttempt: number, retryAfter: retryAfter, random: random)
+      reason, said: said?.shown(hiding: secrets), proxy: proxy, attempts: turn.number, retryAfter: retryAfter,
+      unanswered: usedRefreshToken && (followsUnanswered || delivery == .lost), settings: asked)
+    let delay = isRepeated ? delay(after: delivery, retryAfter: retryAfter) : nil
     return RefreshFault(
-      fault: .passing(failure, delay: delay, answered: answered), label: "passing", failure: failure)
+      fault: .passing(failure, delay: delay, delivery: delivery), label: "passing", failure: failure)
+  }
+
+  /// The pause before the next attempt (T5.1); nil if none follows in this sync. A lost answer is asked for again at
+  /// once, because servers accept a replaced refresh token for 10 to 30 s only.
+  private func delay(after delivery: TokenMachine.Delivery, retryAfter: Duration?) -> Duration? {
+    let delay = settings.retry.delay(afterAttempt: turn.number, retryAfter: retryAfter, random: random)
+    switch delivery {
+    case .unsent: return delay
+    case .lost where retryAfter == nil: return turn.isReplay ? nil : .zero
+    case .lost, .answered: return turn.isReplay ? nil : delay
+    }
   }
 
   private func clause(_ said: ServerStatement?) -> String {
@@ -89,32 +146,54 @@ struct RefreshAttempt: Sendable {
   }
 
   private func refused(_ status: Int, said: ServerStatement?) -> RefreshFault {
-    let error = said?.error
-    let blamesClient = error == "invalid_client" || error == "unauthorized_client" || !usedRefreshToken
-    let isClient = settings.flow.identifiesClient && blamesClient
-    let what = isClient ? "the client" : logsIn ? "the login" : settings.renewal
+    let isClient = blamesClient(said)
     let rotated = followsUnanswered && usedRefreshToken ? "; \(settings.mayHaveRotated)" : ""
     let answer = said.map { "\(status), \($0.shown(hiding: secrets))" } ?? "\(status)"
     // A public client has no secret.
-    let client: CredentialFile = credentials.clientSecret == nil ? .clientID : .clientSecret
+    let client = settings.assertion?.keyFile ?? (credentials.clientSecret == nil ? .clientID : .clientSecret)
     let file = isClient ? client : logsIn ? settings.credential : settings.renewed
-    let ending = ending("upstream refuses \(what) (\(answer))\(rotated)", file: file)
+    let form = isClient ? settings.clientAdvice(credentials) : ""
+    let skew = clock.map { "; \($0.clause)" } ?? ""
+    let ending = ending(
+      "upstream refuses \(isClient ? "the client" : sent) (\(answer))\(rotated)\(form)\(skew)", file: file)
+    if said?.error == Self.invalidScope { return other(.invalidScope(answer, settings: asked), label: "other") }
+    if let clock, clock.explainsRefusal { return other(.refusedByClock(ending, settings: asked), label: "refused") }
     return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings: settings))
   }
 
-  private func incomplete(_ what: String) -> RefreshFault {
-    let ending = ending("upstream granted it, but \(what)", file: settings.credential)
-    let failure = Failure.ended(ending, settings: settings).with(.incomplete)
-    return RefreshFault(fault: .incomplete(ending), label: "incomplete", failure: failure)
+  /// The session stays (T6.8). The clocks may be the reason, as far as upstream does not say otherwise.
+  private func unexplainedRefusal(_ status: Int, said: ServerStatement?) -> RefreshFault {
+    var failure = Failure.unexplainedRefusal(
+      status, of: sent, said: said?.shown(hiding: secrets), settings: asked)
+    if let clock { failure.cause += "; \(clock.clause)" }
+    return unexplained(failure, label: "refused")
+  }
+
+  private func blamesClient(_ said: ServerStatement?) -> Bool {
+    settings.flow.identifiesClient && (said?.about == .client || !usedRefreshToken)
+  }
+
+  /// Name of what the request sent.
+  private var sent: String { logsIn ? "the login" : usedRefreshToken ? settings.renewal : "the client" }
+
+  /// A 2xx answer without a usable token. Some servers refuse a password in this way.
+  private func incomplete(_ what: String, said: ServerStatement?) -> RefreshFault {
+    let cause = "upstream granted it, but \(what)"
+    guard !sendsPassword else {
+      let ending = ending(cause, file: settings.credential)
+      return RefreshFault(
+        fault: .refused(ending), label: "incomplete", failure: .ended(ending, settings: settings))
+    }
+    return unexplained(.incompleteAnswer(cause, settings: asked), label: "incomplete")
   }
 
   private func ending(_ cause: String, file: CredentialFile) -> Session.Ending {
-    Session.Ending(at: now, cause: cause, file: file.rawValue, tried: Session.tried(settings, credentials: credentials))
+    Session.Ending(
+      at: now, cause: cause + oddities, file: file.rawValue, tried: Session.tried(settings, credentials: credentials))
   }
 
-  private var malformed: RefreshFault {
-    let failure = Failure.malformedAnswer(asked)
-    return RefreshFault(fault: .malformed(failure), label: "malformed", failure: failure)
+  private func unexplained(_ failure: Failure, label: String) -> RefreshFault {
+    RefreshFault(fault: .unexplained(failure), label: label, failure: failure)
   }
 
   private func other(_ failure: Failure, label: String) -> RefreshFault {

@@ -4,6 +4,8 @@ import RosterModel
 struct ServerStatement: Sendable, Equatable {
   /// The code of RFC 6749 §5.2 or RFC 8628 §3.5 at `error`, or another text there.
   var error: String?
+  /// The statement of its codes about the grant or the client; nil if no code is known.
+  let about: GrantStatement?
   private var texts: [String]
   private var fields: [String]
   /// Texts of the answer that may be credentials, by their names.
@@ -11,15 +13,23 @@ struct ServerStatement: Sendable, Equatable {
 
   /// nil if the answer is no JSON object with a member.
   init?(_ response: Response) {
-    guard case .object(let members)? = JSONValue(answer: response.body), !members.isEmpty else { return nil }
+    guard case .object(let members)? = response.tokenDocument, !members.isEmpty else { return nil }
     let answer = JSONValue.object(members)
     error = answer["error"]?.text
-    texts = Self.places.compactMap { answer[$0]?.text }.filter { !$0.isEmpty }
+    about = GrantStatement(answer)
+    texts = Self.places.compactMap { answer[$0]?.text }.reduce(into: []) { texts, text in
+      if !text.isEmpty, !texts.contains(text) { texts.append(text) }
+    }
     fields = members.map(\.name)
     secrets = answer.secretTexts
   }
 
-  private static let places = ["error", "error_description", "detail", "message"]
+  /// The places of RFC 6749 and of common frameworks; then those of an error that is an object or the first of a list.
+  private static let places: [JSONPointer] =
+    ["error", "error_description", "detail", "message"].map { JSONPointer(segments: [$0]) }
+    + ["code", "status", "message", "description", "detail"].map { JSONPointer(segments: ["error", $0]) }
+    + [JSONPointer(segments: ["errors", "0"])]
+    + ["code", "title", "message", "detail"].map { JSONPointer(segments: ["errors", "0", $0]) }
   private static let maxLetters = 200
   private static let maxFields = 10
 
@@ -38,7 +48,7 @@ struct ServerStatement: Sendable, Equatable {
 extension Credentials {
   /// All files, for `ServerStatement`.
   var secrets: [Secret] {
-    let files = CredentialFile.allCases.compactMap { self[$0] }
+    let files = CredentialFile.allCases.compactMap { self[$0] } + [assertion?.token].compactMap(\.self)
     guard let username, let password else { return files }
     return files + [Secret("\(username.reveal()):\(password.reveal())")]
   }
@@ -46,7 +56,7 @@ extension Credentials {
 
 extension JSONValue {
   /// The texts under a credential's name.
-  fileprivate var secretTexts: [String] { secretTexts(isSecret: false) }
+  var secretTexts: [String] { secretTexts(isSecret: false) }
 
   private func secretTexts(isSecret: Bool) -> [String] {
     switch self {

@@ -29,6 +29,24 @@ struct Session: Sendable, Equatable {
     var file: String
     /// Digest of all that decides whether another try is worth a request.
     var tried: String
+    /// Number of further attempts that ended in the same way (T6.7).
+    var trials = 0
+
+    /// True if the client's own grant is tried again: after an interval, which doubles to a day (T6.7).
+    func isTriedAgain(at now: Date, _ settings: TokenSettings) -> Bool {
+      let day = Duration.seconds(86_400)
+      let pause = min(settings.syncInterval * (1 << min(trials, 20)), day)
+      return now.timeIntervalSince(at) >= pause.seconds
+    }
+  }
+
+  /// Whether the token may be refreshed before its end (T2.6).
+  enum EarlyRefresh: String, Sendable {
+    case allowed
+    /// Upstream refused it for the current token.
+    case refused
+    /// Upstream grants at the end of a token only.
+    case never
   }
 
   var binding: Binding
@@ -40,6 +58,12 @@ struct Session: Sendable, Equatable {
   var renewedAccess: Secret?
   /// A request with this refresh token brought no answer: upstream may have rotated it (T5).
   var isUnanswered = false
+  /// The life of what renews; nil if its end is unknown.
+  var renewal: RenewalPeriod?
+  /// Whether early refreshes are worth a request.
+  var early = EarlyRefresh.allowed
+  /// Number of passing refusals of a login with a password since the last token (T6.12).
+  var passingRefusals = 0
   /// The pause that the token server asked for; nil if it asked for none since the last token.
   private(set) var pause: RetryAfterHold?
   /// The uptime at which that pause ends; not stored. nil before `startPause`.
@@ -47,14 +71,19 @@ struct Session: Sendable, Equatable {
 
   init(
     binding: Binding, began: [String: String], standing: Status, refreshToken: Secret? = nil,
-    renewedAccess: Secret? = nil, isUnanswered: Bool = false, pause: RetryAfterHold? = nil
+    renewedAccess: Secret? = nil, renewal: RenewalPeriod? = nil, isUnanswered: Bool = false,
+    early: EarlyRefresh = .allowed, passingRefusals: Int = 0,
+    pause: RetryAfterHold? = nil
   ) {
     self.binding = binding
     self.began = began
     self.standing = standing
     self.refreshToken = refreshToken
     self.renewedAccess = renewedAccess
+    self.renewal = renewal
     self.isUnanswered = isUnanswered
+    self.early = early
+    self.passingRefusals = passingRefusals
     self.pause = pause
   }
 }
@@ -115,7 +144,19 @@ extension Session {
   func granted(_ answer: GrantAnswer) -> Session {
     Session(
       binding: binding, began: began, standing: .token(answer.issued),
-      refreshToken: answer.refreshToken ?? refreshToken, renewedAccess: answer.renewedAccess)
+      refreshToken: answer.refreshToken ?? refreshToken, renewedAccess: answer.renewedAccess,
+      renewal: answer.renewal ?? (answer.refreshToken == nil ? renewal : nil),
+      early: early == .allowed ? .allowed : .never)
+  }
+
+  /// After an early refresh that brought the same token again: its end is the later one, and no early refresh follows
+  /// (T2.7).
+  mutating func keepEnd(of old: Session) {
+    guard case .token(var issued) = standing, let former = old.access, issued.access == former.access else { return }
+    early = .never
+    guard let end = former.expiresAt, issued.expiresAt.map({ $0 < end }) ?? true else { return }
+    (issued.obtainedAt, issued.expiresAt) = (former.obtainedAt, end)
+    standing = .token(issued)
   }
 
   /// The session with digests of the user and the password that it did not record. An older release recorded fewer of
@@ -207,7 +248,7 @@ extension Session {
   private mutating func takeTokens(of earlier: Session, _ settings: TokenSettings) {
     switch settings.flow {
     // Its next token comes from the client's own grant, or from the changed file.
-    case .none, .static, .basic, .oauth2ClientCredentials, .bearerRenew: return
+    case .none, .static, .basic, .oauth2ClientCredentials, .bearerRenew, .jwt: return
     case .oauth2Refresh, .authenticateForm, .bearerRefresh, .exchange: break
     }
     if let token = earlier.refreshToken, takeDigest(.refreshToken, of: earlier) {
@@ -233,12 +274,16 @@ extension Session {
       switch settings.flow {
       // The client's own grant needs none from a file: only one that upstream sends is used (CONTRACT 3).
       case .oauth2ClientCredentials: nil
+      case .jwt: nil
       // It is sent to be replaced.
       case .bearerRenew: credentials.accessToken
       case .none, .static, .basic, .oauth2Refresh, .authenticateForm, .bearerRefresh, .exchange:
         credentials.refreshToken
       }
     if settings.refreshPlaceholders.contains(.accessToken) { renewedAccess = credentials.accessToken }
+    if settings.flow == .bearerRenew || renewedAccess != nil {
+      renewal = RenewalPeriod(obtainedAt: access?.obtainedAt, endsAt: access?.expiresAt)
+    }
   }
 
   /// True if the session continues with these settings and credentials.
@@ -282,8 +327,8 @@ extension Session {
 
   private static func tried(_ settings: TokenSettings, digests: [String: String]) -> String {
     let files = digests.map { "\($0.key)=\($0.value)" }.sorted()
-    let exchange = settings.exchange.map { [$0.written] } ?? []
-    let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope] + exchange
+    let exchange = [settings.exchange?.written, settings.assertion?.written].compactMap(\.self)
+    let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope] + exchange + settings.requestForm
     return digest(Secret(parts.joined(separator: "\n")))
   }
 
@@ -308,14 +353,19 @@ extension Credentials {
       case .exchange: settings.exchangeSessionFiles
       case .basic: [.username, .password]
       case .bearerRenew: [.accessToken]
+      case .jwt: [.privateKey, .hmacKey]
       case .none, .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh:
         [.refreshToken, .accessToken]
       }
-    return digests.filter { digest in files.contains { $0.rawValue == digest.key } }
+    var digests = digests.filter { digest in files.contains { $0.rawValue == digest.key } }
+    // The token consists of them.
+    if settings.flow == .jwt { digests["auth.jwt"] = settings.assertion.map { Session.digest(Secret($0.written)) } }
+    return digests
   }
 
   /// The access token that the files contain; it is sent before any token request.
   fileprivate func firstToken(_ flow: Flow) -> IssuedToken? {
+    if flow == .jwt { return nil }
     guard flow != .basic else {
       // RFC 7617 §2.
       let pair = username.map { "\($0.reveal()):\(password?.reveal() ?? "")" }
@@ -339,11 +389,12 @@ extension Credentials {
     if settings.flow == .basic { return try checkBasic(settings) }
     let sent: [CredentialFile] =
       switch settings.flow {
-      case .none, .basic: []
+      case .none, .basic, .jwt: []
       case .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRenew: [.accessToken]
       case .bearerRefresh: [.refreshToken, .accessToken]
       case .exchange: settings.sentFiles + [.accessToken]
       }
+    try checkKey(settings)
     for file in sent {
       if let secret = self[file], !secret.fitsHeader { throw .unsendableCredential(file, settings: settings) }
     }

@@ -16,8 +16,14 @@ struct StoredSession: Codable {
   var expiresAt: String?
   var refreshToken: String?
   var renewedAccess: String?
+  /// The life of what renews; nil if its end is unknown.
+  var renewal: Renewal?
   /// True if a token request may be unanswered; nil means false.
   var unanswered: Bool?
+  /// "refused" or "never"; nil if early refreshes are allowed.
+  var early: String?
+  /// Passing refusals of a login since the last token; nil means none.
+  var passingRefusals: Int?
   var ended: Ended?
   /// nil without a pause that the token server asked for.
   var paused: Paused?
@@ -27,11 +33,18 @@ struct StoredSession: Codable {
     var until: String
   }
 
+  struct Renewal: Codable {
+    var obtained: String
+    var ends: String
+  }
+
   struct Ended: Codable {
     var at: String
     var cause: String
     var file: String
     var tried: String
+    /// Further attempts that ended in the same way; nil means none.
+    var trials: Int?
   }
 
   /// Read first: the rest of a newer version may look different.
@@ -40,7 +53,7 @@ struct StoredSession: Codable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case version, flow, unanswered, ended, paused
+    case version, flow, unanswered, early, renewal, ended, paused
     case clientID = "client_id"
     case baseOrigin = "base_origin"
     case tokenOrigin = "token_origin"
@@ -49,6 +62,7 @@ struct StoredSession: Codable {
     case obtainedAt = "obtained_at"
     case expiresAt = "expires_at"
     case refreshToken = "refresh_token"
+    case passingRefusals = "passing_refusals"
     case renewedAccess = "renewed_access_token"
   }
 
@@ -63,8 +77,14 @@ struct StoredSession: Codable {
     expiresAt = session.access?.expiresAt?.rfc3339
     refreshToken = session.refreshToken?.reveal()
     renewedAccess = session.renewedAccess?.reveal()
+    renewal = session.renewal.map { Renewal(obtained: $0.obtainedAt.rfc3339, ends: $0.endsAt.rfc3339) }
     unanswered = session.isUnanswered ? true : nil
-    ended = session.ending.map { Ended(at: $0.at.rfc3339, cause: $0.cause, file: $0.file, tried: $0.tried) }
+    early = session.early == .allowed ? nil : session.early.rawValue
+    passingRefusals = session.passingRefusals == 0 ? nil : session.passingRefusals
+    ended = session.ending.map {
+      Ended(
+        at: $0.at.rfc3339, cause: $0.cause, file: $0.file, tried: $0.tried, trials: $0.trials == 0 ? nil : $0.trials)
+    }
     paused = session.pause.map { Paused(at: $0.setAt.rfc3339, until: $0.until.rfc3339) }
   }
 
@@ -82,7 +102,8 @@ struct StoredSession: Codable {
     }
     if let ended {
       guard let at = Date(rfc3339: ended.at) else { return nil }
-      standing = .ended(.init(at: at, cause: ended.cause, file: ended.file, tried: ended.tried))
+      let trials = max(0, ended.trials ?? 0)
+      standing = .ended(.init(at: at, cause: ended.cause, file: ended.file, tried: ended.tried, trials: trials))
     }
     var pause: RetryAfterHold?
     if let paused {
@@ -93,7 +114,11 @@ struct StoredSession: Codable {
       binding: .init(
         flow: flow, clientID: clientID.map { Secret($0) }, baseOrigin: baseOrigin, tokenOrigin: tokenOrigin),
       began: began, standing: standing, refreshToken: refreshToken.map { Secret($0) },
-      renewedAccess: renewedAccess.map { Secret($0) }, isUnanswered: unanswered ?? false,
-      pause: pause)
+      renewedAccess: renewedAccess.map { Secret($0) },
+      renewal: renewal.flatMap {
+        RenewalPeriod(obtainedAt: Date(rfc3339: $0.obtained), endsAt: Date(rfc3339: $0.ends))
+      }, isUnanswered: unanswered ?? false,
+      early: early.flatMap { Session.EarlyRefresh(rawValue: $0) } ?? .allowed,
+      passingRefusals: max(0, passingRefusals ?? 0), pause: pause)
   }
 }

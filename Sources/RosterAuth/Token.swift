@@ -8,6 +8,10 @@ package struct Token: Sendable, Equatable {
   let issued: IssuedToken
   /// Place of the token in a request.
   package var place = TokenPlace.bearer
+  /// True if rosterd has signed it (`flow = "jwt"`).
+  var isAssertion = false
+  /// False if rosterd cannot replace it: it is sent although its end seems to be past (T2.8).
+  var isRenewed = true
 
   /// The token itself.
   package var access: Secret { issued.access }
@@ -18,9 +22,9 @@ package struct Token: Sendable, Equatable {
     issued.remaining(now).map { $0 <= 0 } ?? false
   }
 
-  /// Seconds; nil if unknown, and for a token that was used although its life was over when it came.
+  /// Seconds; nil if unknown, and for a token that is used although its life is over.
   func remaining(_ now: ClockReading) -> Double? {
-    isBornExpired ? nil : issued.remaining(now)
+    isBornExpired || !isRenewed ? nil : issued.remaining(now)
   }
 
   /// Its life was over when it came.
@@ -82,11 +86,20 @@ package struct Credentials: Sendable, Equatable {
   package var username: Secret?
   /// Password of the flows `basic` and `exchange`; nil means an empty one.
   package var password: Secret?
+  /// PEM text of the key that signs assertions, and perhaps its certificate.
+  package var privateKey: Secret?
+  /// Passphrase of an encrypted `privateKey`.
+  package var privateKeyPassphrase: Secret?
+  /// Shared secret that signs assertions with HS256.
+  package var hmacKey: Secret?
+  /// The assertion of one request; no file has it.
+  var assertion: Assertion?
 
   /// No files, unless given.
   package init(
     refreshToken: Secret? = nil, accessToken: Secret? = nil, clientID: Secret? = nil, clientSecret: Secret? = nil,
-    username: Secret? = nil, password: Secret? = nil
+    username: Secret? = nil, password: Secret? = nil, privateKey: Secret? = nil,
+    privateKeyPassphrase: Secret? = nil, hmacKey: Secret? = nil
   ) {
     self.refreshToken = refreshToken
     self.accessToken = accessToken
@@ -94,21 +107,15 @@ package struct Credentials: Sendable, Equatable {
     self.clientSecret = clientSecret
     self.username = username
     self.password = password
+    self.privateKey = privateKey
+    self.privateKeyPassphrase = privateKeyPassphrase
+    self.hmacKey = hmacKey
   }
 }
 
-/// The files of `credentials_dir` have the names of the placeholders.
-typealias CredentialFile = TokenExchange.Placeholder
-
-extension Credentials {
-  subscript(file: CredentialFile) -> Secret? {
-    switch file {
-    case .refreshToken: refreshToken
-    case .accessToken: accessToken
-    case .clientID: clientID
-    case .clientSecret: clientSecret
-    case .username: username
-    case .password: password
-    }
-  }
+/// An assertion of `[auth.jwt]` in the compact form (RFC 7515 §7.1).
+struct Assertion: Sendable, Equatable {
+  var token: Secret
+  /// The time in its `exp`; nil without one.
+  var expiresAt: Date?
 }

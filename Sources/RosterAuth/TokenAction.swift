@@ -32,16 +32,47 @@ extension TokenMachine {
     /// Release, and write the session, whose loss would cost no token.
     case keep(Session, Release)
     case fail(Failure)
+    /// The request is sent again after this pause, with the current token, while all others wait. The number names the
+    /// trial (T3.1).
+    case probe(after: Duration, trial: Int)
+    /// The trial goes on with a request that had succeeded (T3.2).
+    case verify(trial: Int)
+    /// The refusal is about the list of the request, not about the token.
+    case blameList
   }
 
   /// Why a token request brought no token.
   enum Fault: Sendable, Equatable {
-    /// `delay` is nil if no retry is left. `answered`: upstream cannot have rotated the refresh token unseen (T5).
-    case passing(Failure, delay: Duration?, answered: Bool)
+    /// `delay` is nil if no attempt follows in this sync.
+    case passing(Failure, delay: Duration?, delivery: Delivery)
+    /// A statement about the grant or the client, or a refused password: the session ends (T6.1).
     case refused(Session.Ending)
-    case incomplete(Session.Ending)
-    /// A 2xx answer without JSON.
-    case malformed(Failure)
+    /// A passing refusal of a login with a password. The third one is the last (T6.12).
+    case postponed(Failure)
+    /// No usable token, and no statement either: a refusal without a known code, or a 2xx answer without its fields.
+    case unexplained(Failure)
     case other(Failure)
+
+    var isPassing: Bool {
+      if case .passing = self { true } else { false }
+    }
+
+    /// The pause that no token request may shorten; nil without a pause (T5.4).
+    var pause: Duration? {
+      switch self {
+      case .passing(let failure, _, _), .postponed(let failure): failure.retryAfter
+      case .refused, .unexplained, .other: nil
+      }
+    }
+  }
+
+  /// The fate of a token request that brought no token (T5).
+  enum Delivery: Sendable {
+    /// It never reached upstream.
+    case unsent
+    /// The token server itself answered: it has rotated nothing.
+    case answered
+    /// Without an answer of the token server, which may have rotated the token unseen.
+    case lost
   }
 }

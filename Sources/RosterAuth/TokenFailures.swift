@@ -3,7 +3,7 @@ import RosterModel
 
 /// The errors of this target, each worded once.
 extension Failure {
-  private static let refreshing = "get a new access token"
+  static let refreshing = "get a new access token"
 
   static func missingCredential(_ file: CredentialFile, settings: TokenSettings) -> Failure {
     unusable(file, settings: settings, cause: "the flow needs the credential \(file.rawValue), which does not exist")
@@ -44,6 +44,34 @@ extension Failure {
     ).with(.tokenMalformed)
   }
 
+  /// A fault of the configuration: the session stays (T6.8).
+  static func invalidScope(_ answer: String, settings: TokenSettings) -> Failure {
+    let key = settings.exchange == nil ? "auth.scope" : settings.addressKey
+    return Failure(
+      .configuration, step: refreshing, subject: settings.tokenURL.queryMasked,
+      cause: "upstream refuses the scope (\(answer))", hint: "set \(key) to a scope that upstream grants to this client"
+    ).with(.tokenStatus, [.setting(key)])
+  }
+
+  /// A 2xx answer without a token that can be used. The request may have used up what it sent.
+  static func incompleteAnswer(_ cause: String, settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
+      cause: "\(cause); \(settings.renewal) may be used up", hint: "see what answers at \(settings.addressKey)"
+    ).with(.incomplete, [.address(settings.tokenURL.queryMasked)])
+  }
+
+  /// 400, 401 or 403 without a word about the grant or the client, as a gateway may send it (T6.8).
+  static func unexplainedRefusal(_ status: Int, of sent: String, said: String?, settings: TokenSettings) -> Failure {
+    Failure(
+      .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
+      cause:
+        "upstream refuses \(sent) (\(status)\(said.map { ", \($0)" } ?? "")) without a known error code, so the session stays",
+      hint: "see what answers at \(settings.addressKey); if \(sent) is invalid, \(settings.mendCredential)",
+      reason: .status(status)
+    ).with(.tokenStatus)
+  }
+
   static func otherAnswer(_ status: Int, said: String?, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
@@ -55,16 +83,21 @@ extension Failure {
   /// Retries are used up, or Retry-After asks for more patience than `max_retry_after`.
   /// - Parameter proxy: what is wrong with it, where it is not token_url that is to be looked at.
   static func exhausted(
-    _ reason: Failure.Reason, proxy: RequestFault?, attempts: Int, retryAfter: Duration?, unanswered: Bool,
+    _ reason: Failure.Reason, said: String? = nil, proxy: RequestFault?, attempts: Int, retryAfter: Duration?,
+    unanswered: Bool,
     settings: TokenSettings
   ) -> Failure {
     let noAnswer = proxy?.cause ?? "no answer (\(reason.label))"
-    let what = if case .status(let code) = reason { "upstream answered \(code)" } else { noAnswer }
+    let words = said.map { ", \($0)," } ?? ""
+    let what = if case .status(let code) = reason { "upstream answered \(code)\(words)" } else { noAnswer }
     let times = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
     let pause = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s" } ?? ""
     // 403 passes only as a rate limit (P11.6).
     let isRateLimit = [.status(429), .status(403)].contains(reason)
-    let hint = isRateLimit ? "wait; if it recurs, see what else uses these credentials" : nil
+    let hint =
+      isRateLimit
+      ? "that is a rate limit: wait; if it recurs, see what else uses these credentials, and whether upstream wants another User-Agent or header (auth.headers)"
+      : nil
     return Failure(
       .unreachable, step: refreshing, subject: settings.tokenURL.queryMasked,
       cause: "\(what) after \(times)\(pause)\(unanswered ? "; \(settings.mayHaveRotated)" : "")",
@@ -84,37 +117,43 @@ extension Failure {
   }
 
   /// 401 with `none`, `static` or `basic`, which have nothing to refresh (T3).
-  static func notRenewable(_ settings: TokenSettings) -> Failure {
+  static func notRenewable(_ settings: TokenSettings, refusal: TokenRefusal = TokenRefusal()) -> Failure {
     let cause =
       switch settings.flow {
-      case .none: "upstream asks for a token (401), and auth.flow is \"none\""
-      case .basic: "upstream refuses the username and password (401)"
-      default: "upstream refuses the access token (401)"
+      case .none: "upstream asks for a token (\(refusal.text)), and auth.flow is \"none\""
+      case .basic: "upstream refuses the username and password (\(refusal.text))"
+      default: "upstream refuses the access token (\(refusal.text))"
       }
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin, cause: cause,
-      hint: settings.flow == .none ? "set auth.flow to what upstream takes" : settings.mendCredential
+      hint: settings.flow == .none
+        ? "set auth.flow to what upstream takes" : settings.mendCredential + settings.sentPlace
     ).with(
       settings.flow == .none ? .noCredential : .credential,
       settings.flow == .none ? [.setting("auth.flow")] : [.file(settings.path(settings.credential.rawValue))])
   }
 
   /// A static token whose own `exp` has passed (T2).
-  static func outlived(_ expiry: Date, settings: TokenSettings) -> Failure {
+  static func outlived(_ token: Token, now: Date, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
-      cause: "the access token expired at \(expiry.rfc3339)",
+      cause:
+        "upstream refuses the access token, which expired at \(token.expiresAt?.rfc3339 ?? "an unknown time") (this machine's time is \(now.rfc3339))",
       hint: settings.mend(CredentialFile.accessToken.rawValue)
     ).with(.outlived, [.file(settings.path(CredentialFile.accessToken.rawValue))])
   }
 
-  static func freshTokenRefused(_ settings: TokenSettings) -> Failure {
-    Failure(
+  static func freshTokenRefused(_ settings: TokenSettings, refusal: TokenRefusal) -> Failure {
+    if settings.flow == .jwt { return freshAssertionRefused(settings) }
+    let scope = settings.exchange == nil ? ["auth.scope"] : []
+    let hint =
+      refusal.key.map { "see whether \($0) names answers that are not about the token" }
+      ?? "see whether base_url and \(settings.addressKey) belong together\(scope.map { ", and what \($0) allows" }.joined())"
+    return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
-      cause: "upstream refuses (401) an access token that it has just granted",
-      hint:
-        "see whether base_url and \(settings.addressKey) belong together\(settings.exchange == nil ? ", and what auth.scope allows" : "")"
-    ).with(.freshRefused, [.setting(settings.addressKey)] + (settings.exchange == nil ? [.setting("auth.scope")] : []))
+      cause: "upstream refuses (\(refusal.text)) an access token that it has just granted",
+      hint: hint + settings.sentPlace
+    ).with(.freshRefused, ((refusal.key.map { [$0] } ?? []) + [settings.addressKey] + scope).map { .setting($0) })
   }
 
   /// The request did not go through, and another attempt would not either.
@@ -176,12 +215,27 @@ extension Failure {
 }
 
 extension TokenSettings {
+  /// A clause with the forms of a client that some servers want instead; empty where there is no other form.
+  func clientAdvice(_ credentials: Credentials) -> String {
+    guard flow.identifiesClient, client == .basic, let secret = credentials.clientSecret else { return "" }
+    let isEncoded = [credentials.clientID ?? secret, secret].contains { $0.reveal().formEncoded != $0.reveal() }
+    let raw = isEncoded ? "\"basic_raw\" or " : ""
+    return "; if both files are right, upstream may want auth.client = \(raw)\"body\""
+  }
+
+  /// A clause with the place of the sent token; empty for the usual ones.
+  fileprivate var sentPlace: String {
+    if place == .bearer || place == .basic { return "" }
+    return "; the token was sent in the \(place.carrier == .header ? "header" : "parameter") \(place.name)"
+  }
+
   /// The file that starts a new session, or is the token.
   var credential: CredentialFile {
     switch flow {
     case .static, .bearerRenew: .accessToken
     case .basic: .password
-    case .oauth2ClientCredentials: .clientSecret
+    case .oauth2ClientCredentials: assertion?.keyFile ?? .clientSecret
+    case .jwt: assertion?.keyFile ?? .privateKey
     case .none, .oauth2Refresh, .authenticateForm, .bearerRefresh: .refreshToken
     case .exchange: loginCredential ?? renewed
     }
@@ -191,7 +245,8 @@ extension TokenSettings {
   private var loginCredential: CredentialFile? {
     let files: [CredentialFile] = [.password, .clientSecret, .username, .clientID]
     guard exchange?.login != nil else { return nil }
-    return files.first(where: loginPlaceholders.contains) ?? .password
+    if loginPlaceholders.contains(.jwt), let assertion { return assertion.keyFile }
+    return files.first { file in loginPlaceholders.contains { $0.file == file } } ?? .password
   }
 
   /// The file of what a token request sends to be replaced.
@@ -218,7 +273,8 @@ extension TokenSettings {
 
   /// The key that names where tokens come from.
   var addressKey: String {
-    exchange.map { $0.refresh == nil ? "auth.login.url" : "auth.refresh.url" } ?? "auth.token_url"
+    if flow == .jwt { return "auth.jwt.claims" }
+    return exchange.map { $0.refresh == nil ? "auth.login.url" : "auth.refresh.url" } ?? "auth.token_url"
   }
 
   var mayHaveRotated: String { "upstream may have rotated \(renewal) in an attempt whose answer never came" }

@@ -19,6 +19,8 @@ package actor TokenKeeper {
   private let onStatus: @Sendable (TokenStatus) -> Void
   private var isOpen = false
   private var pushed: TokenStatus?
+  /// The last request whose answer showed that its token works.
+  private var witness: Request?
   private let waiting = Waiters<Token?>()
   private let draining = Waiters<Void>()
   private var drains: [Waiters<Void>.ID] = []
@@ -26,16 +28,25 @@ package actor TokenKeeper {
   /// cancellation reaches it (T7). It is cancelled only while it waits to try again.
   private var work: Task<Void, Never>?
   private var workNumber = 0
-  /// True if the process ends with its sync, and could not store an answer later.
-  let endsWithSync: Bool
+  /// True for a dry run, which replaces no live session (T8.7).
+  private let isDryRun: Bool
+  /// The time for which the token that is being stored may not be used yet (T2.9).
+  var waitOfStored = Duration.zero
+  /// True if what renews is renewed without a sync too.
+  private let renewsBetweenSyncs: Bool
+  /// The wait for the next renewal. It belongs to the keeper, and ends with `drain`.
+  private var renewal: Task<Void, Never>?
+  /// The uptime at which that wait ends, and at which the last renewal began.
+  private var renewalAt: Duration?
+  private var lastRenewal: Duration?
   /// Signal handlers set it without waiting for the actor, which reads it before each token request.
   nonisolated let stopRequested = Atomic(false)
 
   /// `credentials` reads the files of a folder: at `open`, before each sync, and at a reload. `onStatus` is called at
   /// each change, in order; a state of `valid` there becomes `expired` by time alone. `random` gives numbers in 0..<1.
-  /// If `endsWithSync` is true, no request replaces a token while the store cannot be written (T4).
+  /// If `isDryRun` is true, changed credential files do not replace a live session (T8.7).
   package init(
-    settings: TokenSettings, endsWithSync: Bool = false,
+    settings: TokenSettings, renewsBetweenSyncs: Bool = false, isDryRun: Bool = false,
     credentials: @escaping @Sendable (_ directory: String) throws -> Credentials,
     send: @escaping Send, clock: WallClock = .system, report: @escaping EventSink,
     onStatus: @escaping @Sendable (TokenStatus) -> Void, logger: Logger,
@@ -43,7 +54,8 @@ package actor TokenKeeper {
   ) {
     machine = TokenMachine(
       .init(settings: settings), session: Session(settings, credentials: Credentials()), now: clock.moment)
-    self.endsWithSync = endsWithSync
+    self.isDryRun = isDryRun
+    self.renewsBetweenSyncs = renewsBetweenSyncs
     readCredentials = credentials
     store = TokenStore(path: settings.storePath)
     self.send = send
@@ -73,7 +85,7 @@ package actor TokenKeeper {
   package func syncBegins(retrySession: Bool = false) async throws {
     try take(machine.settings, retry: retrySession)
     let waiter = waiting.open()
-    _ = try await outcome(of: act { $0.syncBegan(waiter) }, for: waiter)
+    _ = try await outcome(of: act { [now = clock.moment] in $0.syncBegan(waiter, now: now) }, for: waiter)
   }
 
   /// A request to retry the session joins the running sync (T6). An ended session gets one more attempt now, and one
@@ -89,10 +101,12 @@ package actor TokenKeeper {
     let known = isOpen ? machine.known(setup) : nil
     // A credential that the store does not know was the former one, not the changed one.
     let former = isOpen ? machine.setup : setup
-    let stored = try known == nil && settings.flow.refreshes ? store.load() : nil
-    let current = known ?? stored?.recording(former.settings, credentials: former.credentials)
+    let stored = try known == nil && settings.flow.refreshes ? load(setup) : nil
+    let current =
+      known ?? (stored?.session ?? stored?.other)?.recording(former.settings, credentials: former.credentials)
     let change = try Session.change(
       from: current, newest: isOpen ? machine.newest : nil, settings, credentials: credentials)
+    if isDryRun, case .begin = change { try stored?.session?.expectEnded(settings, store: store) }
     // Nothing throws from here on: what is refused changes nothing.
     isOpen = true
     var session = current ?? machine.session
@@ -105,6 +119,15 @@ package actor TokenKeeper {
     let stands = change == .none && settings.flow != .none
     status.lastError = machine.failure?.description ?? (stands ? status.lastError : nil)
     pushStatus()
+  }
+
+  private func load(_ setup: TokenMachine.Setup) throws(Failure) -> TokenStore.Content {
+    let binding = Session.Binding(setup.settings, credentials: setup.credentials)
+    let content = try store.load(for: binding)
+    if let other = content.other {
+      logger.notice("\(store.path) \(other.binding.foreignText(to: binding, path: store.path(of: binding)))")
+    }
+    return content
   }
 
   // MARK: Requests
@@ -125,38 +148,61 @@ package actor TokenKeeper {
     token.expiresAt == nil ? nil : token.remaining(clock.moment).map { .seconds(max(0, $0)) }
   }
 
-  /// A request with that token was answered in a way that shows that it works (T3).
-  package func accepted(_ generation: Int) {
-    machine.accepted(generation)
+  /// That request, with the token of that generation, was answered in a way that shows that the token works (T3).
+  package func accepted(_ generation: Int, by request: Request) {
+    witness = request
+    if machine.isNews(generation) { act { $0.accepted(generation) } }
   }
 
-  /// Call this after a 401 to a request with the token of that generation; nil if the request had no token. Returns
-  /// the token for the repeated request: the current token if the refused one was older, else a fresh one. Throws the
+  /// Call this after an answer that refuses the token of a request. Returns what follows for the request. Throws the
   /// errors of `current`.
-  package func rejected(_ generation: Int?) async throws -> (token: Token?, isFresh: Bool) {
+  package func rejected(_ refusal: TokenRefusal) async throws -> RefusedRequest {
     try Task.checkCancellation()
-    let isLate = machine.isLate(generation)
-    report(Event(.tokenRefused, reason: isLate ? "late" : "current").withPage)
+    var refusal = refusal
+    refusal.hasWitness = witness != nil
+    report(Event(.tokenRefused, reason: machine.isLate(refusal.generation) ? "late" : "current").withPage)
     let (waiter, now) = (waiting.open(), clock.moment)
-    let action = act { $0.rejected(waiter, generation: generation, now: now) }
-    var isFresh = true
+    let action = act { [refusal] in $0.rejected(waiter, refusal, now: now) }
     switch action {
     case .use, .useAndRefresh:
-      isFresh = false
       status.avoided += 1
       pushStatus()
-    default: break
+      return .resend(try await outcome(of: action, for: waiter), isFresh: false, trial: nil)
+    case .probe(let pause, let trial):
+      waiting.close(waiter)
+      return try await probe(after: pause, trial: trial)
+    case .verify(let trial):
+      waiting.close(waiter)
+      guard let witness else { return .accept }
+      return .verify(witness, trial: trial)
+    case .blameList:
+      waiting.close(waiter)
+      return .accept
+    default: return .resend(try await outcome(of: action, for: waiter), isFresh: true, trial: nil)
     }
-    return (try await outcome(of: action, for: waiter), isFresh)
   }
 
-  /// A 401 to a request that had been sent again with a fresh token: returns the failure of the sync (T3).
-  package func refusedAgain(_ generation: Int?) -> Failure {
-    report(Event(.tokenRefused, reason: machine.isLate(generation) ? "late" : "current").withPage)
-    act { $0.refusedAgain(generation) }
-    let failure = machine.failure ?? .freshTokenRefused(machine.settings)
-    note(failure)
-    return failure
+  private func probe(after pause: Duration, trial: Int) async throws -> RefusedRequest {
+    do { try await clock.sleep(pause) } catch {
+      trialEnded(trial)
+      throw error
+    }
+    return .resend(machine.token, isFresh: true, trial: trial)
+  }
+
+  /// A request of the trial ended without an answer to its question.
+  package func trialEnded(_ trial: Int) {
+    act { $0.trialEnded(trial) }
+  }
+
+  /// All credentials that an answer may repeat, for `UpstreamWords`.
+  package var secrets: [String] {
+    (machine.setup.credentials.secrets + machine.session.secrets + machine.newest.secrets).map { $0.reveal() }
+  }
+
+  /// The refusals of this list are not about the token.
+  package func blame(_ list: String) {
+    machine.blame(list)
   }
 
   /// A page was answered with a status of `auth.logout_status`: ends the session, and returns the failure of the sync.
@@ -188,7 +234,7 @@ package actor TokenKeeper {
     case .release(let release), .keep(_, let release):
       waiting.close(waiter)
       return try release.result.get()
-    case .ignore, .send, .coolDown:
+    case .ignore, .send, .coolDown, .probe, .verify, .blameList:
       waiting.close(waiter)
       return nil
     }
@@ -277,7 +323,7 @@ package actor TokenKeeper {
   /// Does at once what needs no waiting, and returns the rest.
   private func begin(_ action: TokenMachine.Action) -> Step? {
     switch action {
-    case .ignore, .use, .fail: return nil
+    case .ignore, .use, .fail, .probe, .verify, .blameList: return nil
     case .wait:
       status.joined += 1
       report(Event(.tokenJoined).withPage)
@@ -306,7 +352,36 @@ package actor TokenKeeper {
     status.lastError = failure.description
   }
 
+  private static let minRenewalPause = Duration.seconds(300)
+
+  /// Waits for the time at which what renews must be renewed, at most once in five minutes (T7.5).
+  private func scheduleRenewal() {
+    guard renewsBetweenSyncs else { return }
+    let now = clock.moment
+    let isOver = stopRequested.load(ordering: .acquiring)
+    let due = isOver ? nil : machine.renewal(now.date)
+    let earliest = lastRenewal.map { $0 + Self.minRenewalPause } ?? .zero
+    let at = due.map { max(now.uptime + .seconds($0.timeIntervalSince(now.date)), earliest) }
+    // A millisecond is the precision of a stored time.
+    if let at, let renewalAt, abs((at - renewalAt).seconds) < 0.01 { return }
+    if at == nil, renewalAt == nil { return }
+    renewal?.cancel()
+    renewalAt = at
+    renewal = at.map { at in
+      Task { [clock] in
+        do { try await clock.sleep(max(.zero, at - now.uptime)) } catch { return }
+        self.renew()
+      }
+    }
+  }
+
+  private func renew() {
+    (renewal, renewalAt, lastRenewal) = (nil, nil, clock.uptime())
+    act { [now = clock.moment] in $0.renewalDue(now) }
+  }
+
   private func pushStatus() {
+    scheduleRenewal()
     var now = status
     now.flow = machine.settings.flow.rawValue
     now.state = machine.state(clock.moment)

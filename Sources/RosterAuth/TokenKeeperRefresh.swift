@@ -29,6 +29,13 @@ extension TokenKeeper {
 
   private func exchange(_ attempt: TokenMachine.Attempt) async -> TokenMachine.Action {
     let setup = attempt.setup
+    let credentials: Credentials
+    do throws(Failure) { credentials = try setup.credentials.asserting(setup.settings, now: clock.now()) } catch {
+      return failed(RefreshFault(fault: .other(error), label: "other", failure: error), attempt: attempt)
+    }
+    if setup.settings.flow == .jwt, let assertion = credentials.assertion {
+      return machine.refreshed(GrantAnswer(assertion, now: clock.now()))
+    }
     guard let grant = Grant(setup.settings, session: attempt.session) else {
       return machine.refreshFailed(.other(.notRenewable(setup.settings)), now: clock.moment)
     }
@@ -38,36 +45,40 @@ extension TokenKeeper {
     if stopRequested.load(ordering: .acquiring) {
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
     }
-    let request = grant.request(
-      setup.settings, credentials: setup.credentials, refreshToken: attempt.session.refreshToken,
+    var request = grant.request(
+      setup.settings, credentials: credentials, refreshToken: attempt.session.refreshToken,
       renewedAccess: attempt.session.renewedAccess)
+    request.timeout = setup.settings.timeout
+    var response: Response?
     do {
-      let answer = try grant.read(try await send(request), now: clock.now())
+      let received = try await send(request)
+      response = received
+      let answer = try grant.read(received, now: clock.now())
       guard TokenStore.fits(attempt.session.granted(answer)) else { throw GrantRefusal.tooLarge }
+      waitOfStored = answer.wait
       return machine.refreshed(answer)
     } catch is CancellationError {
       // The transport was closed meanwhile; `drain` has reported the possible loss.
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
     } catch {
-      return failed(RefreshAttempt(attempt, now: clock.now(), random: random()).fault(error), attempt: attempt)
+      let facts = RefreshAttempt(
+        attempt, assertion: credentials.assertion, response: response, now: clock.now(), random: random())
+      return failed(facts.fault(error), attempt: attempt)
     }
   }
 
   /// Notes in the store, before the request, that the refresh token may get used up: a killed process could not write
-  /// it (T5). A daemon ignores a failure, because it keeps the answer until it can store it (T4). A process that ends
-  /// with its sync would lose it, so the failure is thrown. If the note exists already, such a process only checks that
-  /// the store can be written.
+  /// it (T5). If the note exists already, it only checks that the store can be written. A token whose successor could
+  /// not be stored is not replaced (T4.4).
   private func noteUnanswered(_ session: Session) async throws(Failure) {
     var noted = session
     do {
       if noted.noteUnanswered() {
         try await store.save(noted)
-      } else if endsWithSync, session.hasReplaceableToken {
+      } else if session.hasReplaceableToken {
         try await store.expectWritable(for: session)
       }
-    } catch {
-      if endsWithSync { throw .unnoted(error, path: store.path) }
-    }
+    } catch { throw .unnoted(error, path: store.path) }
   }
 
   private func failed(_ fault: RefreshFault, attempt: TokenMachine.Attempt) -> TokenMachine.Action {
@@ -76,7 +87,7 @@ extension TokenKeeper {
     let action = machine.refreshFailed(fault.fault, now: clock.moment)
     var delay: Duration?
     if case .coolDown(let pause) = action { delay = pause }
-    tellFailure(fault.failure, reason: fault.label, attempt: attempt.number, delay: delay)
+    tellFailure(fault.failure, reason: fault.label, attempt: attempt.turn.number, delay: delay)
     return action
   }
 
@@ -88,6 +99,8 @@ extension TokenKeeper {
       tellFailure(failure, reason: "other")
       return machine.storeFailed(failure, now: clock.moment)
     }
+    if waitOfStored > .zero, !stopRequested.load(ordering: .acquiring) { try? await clock.sleep(waitOfStored) }
+    waitOfStored = .zero
     status.refreshes += 1
     status.lastRefreshAt = clock.now().rfc3339
     status.lastError = nil

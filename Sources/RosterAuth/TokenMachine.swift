@@ -18,8 +18,12 @@ struct TokenMachine: Sendable, Equatable {
   /// The first generation of this session. The answer to a request with an older one says nothing about this session.
   private var firstGeneration = 1
   /// The reason for which the session had ended, while it is tried once more (T6); nil otherwise.
-  private var onTrial: Session.Ending?
-  private var isStopping = false
+  private(set) var onTrial: Session.Ending?
+  /// The generation whose early refresh failed in passing: it is refreshed at its end (T2.6).
+  private var unhurried: Int?
+  /// The generation of a token that cannot be replaced, and that upstream refused after its end (T2.8).
+  private var outlived: Int?
+  private(set) var isStopping = false
 
   init(_ setup: Setup, session: Session, now: ClockReading) {
     self.setup = setup
@@ -35,7 +39,7 @@ struct TokenMachine: Sendable, Equatable {
     case .failure(let failure): return .fail(failure)
     case .success(let token):
       guard let token, needsEarlyRefresh(token, now: now) else { return .use(token) }
-      phase = .busy(.waiting(1), Sequel())
+      phase = .busy(.waiting(.first), Sequel())
       return .useAndRefresh(token, .expired)
     }
   }
@@ -49,35 +53,74 @@ struct TokenMachine: Sendable, Equatable {
     return .some(token)
   }
 
-  /// A 401 to a request with the token of that generation; nil if the request had no token. If the token is older than
+  /// An answer that refuses the token of a request: a 401, or one that `auth.expired` names. If the token is older than
   /// the current one, the request is sent again with the current one.
-  mutating func rejected(_ waiter: Waiter, generation: Int?, now: ClockReading) -> Action {
+  mutating func rejected(_ waiter: Waiter, _ refusal: TokenRefusal, now: ClockReading) -> Action {
+    if case .busy(.proving(let trial), let sequel) = phase, trial.id == refusal.trial, !isLate(refusal.generation) {
+      return refusedAgain(trial, refusal: refusal, sequel: sequel)
+    }
     if let failure { return .fail(failure) }
-    if isLate(generation), settings.flow == .none || token != nil { return wanted(waiter, now: now) }
-    guard settings.flow != .none else { return failSync(with: .notRenewable(settings)) }
+    if isLate(refusal.generation), settings.flow == .none || token != nil { return wanted(waiter, now: now) }
+    guard settings.flow != .none else { return failSync(with: .notRenewable(settings, refusal: refusal)) }
     // The first 401 refused the session, so that `token` is nil. Later ones join the waiters of that refresh (T1).
     guard let token else { return join(waiter) }
-    guard settings.flow.refreshes else { return failSync(with: .notRenewable(settings)) }
-    // A token that has expired meanwhile is not a fresh one any more.
-    let isFresh = sync.unproven == token.generation && (serves(token) || !token.isExpired(now))
-    if isFresh { return refusedAgain(generation) }
+    guard settings.flow.refreshes else { return refuseFixed(token, refusal: refusal, now: now) }
+    let isAlive = serves(token) || !token.isExpired(now)
+    guard isAlive else { return refuseToken(waiter) }
+    if sync.unproven == token.generation { return probe(waiter) }
+    if refusal.isFresh { sync.blamedLists.insert(refusal.list) }
+    if sync.blamedLists.contains(refusal.list) { return .blameList }
+    sync.unexplained += 1
+    return refuseToken(waiter)
+  }
+
+  /// The token cannot be replaced. If its end seems to be past, it has been tried, and is not sent again (T2.8).
+  private mutating func refuseFixed(_ token: Token, refusal: TokenRefusal, now: ClockReading) -> Action {
+    guard token.isExpired(now) else { return failSync(with: .notRenewable(settings, refusal: refusal)) }
+    outlived = token.generation
+    return .fail(.outlived(token, now: now.date, settings: settings))
+  }
+
+  private mutating func refuseToken(_ waiter: Waiter) -> Action {
     session.standing = .refused
     return join(waiter)
   }
 
-  mutating func accepted(_ generation: Int) {
-    if sync.unproven == generation { sync.unproven = nil }
+  /// True if an answer that shows that the token works would change anything.
+  func isNews(_ generation: Int) -> Bool { sync.unproven == generation }
+
+  /// The token of that generation works: the requests that wait for its trial get it (T3.1).
+  mutating func accepted(_ generation: Int) -> Action {
+    guard sync.unproven == generation else { return .ignore }
+    sync.unproven = nil
+    guard case .busy(.proving, let sequel) = phase else { return .ignore }
+    return finish(sequel, result: .success(token))
   }
 
-  /// A request was refused with a fresh token too: the sync is over, and the next one starts with a refresh (T3).
-  mutating func refusedAgain(_ generation: Int?) -> Action {
-    let failure = Failure.freshTokenRefused(settings)
-    sync.failure = failure
-    guard settings.flow.refreshes, let token, token.generation == generation else {
-      return release(.failure(failure), note: false)
+  /// The request that had succeeded was answered with the current token: the refusal is about the other list (T3.2).
+  mutating func blame(_ list: String) { sync.blamedLists.insert(list) }
+
+  /// The trial ended without an answer to its question: the next refused request begins another one.
+  mutating func trialEnded(_ id: Waiter) -> Action {
+    guard case .busy(.proving(let trial), let sequel) = phase, trial.id == id else { return .ignore }
+    return finish(sequel, result: .success(token))
+  }
+
+  /// A brand-new token was refused: one request tries it again (T3.1).
+  private mutating func probe(_ waiter: Waiter) -> Action {
+    guard phase == .idle else { return join(waiter) }
+    return refusedAgain(Trial(id: waiter), refusal: TokenRefusal(), sequel: Sequel())
+  }
+
+  private mutating func refusedAgain(_ trial: Trial, refusal: TokenRefusal, sequel: Sequel) -> Action {
+    var trial = trial
+    if let step = trial.next(hasWitness: refusal.hasWitness) {
+      phase = .busy(.proving(trial), sequel)
+      return step
     }
-    session.standing = .refused
-    return release(.failure(failure), note: true)
+    let failure = Failure.freshTokenRefused(settings, refusal: refusal)
+    sync.failure = failure
+    return finish(sequel, result: .failure(failure))
   }
 
   /// A status of `auth.logout_status`. One that answers a token from before this session says nothing about it.
@@ -85,9 +128,19 @@ struct TokenMachine: Sendable, Equatable {
     guard settings.flow.refreshes, session.ending == nil, (generation ?? 0) >= firstGeneration else { return .ignore }
     session.standing = .ended(ending)
     let result = Result<Token?, Failure>.failure(.ended(ending, settings: settings))
-    guard case .busy(.waiting, var sequel) = phase else { return release(result, note: true) }
-    sequel.hasNote = true
-    return finish(sequel, result: result)
+    switch phase {
+    case .busy(.waiting, var sequel), .busy(.proving, var sequel):
+      sequel.hasNote = true
+      return finish(sequel, result: result)
+    case .idle, .busy, .unstored: return release(result, note: true)
+    }
+  }
+
+  /// The refresh token, or the token that renews itself, is near its end (T7.5).
+  mutating func renewalDue(_ now: ClockReading) -> Action {
+    guard let due = renewal(now.date), due <= now.date, session.remainingPause(now) == nil else { return .ignore }
+    phase = .busy(.waiting(.first), Sequel())
+    return .refresh(.expired)
   }
 
   mutating func waiterCancelled(_ waiter: Waiter) {
@@ -100,8 +153,9 @@ struct TokenMachine: Sendable, Equatable {
 
   /// Call this when the wait for the attempt is over. A pause that the token server asked for may last longer.
   mutating func due(now: ClockReading) -> Action {
-    guard case .busy(.waiting(let number), let sequel) = phase else { return .ignore }
-    guard number == 1, let left = session.remainingPause(now) else { return send(number, sequel: sequel) }
+    guard case .busy(.waiting(let turn), let sequel) = phase else { return .ignore }
+    if turn == .first, session.standing == .refused, let rest = sync.unexplainedPause(now) { return .coolDown(rest) }
+    guard turn == .first, let left = session.remainingPause(now) else { return send(turn, sequel: sequel, now: now) }
     if left <= settings.retry.maxRetryAfter { return .coolDown(left) }
     let failure = Failure.paused(until: now.date + left.seconds, retryAfter: left, settings: settings)
     return gaveUp(failure, sequel: sequel, now: now)
@@ -109,8 +163,9 @@ struct TokenMachine: Sendable, Equatable {
 
   mutating func refreshed(_ answer: GrantAnswer) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
-    let granted = attempt.session.granted(answer)
-      .recording(attempt.setup.settings, credentials: attempt.setup.credentials)
+    var granted = attempt.session.granted(answer)
+    if attempt.isEarly { granted.keepEnd(of: attempt.session) }
+    granted = granted.recording(attempt.setup.settings, credentials: attempt.setup.credentials)
     if sequel.isSuperseded {
       session.replaceTokens(of: attempt.session, by: granted)
     } else {
@@ -123,38 +178,54 @@ struct TokenMachine: Sendable, Equatable {
   mutating func refreshFailed(_ fault: Fault, now: ClockReading) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
     if sequel.isSuperseded { return supersededFailed(fault, attempt: attempt, sequel: sequel, now: now) }
-    if case .passing(let failure, _, _) = fault, session.notePause(failure.retryAfter, at: now) {
-      sequel.hasNote = true
-    }
+    if let pause = fault.pause, session.notePause(pause, at: now) { sequel.hasNote = true }
     if let ending = session.ending { return finish(sequel, result: .failure(.ended(ending, settings: settings))) }
     // The store contains a note that this request may have no answer.
     if session.hasReplaceableToken { sequel.hasNote = true }
+    if case .postponed = fault { session.passingRefusals += 1 }
+    if attempt.isEarly, !fault.isPassing { return failedEarly(fault, sequel: sequel, now: now) }
     switch fault {
-    case .passing(let failure, let delay, let answered):
-      if !answered { _ = session.noteUnanswered() }
+    case .passing(let failure, let delay, let delivery):
+      if delivery == .lost { _ = session.noteUnanswered() }
       guard let delay, !isStopping else { return gaveUp(failure, sequel: sequel, now: now) }
-      phase = .busy(.waiting(attempt.number + 1), sequel)
+      let turn = Turn(number: attempt.turn.number + 1, isReplay: attempt.turn.isReplay || delivery != .unsent)
+      phase = .busy(.waiting(turn), sequel)
       return .coolDown(delay)
-    case .refused where settings.flow == .oauth2ClientCredentials && session.refreshToken != nil,
-      .refused where mayLogIn(after: attempt), .incomplete where mayLogIn(after: attempt),
-      .malformed where mayLogIn(after: attempt):
+    case .refused where mayGrantAgain(after: attempt), .unexplained where mayGrantAgain(after: attempt):
       session.forgetTokens()
-      guard isStopping else { return send(attempt.number, sequel: sequel) }
+      guard isStopping else { return send(attempt.turn, sequel: sequel, now: now) }
       sequel.hasNote = true
       return finish(sequel, result: .failure(.stopping))
-    case .refused where sync.mayRetry && !isStopping, .incomplete where sync.mayRetry && !isStopping:
+    case .refused where sync.mayRetry && !isStopping:
       sync.mayRetry = false
-      return send(1, sequel: sequel)
-    case .refused(let ending), .incomplete(let ending):
+      return send(.first, sequel: sequel, now: now)
+    case .refused(var ending):
+      ending.trials = onTrial.map { $0.trials + 1 } ?? 0
       onTrial = nil
       session.standing = .ended(ending)
       sequel.hasNote = true
       return finish(sequel, result: .failure(.ended(ending, settings: settings)))
-    case .malformed(let failure), .other(let failure):
+    case .postponed(let failure):
+      sequel.hasNote = true
+      return gaveUp(failure, sequel: sequel, now: now)
+    case .unexplained(let failure), .other(let failure):
       sync.failure = failure
       endTrial()
       return finish(sequel, result: .failure(failure))
     }
+  }
+
+  /// The old token is still valid: it is used to its end, and only the answer then counts (T2.6).
+  private mutating func failedEarly(_ fault: Fault, sequel: Sequel, now: ClockReading) -> Action {
+    var sequel = sequel
+    switch fault {
+    case .refused, .postponed, .unexplained:
+      session.early = .refused
+      sequel.hasNote = true
+    case .passing, .other: unhurried = generation
+    }
+    endTrial()
+    return goOn(sequel, now: now)
   }
 
   /// The process ends before the answer (T7). Returns what the next one should know.
@@ -176,6 +247,9 @@ struct TokenMachine: Sendable, Equatable {
     switch phase {
     case .busy(.storing(let granted), var sequel) where !sequel.isSuperseded:
       let ending = session.ending
+      // Upstream may give the same token until it expires, which is no brand-new one then (T2.7).
+      let isSame = session.access.map { $0.access == granted.access?.access } ?? false
+      let wasProven = sync.unproven != generation
       session = granted
       onTrial = nil
       if let ending {
@@ -184,11 +258,11 @@ struct TokenMachine: Sendable, Equatable {
         return finish(sequel, result: .failure(.ended(ending, settings: settings)))
       }
       takeToken(now)
-      sync.unproven = generation
+      sync.unproven = isSame && wasProven ? nil : generation
       sync.granted = generation
       return finish(sequel, result: .success(token))
     case .busy(.storing, let sequel), .busy(.keeping, let sequel): return goOn(sequel, now: now)
-    case .idle, .busy(.waiting, _), .busy(.sending, _), .unstored: return .ignore
+    case .idle, .busy(.waiting, _), .busy(.sending, _), .busy(.proving, _), .unstored: return .ignore
     }
   }
 
@@ -200,8 +274,11 @@ struct TokenMachine: Sendable, Equatable {
 
   // MARK: Syncs, configuration, shutdown
 
-  mutating func syncBegan(_ waiter: Waiter) -> Action {
+  mutating func syncBegan(_ waiter: Waiter, now: ClockReading) -> Action {
     sync = SyncFacts()
+    if settings.flow == .oauth2ClientCredentials, session.ending?.isTriedAgain(at: now.date, settings) == true {
+      beginTrial()
+    }
     if case .unstored(let granted, _, let isSuperseded) = phase {
       phase = .busy(.storing(granted), Sequel(waiters: [waiter], isSuperseded: isSuperseded))
       return .store(granted)
@@ -221,7 +298,8 @@ struct TokenMachine: Sendable, Equatable {
     case .idle:
       adopt(session, now: now)
       return .ignore
-    case .busy(.waiting, let sequel): return replaceWaiting(sequel, session: session, now: now)
+    case .busy(.waiting, let sequel), .busy(.proving, let sequel):
+      return replaceWaiting(sequel, session: session, now: now)
     case .busy(let work, var sequel):
       let goesOn = sequel.isSuperseded && work.session == session
       sequel = Sequel(waiters: sequel.waiters, hasNote: goesOn, isSuperseded: !goesOn)
@@ -256,7 +334,8 @@ struct TokenMachine: Sendable, Equatable {
   mutating func stopped() -> Action {
     isStopping = true
     switch phase {
-    case .busy(.waiting, let sequel): return finish(sequel, result: .failure(.stopping))
+    case .busy(.waiting, let sequel), .busy(.proving, let sequel):
+      return finish(sequel, result: .failure(.stopping))
     case .unstored(let granted, _, let isSuperseded):
       phase = .busy(.storing(granted), Sequel(isSuperseded: isSuperseded))
       return .store(granted)
@@ -272,9 +351,13 @@ extension TokenMachine {
   private func answer(_ now: ClockReading) -> Result<Token?, Failure>? {
     if settings.flow == .none { return .success(nil) }
     if let failure { return .failure(failure) }
+    if case .busy(.proving, _) = phase { return nil }
     if let token, !token.isExpired(now) || serves(token) { return .success(token) }
     guard settings.flow.refreshes else {
-      return .failure(token?.expiresAt.map { .outlived($0, settings: settings) } ?? .notRenewable(settings))
+      guard let token else { return .failure(.notRenewable(settings)) }
+      // This machine's clock may be wrong.
+      return outlived == token.generation
+        ? .failure(.outlived(token, now: now.date, settings: settings)) : .success(token)
     }
     return isStopping && phase == .idle ? .failure(.stopping) : nil
   }
@@ -289,7 +372,7 @@ extension TokenMachine {
   }
 
   private func mayRefreshEarly(_ now: ClockReading) -> Bool {
-    phase == .idle && settings.flow.refreshes && !isStopping && (sync.earlyRefreshAfter ?? now.uptime) <= now.uptime
+    phase == .idle && settings.flow.refreshes && !isStopping && session.early == .allowed && unhurried != generation
       && session.remainingPause(now) == nil
   }
 
@@ -303,26 +386,29 @@ extension TokenMachine {
   }
 
   private mutating func start(_ waiters: [Waiter]) -> Action {
-    phase = .busy(.waiting(1), Sequel(waiters: waiters))
+    phase = .busy(.waiting(.first), Sequel(waiters: waiters))
     return .refresh(token != nil ? .expired : session.standing == .refused ? .refused : .absent)
   }
 
-  /// T13.4: one login follows a refused refresh. A session without tokens has nothing to refresh.
-  private func mayLogIn(after attempt: Attempt) -> Bool {
+  /// A refused refresh is followed by one login (T13.4), or by the client's own grant (T6.7). A session without tokens
+  /// has nothing to refresh.
+  private func mayGrantAgain(after attempt: Attempt) -> Bool {
     guard session.hasReplaceableToken, !attempt.session.logsIn(attempt.setup.settings) else { return false }
-    return settings.exchange?.login != nil
+    return settings.flow == .oauth2ClientCredentials || settings.exchange?.login != nil
   }
 
-  private mutating func send(_ number: Int, sequel: Sequel) -> Action {
-    let attempt = Attempt(number: number, setup: setup, session: session, onTrial: onTrial)
+  private mutating func send(_ turn: Turn, sequel: Sequel, now: ClockReading) -> Action {
+    if session.standing == .refused { sync.lastUnexplained = now.uptime }
+    let isEarly = token.map { !$0.isExpired(now) } ?? false
+    let attempt = Attempt(turn: turn, isEarly: isEarly, setup: setup, session: session, onTrial: onTrial)
     phase = .busy(.sending(attempt), sequel)
     return .send(attempt)
   }
 
-  /// Without waiters it was early, and the old token still serves: the next try comes after the longest pause.
+  /// While the old token is valid, it serves to its end (T2.6).
   private mutating func gaveUp(_ failure: Failure, sequel: Sequel, now: ClockReading) -> Action {
-    if sequel.waiters.isEmpty {
-      sync.earlyRefreshAfter = now.uptime + settings.retry.max
+    if let token, !token.isExpired(now) {
+      unhurried = generation
     } else {
       sync.failure = failure
     }
@@ -339,15 +425,14 @@ extension TokenMachine {
   private mutating func supersededFailed(
     _ fault: Fault, attempt: Attempt, sequel: Sequel, now: ClockReading
   ) -> Action {
-    guard case .passing(let failure, _, let answered) = fault else { return goOn(sequel, now: now) }
     var noted = attempt.stored
-    if !answered {
+    if case .passing(_, _, .lost) = fault {
       _ = noted.noteUnanswered()
       if session.refreshToken == noted.refreshToken, session.renewedAccess == noted.renewedAccess {
         _ = session.noteUnanswered()
       }
     }
-    if noted.notePause(failure.retryAfter, at: now) { session.takePause(of: [noted, session]) }
+    if noted.notePause(fault.pause, at: now) { session.takePause(of: [noted, session]) }
     guard noted != attempt.stored else { return goOn(sequel, now: now) }
     phase = .busy(.keeping(noted), sequel)
     return .keep(noted, .none)

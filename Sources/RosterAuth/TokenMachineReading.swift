@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterModel
 
 /// The machine's state as other code reads it.
@@ -5,7 +6,13 @@ extension TokenMachine {
   var settings: TokenSettings { setup.settings }
 
   /// nil if the token is missing or refused.
-  var token: Token? { session.access.map { Token(generation: generation, issued: $0, place: settings.place) } }
+  var token: Token? {
+    session.access.map {
+      Token(
+        generation: generation, issued: $0, place: settings.place, isAssertion: settings.flow == .jwt,
+        isRenewed: settings.flow.refreshes)
+    }
+  }
 
   /// The failure of every request at present; nil if requests can be served.
   var failure: Failure? {
@@ -18,6 +25,16 @@ extension TokenMachine {
   /// token. With the flow `none`, any token is older than a reload.
   func isLate(_ generation: Int?) -> Bool {
     settings.flow == .none ? generation != nil : (generation ?? 0) < self.generation
+  }
+
+  /// The time at which a daemon renews without a sync; nil if it must not, or the end is unknown or past (T7.5).
+  func renewal(_ now: Date) -> Date? {
+    guard phase == .idle, settings.flow.refreshes, session.ending == nil, !isStopping, let renewal = session.renewal,
+      renewal.endsAt > now
+    else { return nil }
+    // Upstream refuses to replace a token that is still valid.
+    guard session.early != .allowed, let end = session.access?.expiresAt else { return renewal.due }
+    return max(renewal.due, end)
   }
 
   /// The session with the newest tokens, which may not be on disk yet.
@@ -57,7 +74,7 @@ extension TokenMachine {
     if settings.flow == .none { return .none }
     if session.ending != nil { return .unauthorized }
     switch phase {
-    case .busy(.keeping, _), .idle, .unstored: break
+    case .busy(.keeping, _), .busy(.proving, _), .idle, .unstored: break
     case .busy(_, let sequel): if !sequel.isSuperseded { return .refreshing }
     }
     guard let token else { return .none }

@@ -20,18 +20,50 @@ extension TokenMachine {
 
   /// One at a time; only the wait can be cut short.
   enum Work: Sendable, Equatable {
-    /// The attempt of that number (1 is the first) is to be sent, now or after a pause.
-    case waiting(Int)
+    /// That attempt is to be sent, now or after a pause.
+    case waiting(Turn)
     case sending(Attempt)
     /// A granted session is being written; no request has its token yet.
     case storing(Session)
     /// A change without a grant is being written.
     case keeping(Session)
+    /// One request tries a brand-new token that upstream has refused, while all others wait (T3.1).
+    case proving(Trial)
+  }
+
+  /// The place of an attempt among those for one token.
+  struct Turn: Sendable, Equatable {
+    /// 1 is the first.
+    var number = 1
+    /// True if an earlier attempt may have reached upstream: no further replay follows (T5.1).
+    var isReplay = false
+
+    static let first = Turn()
+  }
+
+  /// The trial of a brand-new token.
+  struct Trial: Sendable, Equatable {
+    /// The waiter of the request that tries it.
+    var id: Waiter
+    /// Pauses before the next attempts. Usual replicas know a new token after these times.
+    var pauses: ArraySlice<Duration> = [.seconds(1), .seconds(2), .seconds(4)]
+    /// True while a request is repeated that had succeeded.
+    var isVerifying = false
+
+    /// The step after a refusal; nil if the token is at fault.
+    mutating func next(hasWitness: Bool) -> Action? {
+      if let pause = pauses.popFirst() { return .probe(after: pause, trial: id) }
+      guard hasWitness, !isVerifying else { return nil }
+      isVerifying = true
+      return .verify(trial: id)
+    }
   }
 
   /// One token request; a reload meanwhile does not change it.
   struct Attempt: Sendable, Equatable {
-    var number: Int
+    var turn: Turn
+    /// True if the old token was still valid when it was sent (T2.6).
+    var isEarly = false
     var setup: Setup
     var session: Session
     /// The reason for which the session had ended, if this is one more try of it (T6); nil otherwise.
@@ -58,17 +90,33 @@ extension TokenMachine {
     var granted: Int?
     /// The same, until it has worked (T3).
     var unproven: Int?
-    /// An early refresh failed: none is sent before that time.
-    var earlyRefreshAfter: Duration?
+    /// Lists whose refusals are not about the token (T3.2).
+    var blamedLists: Set<String> = []
+    /// Number of refreshes that no expiry explains, and the uptime of the last one (T3.3).
+    var unexplained = 0
+    var lastUnexplained: Duration?
     /// A user asked for one more attempt before the session ended (T6).
     var mayRetry = false
   }
 }
 
+extension TokenMachine.SyncFacts {
+  /// The rest of the minute between refreshes without an expiry, which begins after the eighth of a sync (T3.3).
+  func unexplainedPause(_ now: ClockReading) -> Duration? {
+    guard unexplained > Self.maxUnexplained, let last = lastUnexplained, last + Self.minute > now.uptime else {
+      return nil
+    }
+    return last + Self.minute - now.uptime
+  }
+
+  private static let maxUnexplained = 8
+  private static let minute = Duration.seconds(60)
+}
+
 extension TokenMachine.Work {
   var session: Session? {
     switch self {
-    case .waiting: nil
+    case .waiting, .proving: nil
     case .sending(let attempt): attempt.session
     case .storing(let session), .keeping(let session): session
     }

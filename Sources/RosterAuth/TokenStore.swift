@@ -4,17 +4,20 @@ import Glibc
 import RosterFiles
 import RosterModel
 
-/// The session on disk: a reader, a crash or a full disk sees the old file or the new one, whole (T4).
+/// The sessions on disk, one file for each identity. A reader, a crash or a full disk sees the old file or the new one,
+/// whole (T4).
 struct TokenStore: Sendable {
+  /// The file of the first identity: `token.json`. Each other identity has a file beside it (T8.6).
   let path: String
   /// fsync blocks, and the cooperative pool must not.
   private let queue = DispatchQueue(label: "rosterd.token-store")
 
   private var folder: String { parentFolder(of: path) }
 
-  /// The store's lock excludes other writers.
-  private var file: WholeFile { WholeFile(path, mode: 0o600) }
-  var temporaryPath: String { file.temporaryPath }
+  var temporaryPath: String { Self.file(path).temporaryPath }
+
+  /// The lock of `path` excludes other writers of all files.
+  private static func file(_ path: String) -> WholeFile { WholeFile(path, mode: 0o600) }
 
   /// Far above what a few tokens take.
   private static let maxBytes = 1 << 20
@@ -29,19 +32,44 @@ struct TokenStore: Sendable {
 
   // MARK: Reading
 
-  /// The stored session; nil before the first one. Makes the folder. Throws `Failure` 73 for a damaged, newer or
-  /// inaccessible store, which remains unchanged.
-  func load() throws(Failure) -> Session? {
+  /// The content of the store for one identity.
+  struct Content {
+    /// The session of the identity; nil before its first one.
+    var session: Session?
+    /// The session in `path` if it belongs to another identity.
+    var other: Session?
+  }
+
+  /// Makes the folder and reads the store. Throws `Failure` 73 for a damaged, newer or inaccessible file, which remains
+  /// unchanged.
+  func load(for binding: Session.Binding) throws(Failure) -> Content {
     try makeFolder()
-    return try session()
+    return try content(for: binding)
   }
 
   /// The same, without making the folder.
-  func session() throws(Failure) -> Session? {
-    guard let bytes = try read() else { return nil }
+  func content(for binding: Session.Binding) throws(Failure) -> Content {
+    let first = try session(at: path)
+    if let first, first.binding == binding { return Content(session: first) }
+    return Content(session: try session(at: ownPath(binding)), other: first)
+  }
+
+  /// The sessions of all identities whose files can be read. Throws if `path` cannot be read.
+  func sessions() throws(Failure) -> [Session] {
+    let first = try session(at: path)
+    let (stem, suffix) = nameParts
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    let others = names.filter { $0.hasPrefix("\(stem)-") && $0.hasSuffix(suffix) }.sorted().compactMap {
+      try? session(at: "\(folder)/\($0)")
+    }
+    return [first].compactMap(\.self) + others
+  }
+
+  private func session(at path: String) throws(Failure) -> Session? {
+    guard let bytes = try read(path) else { return nil }
     let decoder = JSONDecoder()
     guard let version = try? decoder.decode(StoredSession.Version.self, from: bytes) else {
-      throw damaged("it is not the JSON that rosterd writes")
+      throw damaged(path, "it is not the JSON that rosterd writes")
     }
     guard version.version == StoredSession.currentVersion else {
       throw .store(
@@ -50,21 +78,43 @@ struct TokenStore: Sendable {
         hint: "run the rosterd that wrote it, or move it away to start from the credential files")
     }
     guard let session = (try? decoder.decode(StoredSession.self, from: bytes))?.session else {
-      throw damaged("a field is missing or wrong")
+      throw damaged(path, "a field is missing or wrong")
     }
     return session
   }
 
-  private func damaged(_ what: String) -> Failure {
+  // MARK: Files
+
+  /// The file that has, or gets, the session of this identity. An unreadable file belongs to no identity.
+  func path(of binding: Session.Binding) -> String {
+    let own = ownPath(binding)
+    let first = try? session(at: path)
+    if first?.binding == binding || first == nil && fileStatus(own) == nil { return path }
+    return own
+  }
+
+  /// The file beside `path`: `token-DIGEST.json`.
+  private func ownPath(_ binding: Session.Binding) -> String {
+    let (stem, suffix) = nameParts
+    return "\(folder)/\(stem)-\(binding.digest)\(suffix)"
+  }
+
+  private var nameParts: (stem: String, suffix: String) {
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return (name, "") }
+    return (String(name[..<dot]), String(name[dot...]))
+  }
+
+  private func damaged(_ path: String, _ what: String) -> Failure {
     .store(
       "open the token store", path: path, cause: "it is damaged: \(what)",
       hint: "move it away to start from the credential files")
   }
 
-  private func read() throws(Failure) -> Data? {
+  private func read(_ path: String) throws(Failure) -> Data? {
     // Opening a FIFO without a writer would wait.
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    if file < 0, errno == ENOENT { return nil }
+    if file < 0, [ENOENT, ENOTDIR].contains(errno) { return nil }
     guard file >= 0 else { throw broken("open the token store", subject: path) }
     defer { close(file) }
     var about = stat()
@@ -83,7 +133,7 @@ struct TokenStore: Sendable {
       if count == 0 { return bytes }
       bytes.append(contentsOf: chunk[..<count])
     }
-    throw damaged("it is larger than \(Self.maxText)")
+    throw damaged(path, "it is larger than \(Self.maxText)")
   }
 
   // MARK: Writing
@@ -119,6 +169,7 @@ struct TokenStore: Sendable {
       throw Failure.store("write the token store", path: path, cause: "it would be larger than \(Self.maxText)")
     }
     try makeFolder()
+    let file = Self.file(self.path(of: session.binding))
     do throws(FileError) {
       if isTrial { try file.expectReplaceable(with: Array(bytes)) } else { try file.replace(with: Array(bytes)) }
     } catch {

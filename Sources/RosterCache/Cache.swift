@@ -249,6 +249,7 @@ package actor Cache {
     let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, in: database) : nil
     try schema.migrate(database)
     try Schema.look(database)
+    try StoredSecrets.remove(from: database)
     // The first transaction creates -wal and -shm, which a reader without write permission needs.
     try database.transaction {
       if try database.first("PRAGMA application_id", read: { $0.integer(0) }) != Int64(Schema.applicationID) {

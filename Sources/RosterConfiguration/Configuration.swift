@@ -84,6 +84,12 @@ package struct Configuration: Sendable, Equatable {
     package var tokenURL = ""
     /// The scope of a token request of OAuth 2.
     package var scope = ""
+    /// How a token request of OAuth 2 identifies the client.
+    package var client = ClientForm.basic
+    /// Further fields of the requests of OAuth 2.
+    package var parameters: [Request.Parameter] = []
+    /// Further headers of token requests.
+    package var headers: [Request.Header] = []
     /// Where `rosterd login` sends the browser, unresolved; empty if it is not set.
     package var authorizeURL = ""
     /// Where `rosterd login` asks for a device code, unresolved; empty if it is not set.
@@ -94,8 +100,14 @@ package struct Configuration: Sendable, Equatable {
     package var refresh = TokenExchange.Step()
     /// `[auth.answer]`
     package var answer = TokenExchange.Answer()
+    /// `[auth.jwt]`; not set without claims.
+    package var jwt = AssertionTemplate()
     /// A token this close to its expiry is refreshed first.
     package var earlyRefresh: Duration = .seconds(60)
+    /// Longest duration of a token request, from connect to last byte.
+    package var timeout: Duration = .seconds(20)
+    /// `[auth.expired]`: answers that call the token expired, beside a 401.
+    package var expired = ExpiredAnswers()
     /// Statuses of page requests that end the session.
     package var logoutStatus: [Int] = []
     /// The folder of the credential files; empty if there is no such folder.

@@ -2,7 +2,8 @@ import RosterModel
 
 extension ConfigurationKey {
   /// All keys, in the order of the file. Their defaults are those of a new `Configuration`.
-  package static let all: [ConfigurationKey] = upstream + sync + retry + limit + auth + exchange + rest
+  package static let all: [ConfigurationKey] =
+    upstream + sync + retry + limit + auth + expired + exchange + assertion + rest
 
   private static let upstream = [
     ConfigurationKey(
@@ -92,6 +93,15 @@ extension ConfigurationKey {
     ConfigurationKey(
       "auth.scope", field: \.auth.scope, type: .text("any text"), doc: "Sent with a token request of OAuth 2."),
     ConfigurationKey(
+      "auth.client", field: \.auth.client, type: .choice,
+      doc: "How OAuth 2 identifies a client with a secret: HTTP Basic, in the body, or HTTP Basic without encoding."),
+    ConfigurationKey(
+      "auth.params", field: \.auth.parameters, type: .parameters,
+      doc: "Further fields of the requests of OAuth 2, such as audience."),
+    ConfigurationKey(
+      "auth.headers", field: \.auth.headers, type: .headers,
+      doc: "Added to every token request. User-Agent and Accept may be replaced."),
+    ConfigurationKey(
       "auth.authorize_url", field: \.auth.authorizeURL, type: .tokenURL,
       doc: "Where rosterd login sends the browser; written as token_url."),
     ConfigurationKey(
@@ -100,6 +110,9 @@ extension ConfigurationKey {
     ConfigurationKey(
       "auth.early_refresh", field: \.auth.earlyRefresh, type: .duration(atLeast: .zero),
       doc: "A token this close to its expiry is refreshed first."),
+    ConfigurationKey(
+      "auth.timeout", field: \.auth.timeout, type: .duration(atLeast: .milliseconds(100)),
+      doc: "Longest duration of a token request, from connect to last byte."),
     ConfigurationKey(
       "auth.logout_status", field: \.auth.logoutStatus, type: .integers(400...599),
       doc: "Statuses of page requests that end the session at once."),
@@ -137,7 +150,8 @@ extension ConfigurationKey {
 
   private static let answer = [
     ConfigurationKey(
-      "auth.answer.access", field: \.auth.answer.access, type: .optionalPointer, doc: "Place of the access token."),
+      "auth.answer.access", field: \.auth.answer.access, type: .tokenSource,
+      doc: "Place of the access token: a JSON Pointer, header:NAME, cookie:NAME, or body for a JSON string."),
     ConfigurationKey(
       "auth.answer.refresh", field: \.auth.answer.refresh, type: .optionalPointer,
       doc: "Place of the refresh token; without one in an answer the old one stays."),
@@ -145,8 +159,32 @@ extension ConfigurationKey {
       "auth.answer.expires_in", field: \.auth.answer.expiresIn, type: .optionalPointer,
       doc: "Place of the token's life in seconds."),
     ConfigurationKey(
+      "auth.answer.expires_in_ms", field: \.auth.answer.expiresInMilliseconds, type: .optionalPointer,
+      doc: "Place of the token's life in milliseconds."),
+    ConfigurationKey(
       "auth.answer.expires_at", field: \.auth.answer.expiresAt, type: .optionalPointer,
       doc: "Place of the token's end: RFC 3339, or seconds since 1970."),
+  ]
+
+  private static let assertion = [
+    ConfigurationKey(
+      "auth.jwt.alg", field: \.auth.jwt.algorithm, type: .choice,
+      doc: "How the assertion is signed: HS256 with the credential hmac_key, the others with private_key."),
+    ConfigurationKey(
+      "auth.jwt.headers", field: \.auth.jwt.headers, type: .template,
+      doc: "Template of its header, such as kid; alg and typ are added."),
+    ConfigurationKey(
+      "auth.jwt.claims", field: \.auth.jwt.claims, type: .template,
+      doc: "Template of its claims; {} signs none. {now+10m} is a time, {uuid} another text for each."),
+  ]
+
+  private static let expired = [
+    ConfigurationKey(
+      "auth.expired.status", field: \.auth.expired.statuses, type: .integers(300...599),
+      doc: "Statuses of pages, beside 401, that call the token expired."),
+    ConfigurationKey(
+      "auth.expired.where", field: \.auth.expired.conditions, type: .conditions,
+      doc: "A 2xx answer that meets all of these calls the token expired; as where of a definition."),
   ]
 
   private static let rest = [

@@ -28,13 +28,14 @@ extension Configuration {
         allowed: "both, or none")
     }
     exchangeConflicts
+    assertionConflicts
     loginURLsInClear
     sharedPaths
     unusableProxies
   }
 
   @Rules<Conflict> private var tokenConflicts: [Conflict] {
-    if auth.flow.refreshes, auth.flow != .exchange, auth.tokenURL.isEmpty {
+    if auth.flow.refreshes, ![.exchange, .jwt].contains(auth.flow), auth.tokenURL.isEmpty {
       Conflict(
         keys: ["auth.token_url", "auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" needs a token_url",
         allowed: "a URL or a path in auth.token_url")
@@ -47,6 +48,12 @@ extension Configuration {
         problem: "an http token_url does not go with an https base_url",
         allowed: "an https URL or a path in auth.token_url")
     }
+    for key in auth.flow.identifiesClient ? [] : keysOfOAuth {
+      Conflict(
+        keys: [key, "auth.flow"],
+        problem: "\(key) is for a flow of OAuth 2, and auth.flow is \(auth.flow.rawValue.tomlString)",
+        allowed: "this key with oauth2_refresh or oauth2_client_credentials")
+    }
     let place = auth.flow == .basic ? .basic : auth.send
     if auth.flow != .none, place.carrier == .header,
       let header = upstream.headers.first(where: { $0.name.lowercased() == place.name.lowercased() })
@@ -55,6 +62,11 @@ extension Configuration {
         keys: ["upstream.headers", "auth.flow", "auth.send"], entry: header.name,
         problem: "the flow \"\(auth.flow.rawValue)\" sends its own", allowed: "this header with the flow \"none\"")
     }
+  }
+
+  /// The keys for OAuth 2 alone that are set.
+  private var keysOfOAuth: [String] {
+    (auth.client == .basic ? [] : ["auth.client"]) + (auth.parameters.isEmpty ? [] : ["auth.params"])
   }
 
   @Rules<Conflict> private var socketConflicts: [Conflict] {

@@ -18,7 +18,7 @@ extension Configuration {
   private func tablesWithoutExchange(_ steps: [ExchangeTable]) -> [Conflict] {
     var tables = steps.filter(\.isWritten).map { (name: $0.name, keys: ExchangeTable.keys) }
     if auth.answer != TokenExchange.Answer() {
-      tables.append(("auth.answer", ["access", "refresh", "expires_in", "expires_at"]))
+      tables.append(("auth.answer", ["access", "refresh", "expires_in", "expires_in_ms", "expires_at"]))
     }
     return tables.map { name, keys in
       Conflict(
@@ -44,7 +44,7 @@ extension Configuration {
       Conflict(
         keys: ["auth.answer.access", "auth.flow"],
         problem: "the flow \"exchange\" needs the place of the access token in an answer",
-        allowed: "a JSON Pointer such as \"/access\" in auth.answer.access")
+        allowed: "a JSON Pointer such as \"/access\" in auth.answer.access, header:NAME, cookie:NAME or body")
     }
     // Secrets may be sent to one origin only (T13.7).
     if let login = exchange?.login?.url, let refresh = exchange?.refresh?.url,

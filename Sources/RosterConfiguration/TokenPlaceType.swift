@@ -56,6 +56,44 @@ extension ValueType<TokenExchange.Field?> {
   }
 }
 
+extension ValueType<TokenSource?> {
+  /// nil is written as an empty text.
+  static var tokenSource: Self {
+    .text(
+      allowed: "a JSON Pointer such as \"/access\", \"header:NAME\", \"cookie:NAME\", \"body\", or nothing",
+      parse: { (text) throws(Mistakes) in
+        if text.isEmpty { return nil }
+        guard let source = TokenSource(text) else { throw Mistakes("\(text.tomlString) is no place in an answer") }
+        return source
+      },
+      write: { $0?.text ?? "" })
+  }
+}
+
+extension ValueType<[Request.Parameter]> {
+  /// A table of fields. The messages do not repeat a value, which may be a secret (T9).
+  static var parameters: Self {
+    Self(
+      name: "a table of strings", allowed: "names with their values as strings", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .table(let items) = item else { throw Mistakes(item.isNotShown("a table of strings")) }
+        return try items.list.sorted { $0.name < $1.name }.map { (entry) throws(Mistakes) in
+          guard case .string(let value) = entry.item else {
+            throw Mistakes([Mistake(entry.item.isNotShown("a string"), allowed: "a string", entry: entry.name)])
+          }
+          return Request.Parameter(entry.name, value)
+        }
+      },
+      write: { parameters in
+        let entries = parameters.map { parameter in
+          let shown = parameter.name.namesSecret ? "***" : parameter.value
+          return "\(parameter.name.tomlKey) = \(shown.tomlString)"
+        }
+        return entries.isEmpty ? "{}" : "{ \(entries.joined(separator: ", ")) }"
+      })
+  }
+}
+
 extension TokenExchange.Field {
   /// A value without a placeholder may be a secret.
   fileprivate var maskedText: String {

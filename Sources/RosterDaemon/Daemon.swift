@@ -41,7 +41,7 @@ package struct Daemon: Sendable {
     let lifetime = ProcessLifetime(exit: 0, clock: clock, logger: logger) { opened in
       let hangups = await UnixSignalsSequence(trapping: .sighup)
       let runtime = try await StartTimeout(clock: clock, extend: notify.extendTimeout).extended {
-        try await Runtime.open(configuration, clock: clock, logger: logger, watching: watching)
+        try await Runtime.open(configuration, renewsTokens: true, clock: clock, logger: logger, watching: watching)
       }
       opened(runtime)
       do {

@@ -33,7 +33,9 @@ extension Event {
     case .tokenFailed: delaySeconds != nil || telling == .known ? .debug : .error
     case .syncFailed: telling == .known ? .debug : .error
     case .configRefused: .error
-    case .validatorsDistrusted, .listReset, .listFailed, .listVanished: .warning
+    case .validatorsDistrusted, .listReset, .listVanished: .warning
+    // The line at the end of the sync has their number and the first reason.
+    case .listFailed: .debug
     case .syncCancelled, .tokenRefreshed, .configReloaded, .daemonStopping: .info
     case .pageRetried: .debug
     case .syncStarted, .tokenRefused, .tokenJoined, .tokenRefreshing: .debug
@@ -49,9 +51,9 @@ extension Event {
     case .pageRetried: "page is requested again in \(delaySeconds ?? 0) s: \(error ?? reason ?? "")"
     case .tokenRefused: "upstream refused the \(reason ?? "") token"
     case .tokenJoined: "a request waits for the running refresh"
-    case .tokenRefreshing: "refreshing the token (\(reason ?? ""))"
-    case .tokenRefreshed: "the token was refreshed"
-    case .tokenFailed: "the token could not be refreshed: \(error ?? reason ?? "")"
+    case .tokenRefreshing: "requesting a token (\(reason ?? ""))"
+    case .tokenRefreshed: "upstream granted a new token"
+    case .tokenFailed: "upstream granted no new token: \(error ?? reason ?? "")"
     case .syncPublished: ending("published")
     case .syncUnchanged: ending("nothing new")
     case .syncTried: ending("tried")

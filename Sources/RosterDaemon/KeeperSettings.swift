@@ -9,12 +9,15 @@ extension TokenSettings {
   init(_ configuration: Configuration) {
     self.init(
       flow: configuration.auth.flow, send: configuration.auth.send, tokenURL: configuration.resolvedTokenURL ?? "",
-      scope: configuration.auth.scope, earlyRefresh: configuration.auth.earlyRefresh,
+      scope: configuration.auth.scope, client: configuration.auth.client, parameters: configuration.auth.parameters,
+      headers: configuration.auth.headers, earlyRefresh: configuration.auth.earlyRefresh,
       baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
       tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
       storePath: configuration.tokenStoreFile,
       credentialsDirectory: configuration.auth.credentialsDir, retry: RetryDelays(configuration.retry),
-      exchange: configuration.exchange)
+      timeout: configuration.auth.timeout, syncInterval: configuration.sync.interval,
+      retryInterval: configuration.sync.retryInterval,
+      exchange: configuration.exchange, assertion: configuration.auth.jwt.isSet ? configuration.auth.jwt : nil)
   }
 }
 

@@ -19,33 +19,41 @@ package struct LoginProcess: Sendable {
   private let environment: [String: String]
   private let tell: @Sendable (String) -> Void
   private let draw: @Sendable (String) -> Void
+  private let stores: [String]
 
   /// - Parameters:
   ///   - tell: prints a line for people.
   ///   - draw: shows an address to a camera, where the terminal can.
+  ///   - stores: the folders from which systemd loads the credentials of the package's units.
   package init(
-    _ configuration: Configuration, environment: [String: String], tell: @escaping @Sendable (String) -> Void,
+    _ configuration: Configuration, environment: [String: String],
+    stores: [String] = Configuration.credentialStores, tell: @escaping @Sendable (String) -> Void,
     draw: @escaping @Sendable (String) -> Void
   ) {
     self.configuration = configuration
     self.environment = environment
     self.tell = tell
     self.draw = draw
+    self.stores = stores
   }
 
   /// - Parameters:
   ///   - usesDevice: selects the device flow, also if there is a display.
+  ///   - port: the port of the redirect address; 0 for a free one.
   ///   - output: path of the file; `-` is standard output, and nil the credential file.
   /// - Throws: a `Failure`; then no file has changed.
-  package func run(usesDevice: Bool, output: String?) async throws -> Result {
+  package func run(usesDevice: Bool, port: UInt16 = 0, output: String?) async throws -> Result {
     let usesDevice = usesDevice || !hasDisplay
     let address = try address(usesDevice)
     let path = try output ?? defaultPath()
     if path != Self.standardOutput { try expectWritable(path) }
-    let credentials = try Credentials(folder: configuration.auth.credentialsDir)
+    let credentials = try configuration.clientCredentials(stores: stores)
     guard credentials.clientID != nil else {
       throw unusable(
-        "the credential client_id does not exist", hint: "put the id that upstream gave into the file client_id")
+        "the credential client_id does not exist",
+        hint:
+          "put the id that upstream gave into \(configuration.credentialSource(of: "client_id", stores: stores) ?? "the file client_id")"
+      )
     }
     let transport = HTTPTransport(try HTTPTransport.Settings(configuration))
     let settings = TokenSettings(configuration)
@@ -55,7 +63,7 @@ package struct LoginProcess: Sendable {
       token =
         usesDevice
         ? try await byDevice(login, address: address)
-        : try await byBrowser(login, address: address, settings: settings, credentials: credentials)
+        : try await byBrowser(login, address: address, port: port, settings: settings, credentials: credentials)
     } catch {
       await transport.shutdown()
       throw error
@@ -69,11 +77,12 @@ package struct LoginProcess: Sendable {
   // MARK: The two ways
 
   private func byBrowser(
-    _ login: Login, address: String, settings: TokenSettings, credentials: Credentials
+    _ login: Login, address: String, port: UInt16, settings: TokenSettings, credentials: Credentials
   ) async throws -> Secret {
-    let receiver = try LoopbackReceiver()
+    let receiver = try LoopbackReceiver(port: port)
     let request = AuthorizationRequest(redirect: receiver.address)
-    let url = request.address(address, clientID: credentials.clientID ?? Secret(""), scope: settings.scope)
+    let url = request.address(
+      address, clientID: credentials.clientID ?? Secret(""), scope: settings.scope, parameters: settings.parameters)
     let opened = openBrowser(url)
     defer {
       try? opened.file.get().remove()
@@ -149,7 +158,7 @@ package struct LoginProcess: Sendable {
   /// The file that the daemon reads, or the one that systemd copies.
   private func defaultPath() throws(Failure) -> String {
     let name = "refresh_token"
-    if let path = service?.source(of: name) ?? configuration.credentialSource(of: name) { return path }
+    if let path = service?.source(of: name) ?? configuration.credentialSource(of: name, stores: stores) { return path }
     throw unusable("auth.credentials_dir is not set", hint: "set it, or name a file with --output")
   }
 
@@ -176,7 +185,7 @@ package struct LoginProcess: Sendable {
 
   /// L5.2: systemd hands a changed credential to a running service at a reload.
   private func advice(_ path: String) -> String {
-    if path.hasPrefix("/etc/credstore/") {
+    if stores.contains(parentFolder(of: path)) {
       return "; systemd copies it: systemctl reload-or-restart \(configuration.unitName ?? "rosterd")"
     }
     return path.hasPrefix("\(configuration.auth.credentialsDir)/") && !configuration.auth.credentialsDir.isEmpty

@@ -14,12 +14,14 @@ final class LoopbackReceiver: Sendable {
   /// `http://127.0.0.1:PORT/`
   var address: String { "http://127.0.0.1:\(listener.port)/" }
 
-  /// - Throws: a `Failure` (69) if no port can be opened.
-  init() throws(Failure) {
-    do throws(SystemError) { listener = try LoopbackListener(isBlocking: true) } catch {
+  /// - Parameter port: 0 for a free one.
+  /// - Throws: a `Failure` (69) if the port cannot be opened.
+  init(port: UInt16 = 0) throws(Failure) {
+    do throws(SystemError) { listener = try LoopbackListener(port: port, isBlocking: true) } catch {
+      let ports = port == 0 ? "this machine has free ports" : "another program has port \(port)"
       throw Failure(
-        .unreachable, step: "listen for the browser's answer", subject: "127.0.0.1", cause: error.text,
-        hint: "see whether this machine has free ports, or use rosterd login --device")
+        .unreachable, step: "listen for the browser's answer", subject: "127.0.0.1\(port == 0 ? "" : ":\(port)")",
+        cause: error.text, hint: "see whether \(ports), or use rosterd login --device")
     }
   }
 

@@ -16,20 +16,46 @@ extension Configuration {
   /// - Parameter stores: Folders in which systemd looks for the credentials of the package's units (systemd.exec(5)).
   package func missingCredentials(stores: [String] = credentialStores) -> [String] {
     let settings = TokenSettings(self)
-    let hasStore = Self.mayExist(tokenStore)
     return settings.neededCredentials.compactMap { name in
       let places = places(of: name, stores)
       let needed = "auth.flow = \"\(auth.flow.rawValue)\" needs the credential \(name)"
       if let found = places.first(where: Self.mayExist) {
-        guard Self.isEmpty(found), !Credentials.mayBeEmpty(name) || settings.sends(name) else { return nil }
+        guard Self.isEmpty(found), settings.refusesEmpty(name) else { return nil }
         return "\(needed), and \(found) is empty: write it before you start rosterd, which ends with 78 otherwise"
       }
-      if hasStore, settings.mayKeep(name), !settings.lacksStored(name, at: tokenStore, client: client(stores)) {
+      if settings.mayKeep(name), !settings.lacksStored(name, at: tokenStore, client: client(stores)) {
         return nil
       }
       guard let first = places.first else { return "\(needed), and auth.credentials_dir is not set" }
       return "\(needed), and \(first) does not exist: create it before you start rosterd, which ends with 78 otherwise"
     }
+  }
+
+  /// One sentence for each credential file whose content looks like more than a credential, or like none.
+  package func oddCredentials(stores: [String] = credentialStores) -> [String] {
+    guard auth.flow != .none else { return [] }
+    return TokenExchange.Placeholder.allCases.compactMap { file in
+      guard let path = places(of: file.rawValue, stores).first(where: Self.mayExist), !path.contains(".encrypted/"),
+        let bytes = try? contents(of: path, limit: Credentials.maxBytes), let text = Credentials.text(bytes)
+      else { return nil }
+      if file == .clientSecret, Credentials.isEmpty(bytes), auth.flow.identifiesClient {
+        return "\(path) is empty, and is sent as an empty secret; a client without a secret has no such file"
+      }
+      return Secret(text).oddity.map { "\(path) \($0), which rosterd sends: write only the credential into it" }
+    }
+  }
+
+  /// A sentence if the token store has the session of another server, flow or client; else nil (T8.6).
+  package func foreignSession(stores: [String] = credentialStores) -> String? {
+    TokenSettings(self).foreignSession(at: tokenStore, client: client(stores))
+  }
+
+  /// A sentence if the refresh token lives shorter than the time between two syncs (T7.5); nil otherwise. Only a
+  /// running daemon keeps such a session.
+  package var renewalWarning: String? {
+    guard let life = TokenSettings(self).renewalLife(at: tokenStore), life < sync.interval else { return nil }
+    return "the session ends \(life.text) after its last token, and sync.interval is \(sync.interval.text): "
+      + "only a running daemon renews it in between"
   }
 
   /// How a sync by hand gets the credentials that systemd has for the unit that reads this file: the arguments of
@@ -49,12 +75,22 @@ extension Configuration {
 
   /// The file of this credential, or the file that systemd copies; nil if no unit of the package reads this
   /// configuration.
-  func credentialSource(of name: String) -> String? { places(of: name, Self.credentialStores).first }
+  func credentialSource(of name: String, stores: [String]) -> String? { places(of: name, stores).first }
+
+  /// The client's id and secret, as far as this user can read them. They are in `auth.credentials_dir`, or in the files
+  /// that systemd copies for the unit of this configuration.
+  /// - Throws: 78 for a file that exists and cannot be used, also for an encrypted one.
+  func clientCredentials(stores: [String]) throws(Failure) -> Credentials {
+    try Credentials { name in
+      ["client_id", "client_secret"].contains(name) ? places(of: name, stores).first(where: Self.mayExist) : nil
+    }
+  }
 
   /// The unit that reads this file; nil if the package has no such unit.
   var unitName: String? { unit.map { $0 == Self.mainUnit ? $0 : "\(Self.mainUnit)@\($0)" } }
 
-  private func places(of name: String, _ stores: [String]) -> [String] {
+  /// The files of this credential, in the order in which they are looked for.
+  func places(of name: String, _ stores: [String]) -> [String] {
     if !auth.credentialsDir.isEmpty { return ["\(auth.credentialsDir)/\(name)"] }
     guard let unit else { return [] }
     let prefix = unit == Self.mainUnit ? unit : "\(Self.mainUnit).\(unit)"
@@ -84,10 +120,15 @@ extension Configuration {
     guard let path = places(of: "client_id", stores).first(where: Self.mayExist) else {
       return auth.credentialsDir.isEmpty ? nil : Credentials()
     }
+    return Self.text(at: path).map { Credentials(clientID: Secret($0)) }
+  }
+
+  /// The credential in a file; nil if it is encrypted or cannot be read.
+  static func text(at path: String) -> String? {
     guard !path.contains(".encrypted/"), let bytes = try? contents(of: path, limit: Credentials.maxBytes) else {
       return nil
     }
-    return Credentials.text(bytes).map { Credentials(clientID: Secret($0)) }
+    return Credentials.text(bytes)
   }
 
   /// A file that cannot be read is assumed to contain a credential.
@@ -95,7 +136,7 @@ extension Configuration {
     (try? contents(of: path, limit: Credentials.maxBytes)).map(Credentials.isEmpty) ?? false
   }
 
-  private static func mayExist(_ path: String) -> Bool {
+  static func mayExist(_ path: String) -> Bool {
     fileStatus(path) != nil || ![ENOENT, ENOTDIR].contains(errno)
   }
 }

@@ -6,14 +6,15 @@ package import RosterModel
 package enum OneRequest {
   /// Redirects within the origin are followed. `headers` are sent together with User-Agent and Accept, which they may
   /// replace.
+  /// - Parameter caFile: a PEM bundle whose certificates replace the system's roots.
   /// - Throws: a Failure that does not repeat the query of the address (T9): 77 for 401 and 403; 69 if upstream does
   ///   not answer or refuses requests for now (also a 403 with no remaining requests); 65 for any other status except
-  ///   200, and 206 with a Content-Range.
+  ///   200, and 206 with a Content-Range; 64 for an unreadable `caFile`.
   package static func answer(
-    from url: String, headers: [Request.Header], proxies: ProxyRules, systemRoots: RootPlaces
+    from url: String, headers: [Request.Header], proxies: ProxyRules, systemRoots: RootPlaces, caFile: String? = nil
   ) async throws -> Response {
-    let transport = HTTPTransport(
-      HTTPTransport.Settings(connections: 1, roots: .system(SystemRoots(systemRoots)), proxies: proxies))
+    let roots = try caFile.map { TrustedRoots.bundle(try bundle(at: $0)) } ?? .system(SystemRoots(systemRoots))
+    let transport = HTTPTransport(HTTPTransport.Settings(connections: 1, roots: roots, proxies: proxies))
     let send = Interceptor.chain([.headers(headers), .redirects, .resend], to: transport.send)
     do {
       let response = try await send(Request(.get, url))
@@ -26,6 +27,12 @@ package enum OneRequest {
       var failure = fault.failure(step: "ask", subject: url.queryMasked)
       failure.hint = hint(fault) ?? fault.hint
       throw failure
+    }
+  }
+
+  private static func bundle(at path: String) throws(Failure) -> CABundle {
+    do { return try CABundle(path: path) } catch {
+      throw Failure(.usage, step: "read --ca-file", subject: path, cause: error.cause, hint: error.hint)
     }
   }
 

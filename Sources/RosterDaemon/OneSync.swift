@@ -21,7 +21,7 @@ package enum OneSync {
     watch: @escaping @Sendable (@escaping @Sendable () -> DaemonStatus) async -> Void = { _ in }
   ) async throws -> SyncRecord {
     let lifetime = ProcessLifetime(exit: Failure.Kind.cancelled.exitCode, clock: clock, logger: logger) { opened in
-      let runtime = try await Runtime.open(configuration, endsWithSync: true, clock: clock, logger: logger)
+      let runtime = try await Runtime.open(configuration, isDryRun: request.isDryRun, clock: clock, logger: logger)
       opened(runtime)
       if let postponement = await runtime.postponement() {
         await runtime.close()

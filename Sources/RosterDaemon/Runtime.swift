@@ -50,7 +50,8 @@ struct Runtime: Sendable {
   /// Throws a Failure: 73 for a file that cannot be opened, 75 for a file that another rosterd owns, 78 for a missing
   /// credential or an invalid ca_file.
   static func open(
-    _ configuration: Configuration, endsWithSync: Bool = false, clock: WallClock, logger: Logger,
+    _ configuration: Configuration, renewsTokens: Bool = false, isDryRun: Bool = false, clock: WallClock,
+    logger: Logger,
     watching: @escaping EventSink = { _ in }
   ) async throws -> Runtime {
     let settings = try HTTPTransport.Settings(configuration)
@@ -86,7 +87,7 @@ struct Runtime: Sendable {
       }
       let reporter = Reporter(board: board, logger: logger, moved: pulse.moved, watching: watching)
       let keeper = TokenKeeper(
-        settings: TokenSettings(configuration), endsWithSync: endsWithSync,
+        settings: TokenSettings(configuration), renewsBetweenSyncs: renewsTokens, isDryRun: isDryRun,
         credentials: { try Credentials(folder: $0) },
         send: { request in try await live.use { try await limits.sendToken(request, by: $0) } }, clock: clock,
         report: reporter.report, onStatus: board.token,

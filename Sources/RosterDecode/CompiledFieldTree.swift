@@ -40,6 +40,8 @@ struct CompiledFieldTree: ~Copyable {
     var node: Int32
     var type: Resource.ColumnType
     var isNullable: Bool
+    /// True if a text of digits is a number: no column of another type is at the same place.
+    var readsDigits: Bool
   }
 
   let steps: UnsafeMutableBufferPointer<Step>
@@ -209,7 +211,9 @@ extension CompiledFieldTree.Row {
       let isNullable = column.isNullable || column.type != .text
       self.columns.initializeElement(
         at: index,
-        to: CompiledFieldTree.Column(node: Int32(plan.columns[index]), type: column.type, isNullable: isNullable))
+        to: CompiledFieldTree.Column(
+          node: Int32(plan.columns[index]), type: column.type, isNullable: isNullable,
+          readsDigits: columns.allSatisfy { $0.at != column.at || $0.type == .integer }))
     }
     ways = .allocate(capacity: plan.ways.count)
     _ = ways.initialize(from: plan.ways.map(Int32.init))

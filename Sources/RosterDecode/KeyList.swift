@@ -7,6 +7,9 @@ package struct KeyList: Sendable, Equatable {
   package private(set) var count = 0
   private var previous: Int64 = 0
 
+  /// No keys.
+  package init() {}
+
   /// Appends an integer key. A list has keys of one kind only.
   package mutating func append(_ key: Int64) {
     let step = key &- previous
@@ -35,7 +38,7 @@ package struct KeyList: Sendable, Equatable {
 
 /// A record's key. A text key is valid as long as the memory that it was read from.
 package enum RecordKey {
-  /// 1…2^63-1.
+  /// Any integer of 64 bits.
   case integer(Int64)
   /// UTF-8; not empty.
   case text(UnsafeBufferPointer<UInt8>)

@@ -28,6 +28,10 @@ package struct PageScan: Sendable, Equatable {
   package static let noMark = Int64.min
   /// Offset of the list, or of the single record, for `RecordDecoder.begin(_:at:)`.
   package var recordsAt = 0
+  /// Places of `expect` that may be wrong: their conditions hold, and the answer has nothing there.
+  package var unseen: [JSONPointer] = []
+  /// True if the answer has no list of records, which means no records (`no_records`).
+  package var lacksList = false
   /// Offset after the list of a page; 0 if the page is one record.
   package var recordsEnd = 0
 

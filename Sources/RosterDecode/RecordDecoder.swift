@@ -55,7 +55,14 @@ package struct RecordDecoder: ~Copyable {
   /// The highest value at `since.at`, and where it is.
   var highest: (value: Int64, slice: JSONSlice)?
 
+  /// `PageScan.unseen` of the answer.
+  var unseen: [JSONPointer] = []
+  /// The records of the answer by their keys.
+  var occurrences = Occurrences()
+
   // State of the publication's pass.
+  /// True until the end of the records, if the answer may say that it is partial.
+  var saysPartial = false
   var collectsExtra = false
   var extras: ExtraFields
   var record: RowMemory
@@ -109,6 +116,7 @@ package struct RecordDecoder: ~Copyable {
     scanner = JSONScanner(body, at: start)
     slots.update(repeating: .absent)
     extras.removeAll()
+    occurrences.removeAll()
     name.shrink()
     record.scratch.shrink()
     row.scratch.shrink()

@@ -21,8 +21,12 @@ extension RecordDecoder {
     } else {
       try readField(tree.record.root)
     }
-    guard slots[tree.record.root].kind.isObject else { return .rejected(.notAnObject) }
+    let root = slots[tree.record.root]
+    // A null element has no values, so that a condition can skip it.
+    guard root.kind.isObject || root.kind == .null else { return .rejected(.notAnObject) }
     if !meetsConditions() { return .skipped }
+    guard root.kind.isObject else { return .rejected(.notAnObject) }
+    readDigits(tree.record)
     if let fault = keyFault ?? rowFault() ?? listFault() { return .rejected(fault) }
     return scanner.deepest - level > RecordPlan.deepest ? .rejected(.tooDeep) : .storable
   }
@@ -37,7 +41,7 @@ extension RecordDecoder {
     switch key.kind {
     case .absent: return .keyMissing
     case .integer where !plan.hasTextKeys:
-      return JSONNumber.integer(bytes, range: key.range) ?? 0 > 0 ? nil : .keyInvalid
+      return JSONNumber.integer(bytes, range: key.range) != nil ? nil : .keyInvalid
     case .string where plan.hasTextKeys, .escapedString where plan.hasTextKeys:
       return key.content.isEmpty ? .keyInvalid : JSONEscapes.isEncodable(bytes, key) ? nil : .keyHalfPair
     case .fraction where !plan.hasTextKeys: return .keyInvalid
@@ -59,7 +63,8 @@ extension RecordDecoder {
       switch slots[node].kind {
       case .absent, .null: continue
       case .list: if let fault = listFaults[index] { return .element(list: index, fault) }
-      default: return .notAList(node: node)
+      case .object where isListOfOne(index): if let fault = listFaults[index] { return .element(list: index, fault) }
+      default: if !isEmptyPlaceholder(slots[node]) { return .notAList(node: node) }
       }
     }
     return nil
@@ -78,8 +83,8 @@ extension RecordDecoder {
   private func isPassable(_ way: Int) -> Bool {
     switch slots[way].kind {
     case .absent, .null, .object: true
-    case .list: tree.steps[way].role.contains(.indexed)
-    default: false
+    case .list where tree.steps[way].role.contains(.indexed): true
+    default: isEmptyPlaceholder(slots[way])
     }
   }
 
@@ -90,7 +95,7 @@ extension RecordDecoder {
     case (.true, .boolean), (.false, .boolean): true
     case (.integer, .integer): JSONNumber.integer(bytes, range: slice.range) != nil
     case (.integer, .real), (.fraction, .real): JSONNumber.double(bytes, range: slice.range) != nil
-    default: false
+    case (_, .text), (_, .integer), (_, .real), (_, .boolean): false
     }
   }
 
@@ -121,6 +126,39 @@ extension RecordDecoder {
       row.nodes.update(repeating: .absent)
       try readField(row.root)
     }
+    readDigits(row)
+  }
+
+  /// A list that may be one element without brackets.
+  func isListOfOne(_ list: Int) -> Bool { plan.resource.lists[list].isListOfOne }
+
+  /// Reads the element that is in place of a list.
+  mutating func checkElement(_ list: Int) throws(Malformed) {
+    let collects = collectsExtra
+    collectsExtra = false
+    defer { collectsExtra = collects }
+    listFaults[list] = nil
+    let row = tree.rows[list]
+    try readElement(row)
+    listFaults[list] = fault(row)
+  }
+
+  /// Reads texts of digits in integer columns as the numbers that they write (protobuf JSON). Conditions have seen the
+  /// texts.
+  @inline(__always)
+  private func readDigits(_ row: CompiledFieldTree.Row) {
+    for column in row.columns where column.readsDigits {
+      let slice = slots[Int(column.node)]
+      guard slice.kind == .string, isInteger(slice.content) else { continue }
+      slots[Int(column.node)] = JSONSlice(slice.content.lowerBound, end: slice.content.upperBound, kind: .integer)
+    }
+  }
+
+  /// True for digits as JSON writes an integer (RFC 8259 §6).
+  private func isInteger(_ range: Range<Int>) -> Bool {
+    let digits = range.first.map { bytes[$0] == UInt8(ascii: "-") } == true ? range.dropFirst() : range
+    guard let first = digits.first, digits.count < 20 else { return false }
+    return digits.allSatisfy { bytes[$0].isDigit } && (bytes[first] != UInt8(ascii: "0") || digits.count == 1)
   }
 
   // MARK: where

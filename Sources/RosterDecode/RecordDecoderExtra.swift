@@ -20,7 +20,8 @@ extension RecordDecoder {
     let role = tree.steps[node].role
     guard role.contains(.split), !role.contains(.taken) else { return false }
     switch slots[node].kind {
-    case .list: return true
+    // Any other list on the way to a column is empty, and counts as absent (P9.8).
+    case .list: return role.contains(.indexed)
     case .object: break
     default: return false
     }

@@ -9,12 +9,15 @@ extension RecordDecoder {
       let (slice, type) = (slots[plan.record.columns[column]], plan.record.types[column])
       let isGood =
         switch (slice.kind, type) {
+        case (.absent, _), (.null, _): plan.resource.columns[column].isNullable
         case (.integer, .integer): JSONNumber.integer(bytes, range: slice.range) != nil
         case (.string, .text), (.escapedString, .text): !slice.content.isEmpty
         default: false
         }
       if !isGood { return .keyPart(column: column) }
-      if !JSONEscapes.isEncodable(bytes, slice) { return .keyPartHalfPair(column: column) }
+      if slice.kind == .string || slice.kind.isEscaped, !JSONEscapes.isEncodable(bytes, slice) {
+        return .keyPartHalfPair(column: column)
+      }
     }
     return nil
   }
@@ -25,10 +28,10 @@ extension RecordDecoder {
     json.list { json in
       for column in plan.keyParts {
         let slice = slots[plan.record.columns[column]]
-        if case .integer = slice.kind {
-          json.value(JSONNumber.integer(bytes, range: slice.range) ?? 0)
-        } else {
-          json.value(utf8: text(slice))
+        switch slice.kind {
+        case .integer: json.value(JSONNumber.integer(bytes, range: slice.range) ?? 0)
+        case .absent, .null: json.value(JSONValue.null)
+        default: json.value(utf8: text(slice))
         }
       }
     }

@@ -11,7 +11,9 @@ extension RecordDecoder {
     try self.start(body, at: start)
     collectsExtra = true
     position = -1
-    if isRecord, scanner.peek() == UInt8(ascii: "n") {
+    saysPartial = !plan.resource.answers.partial.isEmpty
+    // The records of an answer without a list begin at its end.
+    if start == body.count || (isRecord && scanner.peek() == UInt8(ascii: "n")) {
       progress = .ended
       return
     }
@@ -60,6 +62,7 @@ extension RecordDecoder {
       switch outcome {
       case .skipped: continue
       case .storable:
+        noteOccurrence(document, position: position)
         prepareRecord()
         return .record
       case .rejected(let fault):
@@ -69,7 +72,39 @@ extension RecordDecoder {
         return .rejected
       }
     }
-    return nil
+    if try rejectsDuplicate() { return .rejected }
+    return try rejectsPartial() ? .rejected : nil
+  }
+
+  /// After the last record: true if there is another record whose key a later one has too. It is read once more.
+  private mutating func rejectsDuplicate() throws(Malformed) -> Bool {
+    if occurrences.conflicts.isEmpty { return false }
+    guard let (document, position) = occurrences.popConflict() else { return false }
+    let behind = scanner
+    defer { scanner = behind }
+    scanner.at = document.lowerBound
+    _ = try readRecord()
+    (self.document, self.position, fault) = (document, position, .duplicateKey)
+    record.begin()
+    prepareKey()
+    return true
+  }
+
+  /// After the last record: true if the answer says that it is partial, which is reported like a rejected record.
+  private mutating func rejectsPartial() throws(Malformed) -> Bool {
+    guard saysPartial else { return false }
+    saysPartial = false
+    let start = Self.textStart(bytes)
+    guard let index = try partialPlace(from: start) else { return false }
+    let behind = scanner
+    defer { scanner = behind }
+    scanner.at = try find(plan.resource.answers.partial[index], from: start) ?? start
+    document = try scanner.value().range
+    position += 1
+    fault = .partialAnswer(place: index)
+    tree.record.nodes.update(repeating: .absent)
+    record.begin()
+    return true
   }
 
   private mutating func advances() throws(Malformed) -> Bool {
@@ -163,8 +198,9 @@ extension RecordDecoder {
   package mutating func openList(_ index: Int) {
     openedList = index
     let slice = slots[plan.lists[index].node]
-    rowProgress = slice.kind.isList ? .beforeFirst : .ended
-    rowsAt = Int(slice.start) + 1
+    let isOne = slice.kind.isObject && isListOfOne(index)
+    rowProgress = slice.kind.isList ? .beforeFirst : isOne ? .single : .ended
+    rowsAt = Int(slice.start) + (isOne ? 0 : 1)
   }
 
   /// Reads the next element of the opened list; false after the last one.

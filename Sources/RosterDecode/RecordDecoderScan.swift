@@ -3,37 +3,7 @@ import RosterModel
 
 /// The pull's pass over a body.
 extension RecordDecoder {
-  /// Checks the whole body of a page (RFC 8259, UTF-8, an optional byte order mark) and collects the facts that a pull
-  /// needs. A page of the style `record` is one record, or none if null is in its place (E9.1).
-  ///
-  /// Throws `Malformed` if the body is not JSON, has no list of records at the definition's place, or has more than
-  /// 100,000 records. The caller decides whether the values at `count`, `last`, `more` and `at` suit the page style.
-  package mutating func scan(page body: [UInt8]) throws(Malformed) -> PageScan {
-    try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
-      defer { forget() }
-      if isRecord { return try scanOne(bytes) }
-      try startScan(bytes)
-      let places = plan.places
-      try readField(places.root)
-      try scanner.end()
-      let records = slots[places.records]
-      guard records.kind.isList || (isMap && records.kind.isObject) else {
-        let expected = isMap ? "an object of records" : "a list of records"
-        throw Malformed(offset: Int(records.start), expected: "\(expected) at \"\(plan.resource.records)\"")
-      }
-      found.recordsEnd = Int(records.end)
-      found.count = try pointed(places.count)
-      found.last = try pointed(places.last)
-      found.more = try pointed(places.more)
-      found.at = try pointed(places.at)
-      found.token = try pointed(places.token)
-      if places.readsMembers { found.at = try members(of: found.at) }
-      found.highest = highestMark()
-      return found
-    }
-  }
-
-  /// The same for the answer of `by_key`, which is the record or the list itself, or has it at `by_key_records`. The
+  /// The facts of an answer of `by_key`, which is the record or the list itself, or has it at `by_key_records`. The
   /// places of `pages` are not looked for. A null at `by_key_records` is no record, and so is a null answer if `by_key`
   /// has the key in its query (R3.1).
   /// - Parameter isWhole: The records are the body, whatever `by_key_records` says.
@@ -56,25 +26,20 @@ extension RecordDecoder {
 
   /// The position of the value at `by_key_records`. Throws if the body is not JSON as a whole.
   mutating func answerStart() throws(Malformed) -> Int {
-    try first(at: plan.resource.byKeyRecords, "a record or a list of them")
-  }
-
-  /// The position of the value at that place. Throws if the body is not JSON as a whole.
-  private mutating func first(at place: JSONPointer, _ expected: String) throws(Malformed) -> Int {
+    let place = plan.resource.byKeyRecords
     let start = scanner.at
     _ = try scanner.value()
     try scanner.end()
     guard let found = try find(place, from: start) else {
-      throw Malformed(offset: start, expected: "\(expected) at \"\(place)\"")
+      throw Malformed(offset: start, expected: "a record or a list of them at \"\(place)\"")
     }
     return found
   }
 
   /// A map has one member, which is the record.
-  private mutating func scanOne(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) -> PageScan {
-    try startBody(body)
+  mutating func scanOne(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) -> PageScan {
     let start = scanner.at
-    let place = try first(at: plan.resource.records, "a record, or null,")
+    let place = try find(plan.resource.records, from: start) ?? start
     scanner.at = start
     found.recordsAt = place
     if body[place] == UInt8(ascii: "n") { return found }
@@ -116,7 +81,7 @@ extension RecordDecoder {
     try readRowNames()
   }
 
-  private mutating func startBody(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
+  mutating func startBody(_ body: UnsafeBufferPointer<UInt8>) throws(Malformed) {
     try start(body, at: Self.textStart(body))
     try JSONScanner.checkUTF8(body)
     collectsExtra = false
@@ -137,6 +102,7 @@ extension RecordDecoder {
   /// Reads the current list. If the same name occurs again, the later list replaces the earlier one.
   mutating func scanRecords() throws(Malformed) {
     found = PageScan()
+    occurrences.removeAll()
     highest = nil
     lastRecord = nil
     found.recordsAt = scanner.at
@@ -160,9 +126,11 @@ extension RecordDecoder {
     guard scanner.isEmpty(until: UInt8(ascii: "]")) else { throw scanner.malformed("an object of records") }
   }
 
-  private mutating func scanRecord() throws(Malformed) {
+  mutating func scanRecord() throws(Malformed) {
+    let (start, position) = (scanner.at, found.records)
     found.records += 1
     let outcome = try readRecord()
+    if case .storable = outcome { noteOccurrence(start..<scanner.at, position: position) }
     if plan.markNode != nil || plan.isIncremental { noteMark(outcome) }
     switch outcome {
     case .storable: return note(keySlice, outcome: outcome)
@@ -174,7 +142,7 @@ extension RecordDecoder {
     if hasKey { note(keySlice, outcome: outcome) }
   }
 
-  private mutating func note(_ key: JSONSlice, outcome: Outcome) {
+  mutating func note(_ key: JSONSlice, outcome: Outcome) {
     if hasCompositeKey {
       writeCompositeKey()
       note(compositeKeyBytes, outcome: outcome)
@@ -223,7 +191,7 @@ extension RecordDecoder {
     }
   }
 
-  private func highestMark() -> Mark? {
+  func highestMark() -> Mark? {
     guard let highest, let since = plan.resource.since else { return nil }
     return since.mark(markText(highest.slice))
   }
@@ -253,7 +221,7 @@ extension RecordDecoder {
 
   // MARK: Values besides the records
 
-  private mutating func pointed(_ place: AnswerPlaces.Place) throws(Malformed) -> PointedValue {
+  mutating func pointed(_ place: AnswerPlaces.Place) throws(Malformed) -> PointedValue {
     switch place {
     case .nowhere: return PointedValue()
     case .node(let node): return value(slots[node])
@@ -283,7 +251,7 @@ extension RecordDecoder {
 
   /// Reads the members of an object; returns any other value unchanged. If a name occurs several times, the last
   /// occurrence wins.
-  private mutating func members(of value: PointedValue) throws(Malformed) -> PointedValue {
+  mutating func members(of value: PointedValue) throws(Malformed) -> PointedValue {
     guard value.kind == .compound, bytes[value.offset] == UInt8(ascii: "{") else { return value }
     let end = scanner.at
     defer { scanner.at = end }
@@ -321,8 +289,8 @@ extension RecordDecoder {
   /// Goes to a place below the value that begins at `start`, by reading that value again. A style looks into one record
   /// or a few elements only.
   mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
-    let end = scanner.at
-    defer { scanner.at = end }
+    let behind = scanner
+    defer { scanner = behind }
     guard let place = try find(pointer, from: start) else { return PointedValue() }
     scanner.at = place
     return value(try scanner.value())

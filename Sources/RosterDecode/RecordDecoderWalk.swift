@@ -16,6 +16,8 @@ extension RecordDecoder {
     let (start, spaces) = (scanner.at, scanner.spaces)
     if byte == UInt8(ascii: "[") {
       try readList(node, role: role)
+    } else if role.contains(.list), isListOfOne(tree.steps[node].list) {
+      try checkElement(tree.steps[node].list)
     } else if role.contains(.hasChildren) {
       try readObject(node)
     } else if role.contains(.records), isMap {

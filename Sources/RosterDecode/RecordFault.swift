@@ -28,6 +28,10 @@ enum RecordFault {
   case notAList(node: Int)
   case element(list: Int, ElementFault)
   case tooDeep
+  /// A later record of the same answer has the same key, and differs.
+  case duplicateKey
+  /// Not a record, but an answer that says itself that it lacks some.
+  case partialAnswer(place: Int)
 
   enum ElementFault {
     case column(node: Int, Resource.ColumnType)
@@ -43,7 +47,7 @@ enum RecordFault {
     case .keyMissing: "\(Self.path(plan.keyNode, plan: plan)) is missing"
     case .keyInvalid:
       "\(Self.path(plan.keyNode, plan: plan)) is not "
-        + (plan.hasTextKeys ? "a string that is not empty" : "an integer from 1 to \(Int64.max)")
+        + (plan.hasTextKeys ? "a string that is not empty" : "an integer of 64 bits")
     case .keyMistyped(let kind):
       "\(Self.path(plan.keyNode, plan: plan)) is \(kind.phrase), and its column is \(plan.hasTextKeys ? "text" : "integer")"
     case .keyHalfPair: "\(Self.path(plan.keyNode, plan: plan)) \(Self.halfPair)"
@@ -57,6 +61,9 @@ enum RecordFault {
     case .notAList(let node): "\(Self.path(node, plan: plan)) is not a list"
     case .element(let list, let fault):
       Self.path(plan.lists[list].node, plan: plan) + " holds something " + fault.clause(in: plan)
+    case .duplicateKey: "another record of the same answer has its key, and differs; is a second field part of the key?"
+    case .partialAnswer(let place):
+      "the answer says at \(plan.resource.answers.partial[place]) that it is partial, so that nothing is removed"
     case .tooDeep: "it nests deeper than \(RecordPlan.deepest) levels"
     }
   }

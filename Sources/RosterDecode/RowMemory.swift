@@ -50,10 +50,11 @@ struct RowMemory: ~Copyable {
     case (_, .json):
       .json(slice.hasSpace ? scratch[places[column]] : UnsafeBufferPointer(rebasing: body[slice.range]))
     case (.integer, .integer): JSONNumber.integer(body, range: slice.range).map { .integer($0) } ?? .null
-    case (.integer, _), (.fraction, _): JSONNumber.double(body, range: slice.range).map { .real($0) } ?? .null
-    case (.true, _): .boolean(true)
-    case (.false, _): .boolean(false)
-    case (.string, _), (.escapedString, _), (.list, _), (.object, _): .null
+    case (.integer, .real), (.fraction, .real): JSONNumber.double(body, range: slice.range).map { .real($0) } ?? .null
+    case (.true, .boolean): .boolean(true)
+    case (.false, .boolean): .boolean(false)
+    // Such a value is not storable.
+    case (_, .text), (_, .integer), (_, .real), (_, .boolean): .null
     }
   }
 }

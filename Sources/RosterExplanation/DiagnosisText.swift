@@ -13,7 +13,7 @@ extension Diagnosis.Kind {
     case .certificate, .pin, .clientCertificate, .proxy, .held, .redirect, .unasked, .noCredential, .credential,
       .outlived, .session,
       .incomplete,
-      .loggedOut, .missingCredential, .tokenStore, .diskFull, .unwritable, .foreignFile:
+      .loggedOut, .missingCredential, .tokenStore, .diskFull, .unwritable, .foreignFile, .failedService:
       true
     default: false
     }
@@ -63,7 +63,7 @@ extension Diagnosis.Kind {
     Wait: the next sync starts by itself once that time has come.
     forbidden
     Upstream does not allow this request with rosterd's credential.
-    Give the account of rosterd's credential the right to read {address}, or use one that has it. Some servers refuse an unknown User-Agent (upstream.headers). If upstream says that it limits the rate of requests, raise sync.interval, or set limit.rate. If a 403 means that the session is over, set auth.logout_status = [403].
+    Give the account of rosterd's credential the right to read {address}, or use one that has it. Some servers refuse an unknown User-Agent (upstream.headers). If upstream says that it limits the rate of requests, raise sync.interval, or set limit.rate. If this status means that the token has expired, set status = [403] in [auth.expired].
     notFound
     Nothing is at that address.
     Compare {address} with the API's documentation: first upstream.base_url, then path of [resource.{resource}]. If it means past the end of the list, name the status in beyond of its pages.
@@ -72,7 +72,7 @@ extension Diagnosis.Kind {
     Set Accept in upstream.headers to a type that upstream offers; its documentation names them. See what it answers: curl -i -H 'Accept: */*' {address}
     badRequest
     Upstream refuses this form of the request.
-    Read what upstream says to it: curl -i {address}. Then correct query, body, pages or headers of [resource.{resource}].
+    Read what upstream says to it: curl -i {address}. Then correct query, body, pages or headers of [resource.{resource}]. If it says that the token has expired, name the status in status of [auth.expired].
     otherStatus
     Such an answer brings no page.
     Read it: curl -i {address}. Then see whether upstream.base_url is the API's.
@@ -81,7 +81,7 @@ extension Diagnosis.Kind {
     See where it leads: curl -sI {address}. A new upstream.base_url needs a restart of rosterd.
     malformed
     It is not what the definition of {resource} describes.
-    Read the answer: curl {address}. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one).
+    Read the answer: curl {address}. If it says that the token has expired, name its mark in where of [auth.expired]. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one).
     totalAbsent
     The definition of {resource} declares a total that the answer does not have.
     Read the answer: curl {address}. If the total is elsewhere, correct its place in [resource.{resource}.pages]. If upstream sends none, remove count or last there: the list then ends at an empty page, or where nothing leads on.
@@ -93,7 +93,7 @@ extension Diagnosis.Kind {
     Nothing: what was pulled is kept, and rosterd goes on once the budget has room. If that is too late, raise limit.budget, or raise sync.interval to what rosterd check proposes.
     drift
     Records might have been lost or counted twice, so nothing was published.
-    Wait for the next sync. If it lasts, the pages have no stable order: add a parameter that sorts to the query of [resource.{resource}], or sync when upstream is quiet.
+    Wait for the next sync. If it lasts, read the numbers above: a parameter that sorts (query of [resource.{resource}]) helps if pages have no stable order, but not if upstream counts records that it does not list, or answers a page past the end with an earlier one.
     circle
     The pages lead back to earlier pages.
     Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, inform upstream's operator.
@@ -103,6 +103,9 @@ extension Diagnosis.Kind {
     foreignLink
     rosterd asks no other origin than upstream.base_url: a token must not go there.
     Set upstream.base_url to where the API is, and restart rosterd. For a mirror or proxy set upstream.links = "rebase".
+    unseenNext
+    If the list has more pages, their records are missing.
+    Compare at of [resource.{resource}.pages] with an answer: curl -i {address}. If the list has one page, set style = "one".
     guarded
     rosterd takes that for a fault of upstream's until an operator confirms it: no record is removed, nothing was published.
     See which records would be removed: rosterctl pending. If that is right: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, find out why the list is short: another account, a filter, a changed path. The next sync looks again.
@@ -113,11 +116,14 @@ extension Diagnosis.Kind {
     The last good version of each stays, and all others are published.
     See all of them with their reasons: rosterctl rejects. Have them corrected upstream, or give the column the type that they have; the next sync takes them.
     unasked
-    Absent is not deleted: no {resource} was removed.
+    Absent is not deleted: each {resource} without an answer stays.
     Try by_key of [resource.{resource}] by hand. The next sync asks again.
     wrongByKey
     rosterd asks by_key for a listed record before it removes those that by_key does not find. No {resource} was removed.
     Look at the answer: curl -i {address}. Then correct by_key of [resource.{resource}] and restart rosterd; the next sync asks again.
+    unproven
+    A wrong by_key would give the same answers. No {resource} was removed.
+    See which records are concerned: rosterctl pending. If they are gone: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, correct by_key or path of [resource.{resource}].
     validators
     Upstream may call a changed page unchanged. rosterd transferred all pages of {resource} whole, and uses no validators for it from now on.
     Report it to the people who run upstream: the validator must change with the records, deletions included. After they have corrected it: rosterctl sync --fresh.
@@ -135,16 +141,16 @@ extension Diagnosis.Kind {
     Compare param and value of [resource.{resource}.since] with the API's documentation: upstream knows the parameter by another name, or expects another form of the time.
     listReset
     The same sync pulled the list whole, and lost nothing.
-    Nothing, if it is rare. If it happens in each sync, set a shorter sync.interval: upstream forgets tokens sooner, or lists fewer changes, than the syncs need.
+    Nothing, if it is rare. If it happens in each sync, compare param, value and zone of [resource.{resource}.since] with what upstream accepts, or set a shorter sync.interval: upstream forgets tokens sooner, or lists fewer changes, than the syncs need.
     missedLists
     The last whole pull found that. The records of these lists changed, and no column of changed did.
     Name more columns in changed of [resource.{resource}.each], or set a shorter whole_every there.
     failedLists
     Their records are unchanged. All other lists were published, and the next sync requests the failed ones again.
-    Request the address by hand. If the status means that the list is empty, name it in none of [resource.{resource}.each].
+    Request the address by hand. If the status means that the list is empty, name it in no_records of [resource.{resource}].
     vanishedLists
     Upstream listed the parents, and did not know them any more when their lists were requested. Their records stay until the parents are removed.
-    Wait for the next sync. If 404 means that a list is empty, set none = [404] in [resource.{resource}.each].
+    Wait for the next sync. If 404 means that a list is empty, set no_records = [404] in [resource.{resource}].
     noCredential
     rosterd has no credential to identify itself.
     Put the credential that the flow reads into auth.credentials_dir (rosterd.toml(5) names each flow and its files), then reload rosterd.
@@ -158,7 +164,7 @@ extension Diagnosis.Kind {
     No request is made before a credential file changes.
     Get the new credential from upstream as you got the first one. If another program uses the same refresh token, it may have used it up: each needs its own.
     incomplete
-    The session is over, and no request is made before a credential file changes.
+    The session goes on with the next sync. If the next token request is refused, the answer has used up the credential.
     See whether auth.flow is the flow of {address}.
     tokenMalformed
     Something else than the token endpoint seems to have answered. The session goes on with the next sync.
@@ -168,7 +174,7 @@ extension Diagnosis.Kind {
     See whether auth.token_url is right: {address}
     freshRefused
     The pages and the token endpoint do not agree on who may read.
-    See whether upstream.base_url and auth.token_url belong together, what auth.scope allows, and whether auth.send names the place that upstream reads the token from.
+    See whether upstream.base_url and auth.token_url belong together, what auth.scope allows, whether auth.send names the place that upstream reads the token from, and whether auth.expired names only answers about the token.
     loggedOut
     That ends the session: no request is made before a credential file changes.
     If that status has another meaning too at this upstream, take it out of auth.logout_status and reload rosterd.
@@ -228,6 +234,6 @@ extension Diagnosis.Kind {
     If a daemon should run: systemctl start {unit}. If it does not stay, journalctl -u {unit} says why. If it runs, --socket or --instance names another one.
     failedService
     No daemon runs; what follows is what the cache contains.
-    Correct that, then systemctl restart {unit}. The log of the start: journalctl -u {unit}. For exit 243 see which credentials the unit loads: systemctl cat {unit}. A plain file in /etc/credstore.encrypted, or at a path of LoadCredentialEncrypted=, is such a fault: encrypt it with systemd-creds, or move it to /etc/credstore.
+    Correct that, then systemctl restart {unit}. The log of the start: journalctl -u {unit}.
     """
 }

@@ -71,7 +71,7 @@ package struct Situation: Sendable {
   private var causes: [Diagnosis] { main.map { [$0] + ($0.others ?? []) } ?? [] }
 
   /// The service of the daemon has failed.
-  var stopped: Diagnosis? { failed.map { Diagnosis(.failedService, $0.text) } }
+  var stopped: Diagnosis? { failed.map { Diagnosis(.failedService, $0.text, hint: $0.hint) } }
 
   /// No daemon answers, and nothing tells why.
   var alone: Diagnosis? {

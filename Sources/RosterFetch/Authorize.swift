@@ -1,58 +1,166 @@
 package import RosterAuth
-import RosterModel
+import RosterJSON
+package import RosterModel
 
 extension Interceptor {
-  /// Sends the token to base_url's origin, and to no other (T8). After a 401 the request is tried again: with the
-  /// current token if the refused one was older, then with a fresh token. If that is refused too, the request fails
-  /// (T3).
+  /// Sends the token to base_url's origin, and to no other (T8). The keeper decides about each answer that refuses the
+  /// token (T3). Either the request is sent again with the current or a fresh token, or its answer counts.
   /// - Parameters:
   ///   - logout: statuses that end the session at once.
+  ///   - expired: answers that refuse the token, beside a 401.
   ///   - pacer: gives each request its turn; nil without `limit.rate`.
   package static func authorize(
-    _ keeper: TokenKeeper, baseURL: String, logout: Set<Int>, pacer: RequestPacer? = nil
+    _ keeper: TokenKeeper, baseURL: String, logout: Set<Int> = [], expired: ExpiredAnswers = ExpiredAnswers(),
+    pacer: RequestPacer? = nil
   ) -> Interceptor {
     let below = "\(baseURL)/"
     let home = Origin(url: baseURL)
     return Interceptor { request, next in
       guard request.url.hasPrefix(below) || Origin(url: request.url) == home else {
         try await pacer?.turn()
-        return try await next(request)
+        var response = try await next(request)
+        response.secrets = await keeper.secrets
+        return response
       }
-      var token = try await keeper.token(inTurnOf: pacer)
-      var isFresh = false
-      var wasLate = false
-      var wasOutlived = false
-      while true {
-        var response: Response
-        do { response = try await next(request.carrying(token, of: keeper)) } catch let fault as RequestFault
-          where fault.isOfOutlivedToken && !wasOutlived
-        {
-          // The connection is open now, and kept for the next attempt.
-          wasOutlived = true
-          token = try await keeper.token(inTurnOf: pacer)
-          continue
-        }
-        if logout.contains(response.status), !response.isSpent {
-          throw await keeper.endSession(status: response.status, generation: token?.generation)
-            .after(response, to: request, clock: pacer?.clock)
-        }
-        guard response.status == 401 else {
-          if let token, response.showsThatTokenWorks { await keeper.accepted(token.generation) }
-          response.token = token?.sent
-          return response
-        }
-        if isFresh {
-          throw await keeper.refusedAgain(token?.generation).after(response, to: request, clock: pacer?.clock)
-        }
-        do { (token, isFresh) = try await keeper.rejected(token?.generation) } catch let failure as Failure {
-          throw failure.after(response, to: request, clock: pacer?.clock).proposingFlow(response)
-        }
-        if let pacer { token = try await keeper.token(inTurnOf: pacer) }
-        // If a request was late twice, its next 401 fails it: the token that is current now counts as fresh.
-        if wasLate { isFresh = true }
-        wasLate = !isFresh
-      }
+      var sending = AuthorizedSending(
+        request: request, keeper: keeper, logout: logout, expired: expired, pacer: pacer, next: next)
+      return try await sending.response()
     }
+  }
+}
+
+/// One request with its tokens, until an answer counts.
+private struct AuthorizedSending {
+  let request: Request
+  let keeper: TokenKeeper
+  let logout: Set<Int>
+  let expired: ExpiredAnswers
+  let pacer: RequestPacer?
+  let next: Send
+  private var token: Token?
+  private var isFresh = false
+  /// The trial of a brand-new token that this request makes; nil for others (T3.1).
+  private var trial: Int?
+  private var wasOutlived = false
+
+  init(
+    request: Request, keeper: TokenKeeper, logout: Set<Int>, expired: ExpiredAnswers, pacer: RequestPacer?,
+    next: @escaping Send
+  ) {
+    (self.request, self.keeper, self.logout, self.expired) = (request, keeper, logout, expired)
+    (self.pacer, self.next) = (pacer, next)
+  }
+
+  mutating func response() async throws -> Response {
+    token = try await keeper.token(inTurnOf: pacer)
+    do {
+      while true {
+        if let response = try await attempt() { return response }
+      }
+    } catch {
+      if let trial { await keeper.trialEnded(trial) }
+      throw error
+    }
+  }
+
+  /// nil if the request must be sent again.
+  private mutating func attempt() async throws -> Response? {
+    guard var response = try await sent() else { return nil }
+    if logout.contains(response.status), !response.isSpent {
+      throw await keeper.endSession(status: response.status, generation: token?.generation)
+        .after(response, to: request, clock: pacer?.clock)
+    }
+    response.token = token?.sent
+    response.secrets = await keeper.secrets
+    guard let refusal = refusal(response) else {
+      await settle(response, of: request)
+      return response
+    }
+    do {
+      switch try await keeper.rejected(refusal) {
+      case .resend(let token, let isFresh, let trial):
+        (self.token, self.isFresh, self.trial) = (token, isFresh, trial)
+        if trial != nil {
+          try await pacer?.turn()
+        } else if pacer != nil {
+          self.token = try await keeper.token(inTurnOf: pacer)
+        }
+        return nil
+      case .verify(let witness, let trial):
+        self.trial = trial
+        try await verify(by: witness, refusal: refusal)
+        return response
+      case .accept: return response
+      }
+    } catch let failure as Failure {
+      throw failure.comparingClocks(of: response, token: token, now: (pacer?.clock ?? .system).now())
+        .after(response, to: request, clock: pacer?.clock).proposingFlow(response)
+    }
+  }
+
+  /// nil if the token expired before the request had a connection, which is open now, and kept for the next attempt.
+  private mutating func sent() async throws -> Response? {
+    do { return try await next(request.carrying(token, of: keeper)) } catch let fault as RequestFault
+      where fault.isOfOutlivedToken && !wasOutlived
+    {
+      wasOutlived = true
+      token = try await keeper.token(inTurnOf: pacer)
+      return nil
+    }
+  }
+
+  /// Repeats a request that had succeeded, with the refused token (T3.2). If its answer shows that the token works, the
+  /// refusals of the list are not about the token. Throws the failure of the sync if the token is refused again.
+  private mutating func verify(by witness: Request, refusal: TokenRefusal) async throws {
+    try await pacer?.turn()
+    let response = try await next(witness.carrying(token, of: keeper))
+    if let again = self.refusal(response) {
+      _ = try await keeper.rejected(again)
+      return
+    }
+    if response.showsThatTokenWorks { await keeper.blame(refusal.list) }
+    await settle(response, of: witness)
+  }
+
+  /// Tells the keeper what an answer other than a refusal says about the token.
+  private mutating func settle(_ response: Response, of request: Request) async {
+    if let token, response.showsThatTokenWorks { await keeper.accepted(token.generation, by: request) }
+    if let trial { await keeper.trialEnded(trial) }
+    trial = nil
+  }
+
+  /// nil if the answer is not about the token. `insufficient_scope` is about rights (RFC 6750 §3.1).
+  private func refusal(_ response: Response) -> TokenRefusal? {
+    let error = response.challengeError
+    if error == "insufficient_scope" || response.isSpent { return nil }
+    let key = token == nil ? nil : expired.key(for: response)
+    let isRefused = response.status == 401 || (token != nil && error == "invalid_token" && response.status >= 300)
+    guard isRefused || key != nil else { return nil }
+    var refusal = TokenRefusal(
+      generation: token?.generation, status: response.status, key: isRefused ? nil : key, list: request.listName)
+    (refusal.isFresh, refusal.trial) = (isFresh, trial)
+    return refusal
+  }
+}
+
+extension ExpiredAnswers {
+  /// The key that calls this answer expired; nil if none does.
+  fileprivate func key(for response: Response) -> String? {
+    guard (200...299).contains(response.status) else {
+      return statuses.contains(response.status) ? "auth.expired.status" : nil
+    }
+    guard !conditions.isEmpty, let answer = try? JSONValue(json: response.body),
+      conditions.allSatisfy({ $0.isMet(by: answer) })
+    else { return nil }
+    return "auth.expired.where"
+  }
+}
+
+extension Request {
+  /// The list of the request: its resource, and for the lists of a child also the path.
+  fileprivate var listName: String {
+    let resource = RequestContext.current.resource ?? ""
+    return keylessURL == nil ? resource : "\(resource) \(url.prefix { $0 != "?" })"
   }
 }
 
@@ -94,10 +202,16 @@ extension Failure {
 }
 
 extension Failure {
-  /// With `flow = "basic"` as the next step if no flow is set and upstream asks for a user name and a password.
+  /// With `flow = "basic"` as the next step if no flow is set and upstream asks for a user name and a password. The
+  /// failure names a scheme that rosterd does not have.
   fileprivate func proposingFlow(_ response: Response) -> Failure {
-    guard trouble == .noCredential, response.asksForBasic else { return self }
     var failure = self
+    if trouble == .noCredential || trouble == .credential, let scheme = response.foreignScheme {
+      failure.cause = "upstream asks for \(scheme) (401, WWW-Authenticate: \(scheme)), which rosterd does not have"
+      failure.hint = "see whether upstream takes HTTP Basic or a token of its own from programs"
+      return failure
+    }
+    guard trouble == .noCredential, response.challengeSchemes.contains("basic") else { return self }
     failure.cause =
       "upstream asks for a user name and a password (401, WWW-Authenticate: Basic), and auth.flow is \"none\""
     failure.hint = "set auth.flow = \"basic\", with the files username and password"
@@ -106,15 +220,31 @@ extension Failure {
 }
 
 extension Response {
-  /// True if a challenge has the scheme Basic, in any case (RFC 9110 §11.6.1).
-  fileprivate var asksForBasic: Bool {
-    headers.contains { header in
-      guard header.isNamed("WWW-Authenticate") else { return false }
-      // A comma in quotes does not end a challenge.
-      return header.value.replacing(/"([^"\\]|\\.)*"/, with: "").split(separator: ",").contains {
-        $0.split(separator: " ").first?.lowercased() == "basic"
+  /// The `error` of a challenge (RFC 6750 §3); nil without one.
+  fileprivate var challengeError: String? {
+    for header in headers where header.isNamed("WWW-Authenticate") {
+      if let match = header.value.firstMatch(of: /(?i)(?:^|[\s,])error\s*=\s*"?([a-z_]+)/) {
+        return match.1.lowercased()
       }
     }
+    return nil
+  }
+
+  /// The first words of all challenges and their parameters, in lower case: schemes are among them (RFC 9110 §11.6.1).
+  fileprivate var challengeSchemes: [String] {
+    headers.filter { $0.isNamed("WWW-Authenticate") }.flatMap { header in
+      // A comma in quotes does not end a challenge.
+      header.value.replacing(/"([^"\\]|\\.)*"/, with: "").split(separator: ",").compactMap {
+        $0.split(separator: " ").first?.lowercased()
+      }
+    }
+  }
+
+  /// A scheme that rosterd does not have, if the challenges have no other; nil without one.
+  fileprivate var foreignScheme: String? {
+    let schemes = challengeSchemes
+    guard !schemes.contains("basic"), !schemes.contains("bearer") else { return nil }
+    return ["Digest", "Negotiate", "NTLM"].first { schemes.contains($0.lowercased()) }
   }
 }
 

@@ -40,12 +40,7 @@ package struct KeyRequests: Sendable {
   /// The requests, in the order of the keys. Keys with a comma have their own requests at the end, because a comma
   /// separates keys.
   package func requests(for keys: [String]) -> [KeyLookup] {
-    if !columns.isEmpty {
-      return keys.map { key in
-        let texts = zip(columns, Self.parts(of: key)).map { ("{key.\($0)}", QueryText.encoded($1.queryText)) }
-        return lookup([key], filling: texts)
-      }
-    }
+    if !columns.isEmpty { return keys.map(compositeLookup) }
     let asksMany = path.contains(Self.many)
     let (alone, together) = keys.reduce(into: ([String](), [String]())) { parts, key in
       if !asksMany || key.utf8.contains(UInt8(ascii: ",")) { parts.0.append(key) } else { parts.1.append(key) }
@@ -53,10 +48,23 @@ package struct KeyRequests: Sendable {
     let groups = stride(from: 0, to: together.count, by: Self.maxKeys).map {
       Array(together[$0..<min(together.count, $0 + Self.maxKeys)])
     }
-    return (groups + alone.map { [$0] }).map { keys in
-      let list = keys.map(QueryText.encoded).joined(separator: ",")
-      return lookup(keys, filling: [(Self.many, list), ("{key}", list)])
-    }
+    return (groups + alone.map { [$0] }).map(request)
+  }
+
+  /// One request for these keys, of which there are at most `maxKeys`. None of several has a comma.
+  package func request(for keys: [String]) -> KeyLookup {
+    if !columns.isEmpty, let key = keys.first { return compositeLookup(key) }
+    let list = keys.map(QueryText.encoded).joined(separator: ",")
+    return lookup(keys, filling: [(Self.many, list), ("{key}", list)])
+  }
+
+  private func compositeLookup(_ key: String) -> KeyLookup {
+    let parts = Self.parts(of: key)
+    let texts = zip(columns, parts).map { ("{key.\($0)}", QueryText.encoded($1.queryText)) }
+    var lookup = lookup([key], filling: texts)
+    // A missing part has no place in an address.
+    if parts.contains(.null) { lookup.canBeAsked = false }
+    return lookup
   }
 
   private static func parts(of key: String) -> [JSONValue] {

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import RosterAuth
 package import RosterDecode
 import RosterJSON
 package import RosterModel
@@ -45,12 +46,12 @@ package final class PageFetcher: Sendable {
     case unchanged(Validator, answered: Date, isTransferred: Bool)
     /// The page was announced and does not exist (404).
     case vanished
-    /// The status is one of `beyond`.
+    /// The status is one of `beyond`, or the answer to a trial has no list of records (G5.8).
     case pastTheEnd
-    /// A kept page led to the address, and the answer shows that upstream has forgotten it (P4.5).
+    /// A kept page led to the address, and the answer shows that upstream has forgotten it (P4.5). Or the request
+    /// failed, and a second one would ask for the page after it (G5.7).
     case forgotten
-    /// A page after the first one of an incremental pull is refused (I8.1). Or upstream has forgotten the delta token
-    /// (I7.2).
+    /// A page of an incremental pull is refused (I8.1). Or upstream has forgotten the delta token (I7.2).
     case refused(Int)
     /// The first page of a child list has a status that means an empty list (`none`), or its parent has disappeared
     /// (404, 410; E7.3).
@@ -91,16 +92,29 @@ package final class PageFetcher: Sendable {
   package func fetch(
     _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan], for context: SyncContext
   ) async throws -> Answer {
+    let found = try await ask(wanted, of: paging, plans: plans, for: context)
+    guard wanted.page.number == 1, !paging.isIncremental, wanted.facts?.records ?? 0 > 0, found.lacksRecords(plans)
+    else { return found }
+    // A list that has records may be empty now, or upstream may have failed without saying so: it is asked once more.
+    return try await ask(wanted, of: paging, plans: plans, for: context)
+  }
+
+  private func ask(
+    _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan], for context: SyncContext
+  ) async throws -> Answer {
     var request = wanted.page.request
     request.headers += wanted.validator.conditions
     let page = RequestContext.Page(wanted.page.number, of: paging.resource.name)
     let found: Answer?
     do {
       found = try await attempts(
-        request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, page: page, context: context
+        request, step: "pull page \(page.number) of \(page.resource)", of: page.resource, page: page,
+        isOnce: wanted.page.isRepeated, context: context
       ) { response in
         try answer(response, to: wanted, of: paging, plans: plans)
       }
+    } catch is PositionLost {
+      return .forgotten
     } catch let failure as Failure
       where wanted.isResumption
       && failure.endsResumption(at: request.concern(asPage: page.number, of: page.resource))
@@ -108,7 +122,7 @@ package final class PageFetcher: Sendable {
     if let found { return found }
     var whole = wanted
     whole.validator = Validator()
-    return try await fetch(whole, of: paging, plans: plans, for: context)
+    return try await ask(whole, of: paging, plans: plans, for: context)
   }
 
   /// The same fetcher. It also passes on every answer of upstream.
@@ -149,33 +163,59 @@ package final class PageFetcher: Sendable {
         validator: Validator(), receivedAt: clock.now()))
   }
 
-  /// Requests records by key (P8). The result is an empty list if upstream does not have them (404, 410).
+  /// Requests records by key (P8). The result is an empty list if upstream does not have them. It answers then with
+  /// 404, 410, 204, no record, or a record of another key.
   package func fetch(
     _ lookup: KeyRequests.KeyLookup, plan: RecordPlan, for context: SyncContext
   ) async throws -> FetchedRecords {
     let step = "ask for records of \(plan.resource.name)"
     guard lookup.canBeAsked else { throw Self.unaskable(lookup, step: step, resource: plan.resource.name) }
     return try await attempts(lookup, step: step, of: plan.resource.name, context: context) { response in
-      if response.status == 404 || response.status == 410 { return notFound(lookup) }
-      try expect(200, response: response)
+      if Self.notFound.contains(response.status) { return notFound(lookup) }
+      try expect(200, response: response, to: lookup.request)
       let answer = response.body.withoutByteOrderMark
       let name = plan.resource.name
-      guard let (body, scan) = try scanned(answer, of: name, { try read(answer, lookup: lookup, plan: plan) }) else {
+      let found = try scanned(response, of: name) { () -> (body: [UInt8], scan: PageScan)? in
+        var decoder = RecordDecoder(plan)
+        if let reason = try decoder.refusal(answer: answer) { throw refused(reason, response, to: lookup.request) }
+        return try read(answer, lookup: lookup, plan: plan)
+      }
+      guard let (body, scan) = found else {
         return notFound(lookup)
       }
       let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
       guard isList != lookup.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
         throw malformed(lookup.isSingle ? "expected one object" : "expected a list", of: name)
       }
-      // An object with another key, or an error in the form of a record, does not answer the request.
-      // Strings that differ only in their normalization are different keys.
       if lookup.isSingle, scan.skipped == 0,
-        scan.onlyKey(by: plan).map({ Array($0.utf8) }) != lookup.keys.first.map({ Array($0.utf8) })
+        try isOfAnotherKey(scan, in: body, isList: isList, lookup: lookup, plan: plan)
       {
-        throw malformed("expected the record that was asked for", of: name)
+        return notFound(lookup)
       }
       return FetchedRecords(url: lookup.request.url, body: body, digest: digest(body), scan: scan)
     }
+  }
+
+  /// Statuses that say that upstream has none of the keys.
+  private static let notFound: Set<Int> = [204, 404, 410]
+
+  /// True if the answer to the question for one key is a record of another key: it was merged into that record. An
+  /// answer that does not say so clearly is malformed: a list, `{}`, an error, or a key of other case or normalization.
+  private func isOfAnotherKey(
+    _ scan: PageScan, in body: [UInt8], isList: Bool, lookup: KeyRequests.KeyLookup, plan: RecordPlan
+  ) throws -> Bool {
+    guard let asked = lookup.keys.first, let key = scan.keys(by: plan).first else {
+      throw malformed("expected the record that was asked for", of: plan.resource.name)
+    }
+    if key == asked.utf8.map(\.self) { return false }
+    if String(decoding: key, as: UTF8.self).isAlike(asked) {
+      throw malformed("the key has another case or Unicode normalization", of: plan.resource.name)
+    }
+    // A list of another record shows that upstream ignores the key.
+    guard !isList, scan.storable == 1, !plan.resource.isError(body) else {
+      throw malformed("expected the record that was asked for", of: plan.resource.name)
+    }
+    return true
   }
 
   /// The answer as a body of records; nil if it says that no key was found (R3).
@@ -225,8 +265,8 @@ package final class PageFetcher: Sendable {
   }
 
   private func attempts<Value: Sendable>(
-    _ request: Request, step: String, of resource: String, page: RequestContext.Page? = nil, context: SyncContext,
-    read: (Response) throws -> Value
+    _ request: Request, step: String, of resource: String, page: RequestContext.Page? = nil, isOnce: Bool = false,
+    context: SyncContext, read: (Response) throws -> Value
   ) async throws -> Value {
     let current = RequestContext(sync: context.sync, page: page, resource: resource)
     do {
@@ -238,9 +278,11 @@ package final class PageFetcher: Sendable {
             reason: fault.reason?.label,
             delaySeconds: delay.seconds, error: fault.cause))
       } _: {
-        let response = try await RequestContext.$current.withValue(current) { try await send(request) }
-        if response.isRateLimit { throw refusal(response) }
-        let value = try read(response)
+        let (response, value) = try await once(isOnce) {
+          let response = try await RequestContext.$current.withValue(current) { try await send(request) }
+          if response.isRateLimit { throw refusal(response, to: request) }
+          return (response, try read(response))
+        }
         // Retry-After of a successful answer is ignored: some servers send it with every answer.
         if response.status >= 400 { await retry.heed(response.retryAfter(now: clock.now())) }
         return value
@@ -252,6 +294,19 @@ package final class PageFetcher: Sendable {
       failure.concerned.insert(contentsOf: concern.map { [$0] } ?? [request.concern, .resource(resource)], at: 0)
       throw failure
     }
+  }
+}
+
+/// A request that may be sent once only has failed.
+private struct PositionLost: Error {}
+
+/// Throws `PositionLost` if upstream may have moved on, so that a second request would ask for another page. A rate
+/// limit moves nothing.
+private func once<Value>(_ isOnce: Bool, _ attempt: () async throws -> Value) async throws -> Value {
+  do { return try await attempt() } catch let fault as RequestFault
+    where isOnce && fault.reason != .rateLimit && fault.retryAfter == nil
+  {
+    throw PositionLost()
   }
 }
 
@@ -271,25 +326,44 @@ extension PageFetcher {
     if status == 404, wanted.isAnnounced { return .vanished }
     let isBeyond =
       !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.listing.pages.beyond.contains(status)
+    if wanted.page.isTrial, Self.endsTrial(response) { return .pastTheEnd }
     // Upstream may forget an address that it gave, but not one with a number.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
     if isBeyond { return .pastTheEnd }
-    if paging.isIncremental, wanted.page.number > 1, Self.refused.contains(status) { return .refused(status) }
-    if paging.startsFromToken, Self.forgotten.contains(status) { return .refused(status) }
-    if let each = paging.resource.each, Self.declines(status, wanted: wanted, each: each) {
+    if paging.refuses(status, of: wanted.page) { return .refused(status) }
+    if paging.resource.each != nil, Self.declines(status, wanted: wanted, resource: paging.resource) {
       return .declined(status, answered: answered(response, paging: paging))
     }
-    if response.status != 206 || !paging.takesPartialContent { try expect(200, response: response) }
+    let hasContent = status != AnswerRules.NoRecords.noContent
+    if !hasContent, wanted.page.number > 1 { return wanted.isAnnounced ? .vanished : .pastTheEnd }
+    let isEmpty = wanted.page.number == 1 && paging.resource.answers.noRecords.contains(status: status)
+    if !isEmpty, status != 206 || !paging.takesPartialContent {
+      do { try expect(200, response: response, to: wanted.page.request) } catch var fault as RequestFault
+        where wanted.page.isTrial
+      {
+        fault.hint = "if \(status) means the end of the list, set beyond = [\(status)] in its pages"
+        throw fault
+      }
+    }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
     if digest == wanted.digest, paging.agrees(response, with: wanted.facts, on: wanted.page) {
       return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: true)
     }
     let name = paging.resource.name
-    let scans = try scanned(body, of: name) {
-      try plans.map { paging.adding(response, to: try RecordDecoder.scan(page: body, by: $0)) }
+    let scans: [PageScan]
+    do {
+      scans = try scanned(response, of: name) {
+        try plans.map { plan in
+          let scan = isEmpty ? PageScan.withoutList(body) : try read(body, by: plan, response, to: wanted.page.request)
+          return paging.adding(response, to: scan)
+        }
+      }
+    } catch  where wanted.page.isTrial && (try? JSONValue(json: body)) != nil {
+      return .pastTheEnd
     }
     guard let scan = scans.first else { throw malformed("no resource reads it", of: name) }
+    if wanted.page.isTrial, scan.records == 0 { return .pastTheEnd }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     facts.skipped = scans.reduce(scan.skipped) { min($0, $1.skipped) }
     if paging.resource.since != nil || paging.resource.each != nil {
@@ -305,15 +379,39 @@ extension PageFetcher {
         receivedAt: clock.now()))
   }
 
-  private static func declines(_ status: Int, wanted: PageQuery, each: Each) -> Bool {
-    status == 404 || status == 410 || wanted.page.number == 1 && each.emptyStatuses.contains(status)
+  /// True if the status means that a child's list is empty, or that its parent has disappeared.
+  private static func declines(_ status: Int, wanted: PageQuery, resource: Resource) -> Bool {
+    status == 404 || status == 410 || wanted.page.number == 1 && resource.answers.noRecords.contains(status: status)
+  }
+
+  /// Reads the body of a page. Throws a `RequestFault` if it is not an answer.
+  private func read(_ body: [UInt8], by plan: RecordPlan, _ response: Response, to request: Request) throws -> PageScan
+  {
+    var decoder = RecordDecoder(plan)
+    switch try decoder.read(page: body) {
+    case .records(let scan), .noRecords(let scan): return scan
+    case .refused(let reason): throw refused(reason, response, to: request)
+    }
+  }
+
+  private func refused(_ reason: String, _ response: Response, to request: Request) -> RequestFault {
+    RequestFault(
+      .badAnswer,
+      cause: "the answer calls itself partial or failed: \(reason)"
+        + UpstreamWords.clause(of: response, to: request, showsBody: false),
+      hint: "see whether upstream is healthy; if it always answers so, correct expect or partial of the definition",
+      reason: .partialAnswer)
   }
 
   /// Statuses that mean that an address of an earlier pull does not exist any more (P4).
   private static let forgotten: Set<Int> = [400, 404, 410]
 
-  /// Statuses with which upstream refuses to continue an incremental pull (I8.1).
-  private static let refused: Set<Int> = [400, 404, 410, 422]
+  /// True if the answer to a trial says that there is no such page (G5.8). The other statuses say something about
+  /// upstream, the credential or the rate of requests.
+  private static func endsTrial(_ response: Response) -> Bool {
+    guard !response.isRateLimit else { return false }
+    return response.status == 204 || [400, 404, 406, 409, 410, 416, 422].contains(response.status)
+  }
 
   /// The time on the clock of upstream (I2.2).
   private func answered(_ response: Response, paging: Paging) -> Date {
@@ -321,18 +419,19 @@ extension PageFetcher {
     return response["Date"].flatMap(Date.init(httpDate:)) ?? clock.now()
   }
 
-  private func expect(_ status: Int, response: Response) throws {
-    if response.status != status { throw refusal(response) }
+  private func expect(_ status: Int, response: Response, to request: Request) throws {
+    if response.status != status { throw refusal(response, to: request) }
   }
 
-  private func refusal(_ response: Response) -> RequestFault {
+  private func refusal(_ response: Response, to request: Request) -> RequestFault {
     let isRateLimit = response.isRateLimit
     let rule = StatusRule(response.status)
     let now = clock.now()
     let pause = response.pause(now: now)
     var fault = RequestFault(
       isRateLimit ? .unreachable : rule.kind,
-      cause: "upstream answered \(response.status)\(response.pauseClause(now: now))",
+      cause: "upstream answered \(response.status)\(response.pauseClause(now: now))"
+        + UpstreamWords.clause(of: response, to: request, showsBody: true),
       hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: rule.retriesPages),
       reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
@@ -347,18 +446,22 @@ extension PageFetcher {
     }
     if isPassing { return "see whether upstream is healthy" }
     return switch status {
-    case 403: "see whether the credential may read this, or whether upstream limits the rate of requests"
+    case 202: "upstream has not finished this answer; the next sync asks again"
+    case 401, 403: "see whether the credential may read this, or whether upstream limits the rate of requests"
     case 404, 410: "check upstream.base_url, and path of the definition"
     case 400..<500: "read what upstream says to this request, and correct query, body, pages or headers"
     default: "check upstream.base_url"
     }
   }
 
-  private func scanned<Value>(_ body: [UInt8], of resource: String, _ scan: () throws -> Value) throws -> Value {
-    do { return try scan() } catch {
+  private func scanned<Value>(_ response: Response, of resource: String, _ scan: () throws -> Value) throws -> Value {
+    do { return try scan() } catch let fault as RequestFault { throw fault } catch {
+      let body = response.body.withoutByteOrderMark
       let first = body.first { $0 > UInt8(ascii: " ") }
       let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
-      throw malformed("\(error)", of: isJSON ? resource : nil)
+      let words = UpstreamWords.clause(of: response, to: nil, showsBody: !isJSON)
+      let named = (error as? Malformed).flatMap { NamedMalformation($0, in: body) }
+      throw malformed("\(error)\(named.map { " (\($0))" } ?? "")\(words)", of: isJSON ? resource : nil)
     }
   }
 
@@ -382,6 +485,25 @@ extension PageFetcher {
   }
 }
 
+extension Paging {
+  /// Statuses with which upstream refuses an incremental pull (I8.1).
+  private static let refusals: Set<Int> = [400, 404, 410, 422]
+
+  /// Statuses that may mean that upstream has forgotten a delta token (I7.2).
+  private static let tokenRefusals: Set<Int> = [400, 404, 410]
+
+  /// True if a status means that upstream refuses the question for what changed, so that the list is pulled whole. The
+  /// statuses of an empty list and of a removed parent mean something else on the first page of a child's list.
+  fileprivate func refuses(_ status: Int, of page: PageRequest) -> Bool {
+    guard isIncremental else { return false }
+    if page.number > 1 { return Self.refusals.contains(status) }
+    if startsFromToken { return Self.tokenRefusals.contains(status) }
+    if resource.pages.beyond.contains(status) || resource.answers.noRecords.contains(status: status) { return false }
+    if resource.each != nil, [404, 410].contains(status) { return false }
+    return Self.refusals.contains(status)
+  }
+}
+
 extension Failure {
   /// Statuses that say nothing about the link of a resumed chain: upstream is out of reach, or refuses the token.
   private static let statusesOfOutage: Set<Int> = [401, 408, 502, 503, 504]
@@ -391,10 +513,30 @@ extension Failure {
   fileprivate func endsResumption(at page: AffectedItem) -> Bool {
     guard concerned.contains(page), retryAfter == nil else { return false }
     return switch reason {
-    case .malformed: true
+    case .malformed, .partialAnswer: true
     case .status(let code): !Self.statusesOfOutage.contains(code)
     default: false
     }
+  }
+}
+
+extension PageFetcher.Answer {
+  /// True if the answer says that a list has no records, in another form than an empty list.
+  fileprivate func lacksRecords(_ plans: [RecordPlan]) -> Bool {
+    switch self {
+    case .page(let page): page.scans.contains(where: \.lacksList)
+    case .declined(let status, _): plans.contains { $0.resource.answers.noRecords.contains(status: status) }
+    case .unchanged, .vanished, .pastTheEnd, .forgotten, .refused: false
+    }
+  }
+}
+
+extension PageScan {
+  /// The scan of an answer whose status says that there are no records.
+  fileprivate static func withoutList(_ body: [UInt8]) -> PageScan {
+    var scan = PageScan()
+    (scan.lacksList, scan.recordsAt, scan.recordsEnd) = (true, body.count, body.count)
+    return scan
   }
 }
 
@@ -411,15 +553,38 @@ extension Resource {
   fileprivate var listsOneRecord: Bool { shape != .objects || answersWithList }
 }
 
+extension Resource {
+  /// Members of an answer that says why it is not the record. A definition may have a column of that name.
+  private static let membersOfErrors: Set<String> = ["error", "errors", "fault", "message"]
+
+  /// True if the answer to the question for one key is an error, although it looks like a record.
+  fileprivate func isError(_ answer: [UInt8]) -> Bool {
+    guard case .object(let members)? = try? JSONValue(json: answer) else { return false }
+    let known = Set((columns.map(\.at) + lists.map(\.at)).compactMap(\.segments.first))
+    return members.contains { Self.membersOfErrors.contains($0.name) && !known.contains($0.name) && $0.value != .null }
+  }
+}
+
+extension String {
+  /// True if the texts differ at most in case and Unicode normalization.
+  package func isAlike(_ other: String) -> Bool { lowercased() == other.lowercased() }
+}
+
 extension PageScan {
-  /// The key of the only record, storable or not; nil without such a record.
-  fileprivate func onlyKey(by plan: RecordPlan) -> String? {
-    (keys.bytes + rejectedKeys.bytes).withUnsafeBufferPointer { bytes in
-      var cursor = KeyCursor(bytes, isText: plan.hasTextKeys)
-      return switch cursor.next() {
-      case .integer(let key): "\(key)"
-      case .text(let key): String(decoding: key, as: UTF8.self)
-      case nil: nil
+  /// The keys of all records, storable or not, as the bytes of their texts. Records that `where` skips, and those whose
+  /// key is unknown, are left out. Strings that differ only in their normalization are different keys.
+  package func keys(by plan: RecordPlan) -> [[UInt8]] {
+    [keys, rejectedKeys].flatMap { list in
+      list.bytes.withUnsafeBufferPointer { bytes in
+        var cursor = KeyCursor(bytes, isText: plan.hasTextKeys)
+        var keys: [[UInt8]] = []
+        while let key = cursor.next() {
+          switch key {
+          case .integer(let number): keys.append(Array("\(number)".utf8))
+          case .text(let text): keys.append(Array(text))
+          }
+        }
+        return keys
       }
     }
   }

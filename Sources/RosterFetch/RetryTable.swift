@@ -23,7 +23,7 @@ package struct RetryTable: Sendable, Equatable {
     guard let reason = fault.reason, attempt <= delays.maxRetries else { return .giveUp }
     let backoff = delays.delay(afterAttempt: attempt, retryAfter: fault.retryAfter, random: random)
     switch reason {
-    case .connection, .dns, .tls, .timeout, .truncated, .rateLimit:
+    case .connection, .dns, .tls, .timeout, .truncated, .rateLimit, .partialAnswer:
       return .after(backoff)
     case .clientCertificate: return .giveUp
     case .malformed, .tooLarge:

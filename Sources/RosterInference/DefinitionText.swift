@@ -120,6 +120,7 @@ private struct DefinitionText {
     line(findings.contains(where: \.isRebased) ? "links = \"rebase\"" : nil, notes: findings.notes(.links))
     let headers = first.headers.map { "\($0.name.tomlKey) = \($0.value.tomlString)" }.joined(separator: ", ")
     line(headers.isEmpty ? nil : "headers = { \(headers) }", notes: findings.notes(.headers))
+    line(first.caFile.map { "tls = { ca_file = \($0.tomlString) }" })
     let auth = findings.notes(.auth)
     if !auth.isEmpty { lines.append("") }
     line(nil, notes: auth)
@@ -159,7 +160,9 @@ private struct DefinitionText {
         + (resource.records.isWhole ? [resource.isDetail ? .wholeRecord : .wholeAnswer] : []))
     line(resource.shape == .objects ? nil : "shape = \(resource.shape.rawValue.tomlString)")
     line(resource.rowNames.isWhole ? nil : "row_names = \(resource.rowNames.toml)")
-    if !resource.isDetail { line("key = \(resource.key.toml)", notes: finding.notes(.key)) }
+    let keys = resource.keyPlaces.map(\.toml)
+    let key = keys.count == 1 ? keys[0] : "[\(keys.joined(separator: ", "))]"
+    if !resource.isDetail { line("key = \(key)", notes: finding.notes(.key)) }
     line(resource.table == resource.name ? nil : "table = \(resource.table.tomlString)", notes: finding.notes(.table))
     for place in [Note.Place.condition, .search, .byKey, .since] { line(nil, notes: finding.notes(place)) }
     line(resource.each.map { "each = { of = \($0.parent.tomlString) }" }, notes: finding.notes(.each))
@@ -237,7 +240,7 @@ extension Resource.Style {
 }
 
 extension Resource.Column {
-  fileprivate var toml: String {
+  var toml: String {
     if type == .text, !isNullable { return at.toml }
     let null = isNullable ? ", null = true" : ""
     return "{ at = \(at.toml), type = \(type.rawValue.tomlString)\(null) }"

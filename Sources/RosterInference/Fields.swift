@@ -18,6 +18,8 @@ struct Fields {
   private let isIdentified: Bool
   private var names: UniqueNames
   private var tables: UniqueNames
+  /// Places of columns that exist only as candidates for the key.
+  private var spare: [JSONPointer] = []
   /// Descriptions of fields without a column.
   private var kept: [String] = []
   private var nulls: [JSONPointer] = []
@@ -68,6 +70,35 @@ struct Fields {
     }
   }
 
+  /// Adds the scalars that identify objects inside the records. They are candidates for the key, and `setKey` removes
+  /// those that are not in it.
+  mutating func addInnerKeys(of records: [JSONValue]) {
+    guard let first = records.first else { return }
+    let known = Set(columns.map(\.at.segments))
+    let places = Self.innerKeys(first, at: JSONPointer()).filter { at in
+      !known.contains(at.segments) && records.allSatisfy { $0[at]?.key != nil }
+    }
+    for place in places.prefix(Self.maxInnerKeys) {
+      let isText = records.allSatisfy { $0[place]?.text != nil }
+      guard isText || records.allSatisfy({ $0[place]?.integer != nil }) else { continue }
+      let name = place.segments.map(\.identifier).joined(separator: "_")
+      columns.append(Resource.Column(names.take(name), at: place, isText ? .text : .integer))
+      spare.append(place)
+    }
+  }
+
+  private static let maxInnerKeys = 30
+
+  private static func innerKeys(_ value: JSONValue, at: JSONPointer) -> [JSONPointer] {
+    guard at.segments.count < maxIDDepth else { return [] }
+    return value.members.flatMap { member -> [JSONPointer] in
+      let place = at.appending(member.name)
+      if member.value.isObject { return innerKeys(member.value, at: place) }
+      let isNaming = member.name.word.hasSuffix("id") || Vocabulary.naming.contains(member.name.word)
+      return isNaming && member.value.key != nil ? [place] : []
+    }
+  }
+
   /// Adds the record's own address as the last column, for a list whose records have no id.
   private mutating func addSelfLink(of records: [JSONValue]) {
     let place = Vocabulary.selfLinks.first { at in records.allSatisfy { $0[at]?.text?.isEmpty == false } }
@@ -76,34 +107,33 @@ struct Fields {
     columns.append(Resource.Column(names.take(name), at: place, .text))
   }
 
-  /// Removes the column of the record's own address, which is there for the key alone.
-  private mutating func dropSelfLink(besides key: Int?) {
-    guard let last = columns.indices.last, last != key, Vocabulary.selfLinks.contains(columns[last].at) else { return }
-    columns.removeLast()
-  }
-
-  /// Gives the key's column the type of a key, and removes columns beyond `maxColumns`. Returns the key's new index.
-  /// - Parameter key: nil for a detail.
-  mutating func setKey(_ key: Int?) -> Int? {
-    dropSelfLink(besides: key)
-    guard let key else {
-      kept += columns.dropFirst(Self.maxColumns).map { "\($0.at)" }
-      columns = Array(columns.prefix(Self.maxColumns))
-      return nil
+  /// Gives the key's columns the type of a key. Removes columns beyond `maxColumns`, and those that exist only as
+  /// candidates for the key. Returns the key's new indices.
+  /// - Parameter key: empty for a detail.
+  mutating func setKey(_ key: [Int]) -> [Int] {
+    let places = key.map { columns[$0].at }
+    columns.removeAll { column in
+      !places.contains(column.at) && (spare.contains(column.at) || Vocabulary.selfLinks.contains(column.at))
     }
-    let place = cut(keeping: key)
-    columns[place].isNullable = false
-    if columns[place].type == .real { columns[place].type = .integer }
-    return place
+    cut(keeping: places)
+    let found = places.compactMap { place in columns.firstIndex { $0.at == place } }
+    for column in found {
+      columns[column].isNullable = false
+      if columns[column].type == .real { columns[column].type = .integer }
+    }
+    return found
   }
 
-  private mutating func cut(keeping key: Int) -> Int {
-    guard columns.count > Self.maxColumns else { return key }
-    let first = columns.prefix(key < Self.maxColumns ? Self.maxColumns : Self.maxColumns - 1)
-    let left = columns.indices.dropFirst(first.count).filter { $0 != key }
-    kept += left.map { "\(columns[$0].at)" }
-    columns = first + (key < first.count ? [] : [columns[key]])
-    return min(key, columns.count - 1)
+  private mutating func cut(keeping places: [JSONPointer]) {
+    var room = Self.maxColumns - columns.count { places.contains($0.at) }
+    let all = columns
+    columns = all.filter { column in
+      if places.contains(column.at) { return true }
+      room -= 1
+      return room >= 0
+    }
+    let left = columns.map(\.at)
+    kept += all.filter { !left.contains($0.at) }.map { "\($0.at)" }
   }
 
   /// Adds the fields of the record itself, or of an object that only wraps them.
@@ -180,10 +210,10 @@ struct Fields {
 
   // MARK: Comments
 
-  /// - Parameter key: place of the key, which is always an integer or a text; nil for a detail.
-  func notes(besides key: JSONPointer?) -> [Note] {
+  /// - Parameter key: places of the key, which are always integers or texts; empty for a detail.
+  func notes(besides key: [JSONPointer]) -> [Note] {
     var notes = remarks
-    let whole = cautious.filter { $0 != key && columns.map(\.at).contains($0) }
+    let whole = cautious.filter { !key.contains($0) && columns.map(\.at).contains($0) }
     if !whole.isEmpty {
       let places = Self.some(whole.map(\.description))
       notes.append(

@@ -12,37 +12,48 @@ package enum Inference {
     let noun = address.flatMap { ResourceName.noun(ofPath: $0.namingPath) }
     let list = try RecordList(in: answer, noun: noun)
     let isDetail = list.detail != nil
-    let name = ResourceName(noun: noun, list, parent: parent?.resource, isAddressGiven: address?.isGiven == true)
+    let name = ResourceName(
+      noun: noun, list, parent: parent?.resource,
+      tail: address.flatMap { ResourceName.tail(ofPath: $0.namingPath) }, isAddressGiven: address?.isGiven == true)
     var fields = Fields(of: list.records, resource: name.resource, tables: name.otherTables, parent: parent?.resource)
-    let key = isDetail ? nil : try keyChoice(fields, of: list.records, resource: name.resource, in: answer)
-    let keyColumn = fields.setKey(key?.column)
+    let key = isDetail ? nil : try keyChoice(&fields, of: list.records, resource: name.resource, in: answer)
+    let keyColumns = fields.setKey(key?.columns ?? [])
     let columns = fields.columns
+    let keys = keyColumns.map { columns[$0].at }
     let evidence = PageEvidence(answer, records: list.records.count + list.strangers)
     let paging = isDetail ? nil : PageChoice(evidence)
     let query = Query(address?.parameters ?? [], besides: paging?.taken ?? [])
     var pages = paging?.pages ?? Resource.Pages(.record)
-    if case .after(let param, _) = pages.style, let keyColumn {
-      pages.style = .after(param: param, at: columns[keyColumn].at)
+    if case .after(let param, _) = pages.style, let first = keys.first {
+      pages.style = .after(param: param, at: first)
     }
     let resource = Resource(
       name: name.resource, path: address?.path ?? Placeholder.path, query: query.stays, records: list.at,
       shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(),
-      key: keyColumn.map { columns[$0].at } ?? JSONPointer(segments: ["id"]), table: name.table, pages: pages,
+      key: keys.first ?? JSONPointer(segments: ["id"]), otherKeys: Array(keys.dropFirst()), table: name.table,
+      pages: pages,
       columns: columns, lists: fields.lists, each: parent.map { Each(of: $0.resource) })
     let request = RequestNotes(answer.asked, query: query, style: pages.style, evidence: evidence)
     return InferredDefinition(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
-      headers: request.headers, isRebased: request.isRebased, resource: resource,
+      headers: request.headers, caFile: answer.asked?.caFile, isRebased: request.isRebased, resource: resource,
       notes: request.notes + query.notes + list.notes + (key?.notes ?? [])
         + suggestions(resource, fields: fields, of: list.records)
         + proposals(resource, in: answer, of: list.records) + (paging?.notes ?? [])
-        + fields.notes(besides: keyColumn.map { columns[$0].at }) + (hadNUL ? [.nul] : []))
+        + fields.notes(besides: keys) + (hadNUL ? [.nul] : []))
   }
 
   private static func keyChoice(
-    _ fields: Fields, of records: [JSONValue], resource: String, in answer: ListAnswer
+    _ fields: inout Fields, of records: [JSONValue], resource: String, in answer: ListAnswer
   ) throws(Failure) -> KeyChoice {
-    if let key = KeyChoice(fields.columns, of: records, resource: resource) { return key }
+    let given = answer.asked?.parents.map(\.value) ?? []
+    let key = KeyChoice(fields.columns, of: records, resource: resource, besides: given)
+    if let key, key.isWhole { return key }
+    fields.addInnerKeys(of: records)
+    if let inner = KeyChoice(fields.columns, of: records, resource: resource, besides: given), inner.isWhole {
+      return inner
+    }
+    if let key { return key }
     throw answer.failure(
       "its records have no field that could be a key: an integer above 0, or a text that is not empty",
       hint: "give the address of another list")
@@ -137,7 +148,7 @@ package enum Inference {
   private static func byKey(_ resource: Resource) -> Note {
     let segments = resource.path.split(separator: "/")
     let isAddress = Vocabulary.addresses.contains(resource.key.segments.last?.word ?? "")
-    guard resource.path != Placeholder.path, !isAddress, let last = segments.last,
+    guard resource.path != Placeholder.path, !isAddress, !resource.hasCompositeKey, let last = segments.last,
       ResourceName.noun(ofPath: resource.path) == String(last.prefix { $0 != "." })
     else {
       return .unseen(.byKey, text: "the address of one record; with `by_key`, a sync confirms removals at once")

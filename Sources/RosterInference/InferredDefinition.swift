@@ -10,6 +10,8 @@ package struct InferredDefinition: Sendable, Equatable {
   package var baseURL: String
   /// The values for `upstream.headers`, without secrets.
   package var headers: [Request.Header]
+  /// The value for `upstream.tls.ca_file`; nil if the system's roots suffice.
+  package var caFile: String?
   /// True if the next page's address is on another origin, so that it must be requested from base_url's origin.
   package var isRebased = false
   /// The inferred definition.

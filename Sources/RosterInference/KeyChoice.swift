@@ -1,28 +1,48 @@
 import RosterModel
 
-/// The choice of the column that identifies a record.
+/// The choice of the columns that identify a record.
 struct KeyChoice {
-  let column: Int
+  /// Indices of the columns; several only if no single one is unique.
+  let columns: [Int]
+  /// True if every record has a key, and no two have the same one.
+  let isWhole: Bool
   let notes: [Note]
 
   /// nil if no column can be a key.
-  init?(_ columns: [Resource.Column], of records: [JSONValue], resource: String) {
+  /// - Parameter given: Values of `--of`. A column that repeats one of them in every record is the parent's, unless it
+  ///   is called `id`.
+  init?(_ columns: [Resource.Column], of records: [JSONValue], resource: String, besides given: [String] = []) {
     let values = FieldValues(at: columns.map(\.at), in: records).all
     let ranks = columns.indices.map { Candidate.rank(columns[$0], values: values[$0], of: records, resource: resource) }
     // A column that does not fit into a definition and has no name of a key is the key only if no other column is.
     let isLikely = columns.indices.map { $0 < Fields.maxColumns || ranks[$0] < Candidate.unnamed }
-    var best: Candidate?
     let order = columns.indices.sorted { one, other in
       (isLikely[one] ? 0 : 1, ranks[one], one) < (isLikely[other] ? 0 : 1, ranks[other], other)
     }
-    for column in order {
-      guard let candidate = Candidate(column, type: columns[column].type, values: values[column]) else { continue }
+    let candidates = order.compactMap { column -> Candidate? in
+      let isParents = given.contains { value in values[column].allSatisfy { $0.isText(value) } }
+      if isParents, columns[column].ownField?.word != "id" { return nil }
+      return Candidate(column, type: columns[column].type, values: values[column])
+    }
+    var best: Candidate?
+    for candidate in candidates {
       let isKey = candidate.isKey(of: records)
-      if isKey || isLikely[column] && best?.isWorse(than: candidate) ?? true { best = candidate }
+      if isKey || isLikely[candidate.column] && best?.isWorse(than: candidate) ?? true { best = candidate }
       if isKey { break }
     }
     guard let best else { return nil }
-    column = best.column
+    let parts = candidates.filter { candidate in
+      candidate.hasEvery(of: records)
+        && !Vocabulary.changeTimes.contains(columns[candidate.column].ownField?.word ?? "")
+    }.map(\.column)
+    if !best.isUnique, let together = CompositeKey(parts, values: values) {
+      self.columns = together.columns
+      isWhole = true
+      notes = [.unseen(.key, text: "whether these fields are unique together; each of them alone has duplicates")]
+      return
+    }
+    self.columns = [best.column]
+    isWhole = best.isKey(of: records)
     let passed = ranks.indices.filter { ranks[$0] <= Candidate.id && $0 != best.column }
     notes =
       [best.note(of: records.count)]
@@ -36,12 +56,45 @@ struct KeyChoice {
   }
 }
 
+/// Columns that are unique together.
+private struct CompositeKey {
+  let columns: [Int]
+
+  /// Columns that are tried in pairs, and in groups of three.
+  private static let (maxPaired, maxGrouped) = (24, 10)
+
+  /// nil if no two or three of the columns are unique together.
+  /// - Parameter columns: the best ones first; each record has a key in each of them.
+  init?(_ columns: [Int], values: [[JSONValue]]) {
+    let pairs = Self.groups(of: columns.prefix(Self.maxPaired)[...]).sorted { $0.rank < $1.rank }.map(\.columns)
+    let grouped = Array(columns.prefix(Self.maxGrouped))
+    let triples = grouped.indices.flatMap { first in
+      Self.groups(of: grouped[(first + 1)...]).map { [grouped[first]] + $0.columns }
+    }
+    guard let found = (pairs + triples).first(where: { Self.areUnique($0, values: values) }) else { return nil }
+    self.columns = found
+  }
+
+  /// All pairs, each with the sum of the ranks of its columns.
+  private static func groups(of columns: ArraySlice<Int>) -> [(columns: [Int], rank: Int)] {
+    columns.indices.flatMap { one in
+      columns[(one + 1)...].indices.map { other in ([columns[one], columns[other]], one + other) }
+    }
+  }
+
+  private static func areUnique(_ columns: [Int], values: [[JSONValue]]) -> Bool {
+    let records = values[columns[0]].indices
+    let keys = records.map { record in columns.map { Array((values[$0][record].key ?? "").utf8) } }
+    return Set(keys).count == keys.count
+  }
+}
+
 /// A column that may be the key. If two candidates are equally good, the one with the better rank is tried first.
 private struct Candidate {
   let column: Int
   /// Number of records with a valid key in that column.
   private let storable: Int
-  private let isUnique: Bool
+  let isUnique: Bool
   /// Number of records with a number below 1 in that column.
   private let below: Int
 
@@ -57,7 +110,9 @@ private struct Candidate {
     below = values.count(where: \.isBelowKeys)
   }
 
-  func isKey(of records: [JSONValue]) -> Bool { isUnique && storable == records.count }
+  func isKey(of records: [JSONValue]) -> Bool { isUnique && hasEvery(of: records) }
+
+  func hasEvery(of records: [JSONValue]) -> Bool { storable == records.count }
 
   func isWorse(than other: Candidate) -> Bool {
     isUnique == other.isUnique ? storable < other.storable : !isUnique
@@ -112,6 +167,15 @@ private struct Candidate {
 }
 
 extension JSONValue {
+  /// True for this text, or a number in this spelling.
+  fileprivate func isText(_ other: String) -> Bool {
+    switch self {
+    case .text(let text): text == other
+    case .number(let digits): digits == other
+    case .null, .boolean, .list, .object: false
+    }
+  }
+
   /// True for a number that is too low for a key (P9.4).
   fileprivate var isBelowKeys: Bool { integer.map { $0 < 1 } ?? false }
 

@@ -13,12 +13,15 @@ package struct ListAnswer: Sendable {
     package var headers: [Request.Header]
     /// The columns of `--of`, the parent's last; empty if the list is no child.
     package var parents: [GivenParent]
+    /// The file of `--ca-file`; nil without it.
+    package var caFile: String?
 
     /// No redirect, no headers and no parents by default.
     package init(
       _ address: ListAddress, redirected: ListAddress? = nil, headers: [Request.Header] = [],
-      parents: [GivenParent] = []
+      parents: [GivenParent] = [], caFile: String? = nil
     ) {
+      self.caFile = caFile
       self.address = address
       self.redirected = redirected
       self.headers = headers
@@ -32,12 +35,15 @@ package struct ListAnswer: Sendable {
   package var headers: [Request.Header]
   /// The answer's JSON.
   package var body: JSONValue
+  /// The text of `body`, without a byte order mark.
+  package let bytes: [UInt8]
 
   /// Throws `Failure` (65) if the body is not JSON, or nests deeper than 136 levels.
   package init(_ body: [UInt8], headers: [Request.Header] = [], asked: Asked? = nil) throws(Failure) {
     self.asked = asked
     self.headers = headers
     let text = body.withoutByteOrderMark
+    bytes = text
     do throws(Malformed) { self.body = try JSONValue(json: text) } catch {
       throw Self.failure(
         asked, cause: "the answer is \(Self.look(of: text) ?? "not JSON: \(error)")", hint: Self.useTheAPI)

@@ -39,7 +39,9 @@ struct PageChoice {
   }
 
   private mutating func announced() -> Bool {
-    guard let last = evidence.last, !evidence.isCursorOfNext else { return false }
+    // The address itself shows how its pages are selected.
+    let isByOffset = evidence.asked.page == nil && evidence.asked.offset != nil
+    guard let last = evidence.last, !evidence.isCursorOfNext, !isByOffset else { return false }
     pages = Resource.Pages(.number(param: numberParam(), first: firstNumber, last: last.at))
     notes.append(.remark(.last, text: "\(last.value) in this answer"))
     return true
@@ -72,7 +74,9 @@ struct PageChoice {
     // The size may have the value of the cursor: limit=10&offset=10.
     let size = evidence.asked.size?.name ?? PageParameters(evidence.leads).size?.name
     let leads = evidence.leads.filter { $0.name != size }
-    let seen = leads.first { $0.value == cursor.value.text }?.name ?? evidence.asked.cursor?.name
+    let seen =
+      leads.first { $0.value == cursor.value.text }?.name ?? evidence.asked.cursor?.name
+      ?? (cursor.value.isCounted ? evidence.asked.offset?.name : nil)
     if seen == nil, evidence.next != nil { return false }
     let param = seen ?? guess(of: cursor)
     let start = evidence.asked.start.flatMap { $0.name == param ? $0.value : nil }
@@ -85,8 +89,8 @@ struct PageChoice {
 
   /// True if there is no cursor although more records follow: OpenAlex has one only if the request asked for it.
   private func isCursorUnused(_ cursor: AnswerFacts.Fact) -> Bool {
-    cursor.value.text?.isEmpty != false && evidence.asked.cursor == nil
-      && Double(evidence.count?.value ?? 0) > evidence.reached
+    cursor.value.integer == nil && cursor.value.text?.isEmpty != false && evidence.asked.cursor == nil
+      && Double(evidence.statedTotal ?? 0) > evidence.reached
   }
 
   /// A cursor in the given address would begin every pull at a later page.
@@ -127,6 +131,7 @@ struct PageChoice {
     case "endcursor", "aftercursor", "after": return "after"
     case "nextpagetoken" where evidence.isLast == nil: return name.hasPrefix("next_") ? "page_token" : "pageToken"
     case "nextmarker": return "marker"
+    case "nextbatch": return "from"
     case "cursor", "next", "nextpage", "cursornext", "nextpagecursor": return "cursor"
     default: return name
     }
@@ -165,9 +170,10 @@ struct PageChoice {
   }
 
   private mutating func offset() -> Bool {
-    let total = evidence.count?.value ?? 0
+    let total = evidence.statedTotal ?? 0
     let isTold = evidence.offset != nil && (total > 0 || evidence.more != nil || evidence.size != nil)
     let next = PageParameters(evidence.leads).offset
+    guard evidence.asked.offset != nil || evidence.asked.page == nil else { return false }
     guard evidence.asked.offset != nil || next != nil || isTold else { return false }
     let told = evidence.unusedOffset ?? evidence.offset?.at.segments.last
     let name = evidence.asked.offset?.name ?? next?.name ?? told ?? "offset"
@@ -181,7 +187,7 @@ struct PageChoice {
   }
 
   private mutating func number() -> Bool {
-    let isTold = evidence.page != nil && (evidence.count != nil || evidence.more != nil || evidence.size != nil)
+    let isTold = evidence.page != nil && (evidence.statedTotal != nil || evidence.more != nil || evidence.size != nil)
     let isLed = PageParameters(evidence.leads).page != nil
     guard evidence.asked.page != nil || isLed || evidence.tellsNextPage || isTold else { return false }
     byNumber()
@@ -213,7 +219,7 @@ struct PageChoice {
   }
 
   private mutating func moreThanHere() -> Bool {
-    guard let count = evidence.count, count.value > evidence.records else { return false }
+    guard let count = evidence.count ?? evidence.doubtfulCount, count.value > evidence.records else { return false }
     let size = evidence.asked.size?.name ?? evidence.size?.at.segments.last ?? ""
     if let offset = Vocabulary.offsetsBySize[size] {
       pages = Resource.Pages(.offset(param: .query(offset)))
@@ -309,12 +315,15 @@ struct PageChoice {
   private var proposedTotals: [Note] {
     var notes: [Note] = []
     if let doubtful = evidence.doubtfulCount {
+      let isLimit = doubtful.value != evidence.records
+      let why = isLimit ? "the most that upstream counts" : "the number of those on this page"
       notes.append(
         .unseen(
-          .count, text: "whether \(doubtful) is the number of all records or of those on this page",
-          lines: "count = \(doubtful.description.tomlString)"))
+          .count, text: "whether \(doubtful.at) is the number of all records: \(doubtful.value) may be \(why)",
+          lines: "count = \(doubtful.at.description.tomlString)"))
     }
-    for total in evidence.possibleTotals.prefix(Self.maxProposed) {
+    let others = evidence.possibleTotals.filter { $0.at != evidence.doubtfulCount?.at }
+    for total in others.prefix(Self.maxProposed) {
       notes.append(
         .unseen(
           .count, text: "whether \(total.at) (\(total.value) in this answer) is the number of all records",
@@ -341,4 +350,9 @@ extension Note {
       text: "whether more records exist: \(records) may be a full page, and `style = \"one\"` requests no other; "
         + "if so, set `style` and its keys, such as `style = \"number\"` and `param = \"page\"` (PAGES.md)")
   }
+}
+
+extension JSONValue {
+  /// True for a whole number, or its digits.
+  fileprivate var isCounted: Bool { integer != nil || text.flatMap(Int.init) != nil }
 }

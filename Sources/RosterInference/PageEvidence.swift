@@ -68,9 +68,10 @@ struct PageEvidence {
   /// The place of an object with all parameters of the next page.
   let continuation: JSONPointer?
   let last: (at: Resource.AnswerPlace, value: Int)?
+  /// A total that a definition may trust.
   let count: (at: Resource.AnswerPlace, value: Int)?
-  /// The place of a number that is either the total or the number of records on the page.
-  let doubtfulCount: JSONPointer?
+  /// A number that is either the total, or the number of records on the page, or an upper limit of totals.
+  let doubtfulCount: (at: Resource.AnswerPlace, value: Int)?
   /// True if the answer has a place for the next page's number.
   let tellsNextPage: Bool
   private let answer: ListAnswer
@@ -81,7 +82,7 @@ struct PageEvidence {
     self.records = records
     facts = AnswerFacts(answer.body)
     asked = PageParameters(answer.asked?.address.parameters ?? [])
-    let address = Self.next(facts, headers: answer.headers)
+    let address = Self.next(facts, headers: answer.headers) ?? Self.onlyLink(in: answer.body)
     let isFollowed = address?.text.flatMap { answer.asked?.address.isFollowed(by: $0) } ?? true
     next = isFollowed ? address : nil
     continuation = facts.object(Vocabulary.continuations, in: answer.body)
@@ -120,6 +121,8 @@ struct PageEvidence {
   var continued: Set<String> { Set(continuation.flatMap { answer.body[$0]?.members.map(\.name) } ?? []) }
   /// True for MediaWiki's last page, which has no such object.
   var isBatchComplete: Bool { answer.body["batchcomplete"] != nil }
+  /// The total that the answer states, whether a definition may trust it or not.
+  var statedTotal: Int? { count?.value ?? doubtfulCount?.value }
   var cursor: AnswerFacts.Fact? { Self.nextParameter(facts) ?? Self.cursor(facts) }
   /// True if the cursor is a parameter in an object with those of the next page, as in Intercom's answers.
   var isCursorOfNext: Bool { Self.nextParameter(facts) != nil }
@@ -161,6 +164,20 @@ struct PageEvidence {
     return facts.first(Vocabulary.next) { $0.value == .null }.map { NextAddress(at: .body($0.at)) }
   }
 
+  /// The address in a list of links that has no other element, as in Nova's `servers_links`. The index of a longer list
+  /// has another meaning on the last page.
+  private static func onlyLink(in body: JSONValue) -> NextAddress? {
+    for member in body.members where member.name.word.hasSuffix("links") && member.value.elements.count == 1 {
+      let link = member.value.elements[0]
+      guard link["rel"].map({ $0 == .text("next") }) ?? true,
+        let address = link.members.first(where: { Vocabulary.addresses.contains($0.name.word) }),
+        let text = address.value.text, text.isAddress, !PageParameters(ListAddress.parameters(of: text)).names.isEmpty
+      else { continue }
+      return NextAddress(at: .body(JSONPointer(segments: [member.name, "0", address.name])), text: text)
+    }
+    return nil
+  }
+
   private static func possibleTotals(
     _ facts: AnswerFacts, headers: [Request.Header], above least: Int
   ) -> [(at: Resource.AnswerPlace, value: Int)] {
@@ -190,7 +207,7 @@ struct PageEvidence {
       guard let text = fact.value.text else { return false }
       return !text.isEmpty && !text.isAddress
     }
-    return facts.first(Vocabulary.nextCursors, where: isCursor)
+    return facts.first(Vocabulary.nextCursors) { isCursor($0) || ($0.value.integer ?? 0) > 0 }
       ?? facts.first(Vocabulary.nextCursors) { $0.value == .null || $0.value == .text("") }
       ?? facts.first(Vocabulary.cursors, where: isCursor)
   }
@@ -211,19 +228,20 @@ struct PageEvidence {
     return nil
   }
 
-  /// A total is at least the number of records on the page, and larger if the list continues.
+  /// A total is at least the number of records on the page, and larger if the list continues. One that equals the
+  /// number of records may be the page's length, and a limit of totals is reached by longer lists too.
   private static func count(
     _ facts: AnswerFacts, header: (at: Resource.AnswerPlace, value: Int)?, records: Int, goesOn: Bool
-  ) -> (certain: (at: Resource.AnswerPlace, value: Int)?, doubtful: JSONPointer?) {
+  ) -> (certain: (at: Resource.AnswerPlace, value: Int)?, doubtful: (at: Resource.AnswerPlace, value: Int)?) {
     let least = goesOn ? records + 1 : records
-    if let header, header.value >= least { return (header, nil) }
-    if let total = facts.integer(Vocabulary.total, atLeast: least),
-      !Vocabulary.estimates.contains(total.at.description)
-    {
-      return ((.body(total.at), total.value), nil)
-    }
-    guard let count = facts.integer(Vocabulary.count, atLeast: least) else { return (nil, nil) }
-    return count.value == records ? (nil, count.at) : ((.body(count.at), count.value), nil)
+    let named =
+      facts.integer(Vocabulary.total, atLeast: least).flatMap {
+        Vocabulary.estimates.contains($0.at.description) ? nil : $0
+      } ?? facts.integer(Vocabulary.count, atLeast: least)
+    let told = header.flatMap { $0.value >= least ? $0 : nil } ?? named.map { (.body($0.at), $0.value) }
+    guard let told else { return (nil, nil) }
+    let isDoubtful = told.value == records || Vocabulary.totalLimits.contains(told.value)
+    return isDoubtful ? (nil, told) : (told, nil)
   }
 }
 

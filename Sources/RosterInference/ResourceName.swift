@@ -10,15 +10,17 @@ struct ResourceName {
 
   /// - Parameters:
   ///   - parent: the resource of `each.of`; nil for a resource without a parent.
+  ///   - tail: the last segment of the address, if it is a word.
   ///   - isAddressGiven: true if a column of the parent has the whole address, whose segments may be values.
-  init(noun: String?, _ list: RecordList, parent: String?, isAddressGiven: Bool) {
+  init(noun: String?, _ list: RecordList, parent: String?, tail: String? = nil, isAddressGiven: Bool) {
     let isDetail = list.detail != nil
     let listed = list.at.segments.last { !Vocabulary.vagueNouns.contains($0.word) }
     let kinds = Set(list.records.map { $0["object"]?.text ?? "" })
     let word = noun ?? listed ?? (kinds.count == 1 ? kinds.first : nil) ?? ""
     let isUnknown = isAddressGiven || word.isEmpty
     let plain = Self.name(of: word)
-    resource = String(Self.unlike(parent, plain, isDetail: isDetail, isUnknown: isUnknown).prefix(Self.longest))
+    resource = String(
+      Self.unlike(parent, plain, tail: tail, isDetail: isDetail, isUnknown: isUnknown).prefix(Self.longest))
     table = Self.table(of: resource)
   }
 
@@ -36,10 +38,14 @@ struct ResourceName {
     return isReserved ? "record_\(named)" : named
   }
 
-  /// A child has another name than its parent.
-  private static func unlike(_ parent: String?, _ name: String, isDetail: Bool, isUnknown: Bool) -> String {
+  /// A child has another name than its parent: `order_item` for `/orders/5/items`.
+  private static func unlike(
+    _ parent: String?, _ name: String, tail: String?, isDetail: Bool, isUnknown: Bool
+  ) -> String {
     guard let parent, name == parent || (isDetail && isUnknown) else { return name }
-    return isDetail ? "\(parent)_detail" : "child_\(name)"
+    if isDetail { return "\(parent)_detail" }
+    let own = tail.map(Self.name) ?? parent
+    return own == parent ? "child_\(name)" : "\(parent)_\(own)"
   }
 
   /// Names that its lists must not use: its own table, and those of the full-text index.
@@ -50,12 +56,18 @@ struct ResourceName {
       reserved: ReservedNames.tables.union(ReservedNames.wordTables(of: table)).union(shown).union([table]))
   }
 
+  /// The last segment, if it is a word: `items` of `/orders/{order.id}/items`.
+  static func tail(ofPath path: String) -> String? {
+    path.split(separator: "/").last.map { String($0.prefix { $0 != "." }) }.flatMap { isWord($0) ? $0 : nil }
+  }
+
   /// The last segment that names a kind of record: `issues` of `/repos/octocat/hello/issues`. nil if no segment does.
   static func noun(ofPath path: String) -> String? {
     let segments = path.split(separator: "/").map { String($0.prefix { $0 != "." }) }
-    return segments.last { segment in
-      let isNumbered = segment.contains { $0.isASCIIDigit || $0 == "%" || $0 == "{" } || segment.count > 40
-      return segment.count > 1 && !isNumbered && !Vocabulary.vagueNouns.contains(segment.word)
-    }
+    return segments.last { isWord($0) && !Vocabulary.vagueNouns.contains($0.word) }
+  }
+
+  private static func isWord(_ segment: String) -> Bool {
+    (2...40).contains(segment.count) && !segment.contains { $0.isASCIIDigit || $0 == "%" || $0 == "{" }
   }
 }

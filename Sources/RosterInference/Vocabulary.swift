@@ -76,7 +76,7 @@ enum Vocabulary {
   /// Names that always mean the next page, whatever their value.
   static let nextCursors: Set<String> = [
     "nextcursor", "endcursor", "aftercursor", "nextpagetoken", "nexttoken", "nextcontinuationtoken", "nextpagecursor",
-    "nextmarker", "nextpagekey", "nextstartkey", "cursornext", "nextcursormark", "continue",
+    "nextmarker", "nextpagekey", "nextstartkey", "cursornext", "nextcursormark", "continue", "nextbatch",
   ]
   /// Names that may mean the next page if their value is a text.
   static let cursors: Set<String> = [
@@ -114,6 +114,8 @@ enum Vocabulary {
   ]
   /// Places of totals that may be estimates (developers.google.com/youtube/v3/docs/search/list).
   static let estimates: Set<String> = ["/pageInfo/totalResults"]
+  /// Totals at which search servers stop counting.
+  static let totalLimits: Set<Int> = [1000, 10_000]
   /// Names that mean either a total or the number of records on the page.
   static let count: Set<String> = ["count", "resultcount", "itemcount", "recordcount", "resultscount", "found"]
 

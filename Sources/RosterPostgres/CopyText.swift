@@ -94,6 +94,29 @@ package struct CopyText {
   private static let backslash = UInt8(ascii: "\\")
 }
 
+extension ReplicaValue {
+  /// Bytes that the value takes of its row at least, if the server compresses it or stores it elsewhere.
+  var bytesInRow: Int {
+    switch self {
+    case .null: 0
+    case .boolean: 1
+    case .integer, .real: 8
+    case .text(let text), .json(let text): min(text.count + 1, 24)
+    }
+  }
+
+  /// The value as messages show it.
+  var shown: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .boolean(let flag): "\(flag)"
+    case .text(let text), .json(let text): String(decoding: text.prefix(80), as: UTF8.self)
+    }
+  }
+}
+
 /// Well-formed UTF-8 (Unicode 15, table 3-7).
 enum UTF8Sequence {
   /// U+FFFD.

@@ -9,10 +9,14 @@ package final class PostgresConnection {
   private let handle: OpaquePointer
   private let stop: Int32
   private var isCancelled = false
-  /// The server without user and password, for messages.
-  package let server: String
+  /// The database and the server that answers, without user and password, for messages.
+  package private(set) var server: String
   /// Called every few seconds while the connection waits or sends: the program is alive, however long the server takes.
   package var onProgress: () -> Void = {}
+  /// Called once if a COMMIT takes longer than 5 s: a synchronous standby does not confirm it.
+  package var onSlowCommit: () -> Void = {}
+  /// Start of the COMMIT that waits, until it is reported.
+  private var committingSince: ContinuousClock.Instant?
 
   /// Connects within 15 s.
   /// - Parameters:
@@ -28,6 +32,7 @@ package final class PostgresConnection {
     PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
     try connect()
     PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
+    if !target.namesHost { server = connectedServer }
     // Notices about a table that does not exist are of no interest.
     PQsetNoticeReceiver(handle, { _, _ in }, nil)
     PQsetnonblocking(handle, 1)
@@ -38,12 +43,32 @@ package final class PostgresConnection {
   /// A network that drops everything is noticed within 30 s, also while the program only waits for an answer. The last
   /// occurrence of a word wins, so that the URL can set others.
   private static let defaults = """
-    application_name=rosterd-postgres tcp_user_timeout=30000 \
+    application_name=rosterd-postgres client_encoding=UTF8 tcp_user_timeout=30000 \
     keepalives_idle=10 keepalives_interval=5 keepalives_count=4
     """
 
   /// The server's version as a number, for example 150018 for 15.18.
   package var serverVersion: Int { Int(PQserverVersion(handle)) }
+
+  /// True if the connection leaves this machine without encryption.
+  package var isUnprotected: Bool {
+    PQsslInUse(handle) == 0 && PQgssEncInUse(handle) == 0 && !Self.isLocal(value(PQhost), value(PQhostaddr))
+  }
+
+  private static func isLocal(_ host: String, _ address: String) -> Bool {
+    host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || address == "::1" || address.hasPrefix("127.")
+  }
+
+  /// A service file or the environment may name the server.
+  private var connectedServer: String {
+    let (host, database) = (value(PQhost), value(PQdb))
+    return host.hasPrefix("/") || host.isEmpty
+      ? "\(database) on the local socket" : "\(database) on \(host):\(value(PQport))"
+  }
+
+  private func value(_ read: (OpaquePointer?) -> UnsafeMutablePointer<CChar>?) -> String {
+    read(handle).map { String(cString: $0) } ?? ""
+  }
 
   /// Becomes readable when the server sends something or ends the connection.
   package var descriptor: Int32 { PQsocket(handle) }
@@ -96,6 +121,8 @@ package final class PostgresConnection {
     try run("BEGIN")
     do {
       let result = try body()
+      committingSince = .now
+      defer { committingSince = nil }
       try run("COMMIT")
       return result
     } catch {
@@ -121,6 +148,8 @@ package final class PostgresConnection {
       if clock.tv_sec > end { throw PostgresFailure.connecting("no answer for 15 s", needsPassword: false, to: server) }
     }
   }
+
+  private static let usualCommit = Duration.seconds(5)
 
   private var needsPassword: Bool { PQconnectionNeedsPassword(handle) == 1 || PQconnectionUsedPassword(handle) == 1 }
 
@@ -190,6 +219,10 @@ package final class PostgresConnection {
     let ready = poll(&waits, nfds_t(waits.count), milliseconds)
     guard ready >= 0 || errno == EINTR else { throw lost() }
     onProgress()
+    if let since = committingSince, .now - since >= Self.usualCommit {
+      committingSince = nil
+      onSlowCommit()
+    }
     if waits[1].revents != 0 {
       if !isCancelled { cancel() }
       isCancelled = true

@@ -7,6 +7,8 @@ package struct PostgresTarget: Sendable, Equatable {
   let words: String
   /// The same without user and password, for messages.
   package let shown: String
+  /// False if a service file, the environment or libpq's default names the server.
+  let namesHost: Bool
   /// True if the text contains a password.
   package let hasPassword: Bool
 
@@ -38,7 +40,9 @@ package struct PostgresTarget: Sendable, Equatable {
     }
     words = known.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.word($0.value))" }.joined(separator: " ")
     hasPassword = known["password"] != nil || known["sslpassword"] != nil
-    let host = known["host"] ?? known["hostaddr"] ?? "the local socket"
+    let named = known["host"] ?? known["hostaddr"]
+    namesHost = named != nil
+    let host = named ?? known["service"].map { "the service \($0)" } ?? "the local socket"
     shown =
       "\(known["dbname"] ?? known["user"] ?? "the default database") on \(host)\(known["port"].map { ":\($0)" } ?? "")"
   }

@@ -8,16 +8,19 @@ package final class Replica {
     package var tables: [ReplicaTable]
     /// The snapshot's place in the feed.
     package var position: ReplicaPosition
-    /// Path of the cache.
+    /// Path of the cache, absolute and without links.
     package var cache: String
+    /// Address of the API that the snapshot mirrors; nil before the first publication.
+    package var upstream: String?
     /// Rows that have not expired, by the names of the appended tables.
     package var kept: [String: KeptRows] = [:]
 
     /// A batch of that snapshot.
-    package init(tables: [ReplicaTable], position: ReplicaPosition, cache: String) {
+    package init(tables: [ReplicaTable], position: ReplicaPosition, cache: String, upstream: String?) {
       self.tables = tables
       self.position = position
       self.cache = cache
+      self.upstream = upstream
     }
 
     var layout: String { tables.map(\.signature).joined(separator: "\n") }
@@ -29,12 +32,21 @@ package final class Replica {
     package var position: ReplicaPosition
     /// Path of the cache that it was copied from.
     package var cache: String
+    /// Address of the API that this cache mirrored; nil if an earlier version copied it.
+    package var upstream: String?
     /// Values in which a character that PostgreSQL refuses was replaced, since the last whole copy.
     package var replaced: Int
     /// Time of the last transaction, RFC 3339.
     package var appliedAt: String
     /// Signature of its tables.
     fileprivate var layout: String
+
+    /// True if that batch is of the same cache. A cache that was moved keeps its feed; a cache that was made again at
+    /// the same path has the same upstream.
+    package func isOfCache(_ batch: Batch) -> Bool {
+      if position.feed == batch.position.feed { return true }
+      return cache == batch.cache && (upstream == nil || upstream == batch.upstream)
+    }
 
     /// True if the tables are made as that batch needs them.
     package func fits(_ batch: Batch) -> Bool { layout == batch.layout }
@@ -50,10 +62,9 @@ package final class Replica {
   let sql: ReplicaSQL
   let schema: String
 
-  /// Checks server and schema, and takes the schema for this process until the connection ends.
-  /// - Throws: `Failure` (75) if another process writes to the schema. `Failure` (78) if the server is older than
-  ///   version 13, or if the schema belongs to something else.
-  package init(_ connection: PostgresConnection, schema: String, isReading: Bool = false) throws {
+  /// Checks server and schema.
+  /// - Throws: `Failure` (78) if the server is older than version 13, or if the schema belongs to something else.
+  package init(_ connection: PostgresConnection, schema: String) throws {
     self.connection = connection
     self.schema = schema
     sql = ReplicaSQL(schema: schema)
@@ -63,11 +74,22 @@ package final class Replica {
         cause: "it is PostgreSQL \(connection.serverVersion / 10_000)",
         hint: "rosterd-postgres needs version 13 or later")
     }
-    try failing("prepare the session") {
-      try connection.run("SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; SET lock_timeout = '5s'")
-      try noticeLostClient()
-      try refuseForeignSchema()
-      if !isReading { try lock() }
+    try failing("look at the schema") { try refuseForeignSchema() }
+  }
+
+  /// One transaction that has the schema for itself: readers see the state before it until it commits.
+  ///
+  /// Settings and lock are those of the transaction. Between two transactions, a connection pool may give the session
+  /// to another program.
+  /// - Throws: `Failure` (75) if another process is writing to the schema.
+  package func transaction<Result>(_ step: String, _ body: () throws -> Result) throws -> Result {
+    try failing(step) {
+      try connection.transaction {
+        try connection.run(ReplicaSQL.limits)
+        try noticeLostClient()
+        try lock()
+        return try body()
+      }
     }
   }
 
@@ -78,29 +100,38 @@ package final class Replica {
       let rows = try connection.run(
         """
         SELECT feed, change, snapshot, sync, cache, layout, replaced,
-          to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-        FROM \(sql.name(ReplicaNames.position))
+          to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), to_jsonb(p) ->> 'upstream'
+        FROM \(sql.name(ReplicaNames.position)) p
         """)
-      guard let row = rows.first?.map({ $0 ?? "" }), row.count == 8 else { return nil }
+      guard let values = rows.first, values.count == 9 else { return nil }
+      let row = values.map { $0 ?? "" }
       let position = ReplicaPosition(
         feed: row[0], change: Int64(row[1]) ?? 0, snapshot: Int64(row[2]) ?? 0, sync: Int64(row[3]) ?? 0)
-      return State(position: position, cache: row[4], replaced: Int(row[6]) ?? 0, appliedAt: row[7], layout: row[5])
+      return State(
+        position: position, cache: row[4], upstream: values[8], replaced: Int(row[6]) ?? 0, appliedAt: row[7],
+        layout: row[5])
+    }
+  }
+
+  /// True if the copied definitions are these, by resource.
+  package func hasDefinitions(_ definitions: [String: String]) throws -> Bool {
+    try failing("read the definitions") {
+      try read(sql.differentDefinitions(definitions)) == "0"
     }
   }
 
   /// Removes everything that rosterd-postgres made. The schema stays if something else is in it.
   /// - Returns: The number of removed tables, and whether the schema exists afterwards.
   package func drop() throws -> (tables: Int, schemaStays: Bool) {
-    try failing("remove the tables") {
-      try connection.transaction {
-        let position = ReplicaNames.position
-        let hasMadeSchema = try listsTables() && read("SELECT made_schema FROM \(sql.name(position))") == "t"
-        let names = try ownTables() + (hasPosition() ? [position] : [])
-        if !names.isEmpty { try connection.run("DROP TABLE \(names.map(sql.name).joined(separator: ", "))") }
-        if hasMadeSchema { try dropSchema() }
-        let stays = try read("SELECT count(*) FROM pg_namespace WHERE nspname = $1", with: [schema]) == "1"
-        return (names.count, stays)
-      }
+    try transaction("remove the tables") {
+      let position = ReplicaNames.position
+      let hasPosition = try hasPosition()
+      let hasMadeSchema = try hasPosition && read("SELECT made_schema FROM \(sql.name(position))") == "t"
+      let names = try ownTables() + (hasPosition ? [position] : [])
+      if !names.isEmpty { try connection.run("DROP TABLE \(names.map(sql.name).joined(separator: ", "))") }
+      if hasMadeSchema { try dropSchema() }
+      let stays = try read("SELECT count(*) FROM pg_namespace WHERE nspname = $1", with: [schema]) == "1"
+      return (names.count, stays)
     }
   }
 
@@ -111,38 +142,31 @@ package final class Replica {
     }
   }
 
-  /// Tables that hold rows of a cache. The position lists them, and the comments of those of an earlier version say it.
+  /// Tables that hold rows of a cache. The position lists them; without it, their comments say it (D7.2).
   func ownTables() throws -> [String] {
-    let listed = "OR c.oid IN (SELECT unnest(tables) FROM \(sql.name(ReplicaNames.position)))"
+    let listed = "OR c.relname IN (SELECT unnest(table_names) FROM \(sql.name(ReplicaNames.position)))"
     return try connection.run(
       """
       SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> $3
-        AND (obj_description(c.oid, 'pg_class') LIKE '%' || $2 \(listsTables() ? listed : ""))
+        AND (obj_description(c.oid, 'pg_class') LIKE '%' || $2 \(positionHas(["table_names"]) ? listed : ""))
       """, with: [schema, ReplicaSQL.mark, ReplicaNames.position]
     ).compactMap { $0.first ?? nil }
   }
 
-  /// False for the position of an earlier version.
-  func listsTables() throws -> Bool { try positionColumns(["tables", "made_schema"]) == 2 }
-
   /// True if the table with that name is the position of a copy.
   private func hasPosition() throws -> Bool {
-    let columns = ["feed", "change", "snapshot", "layout"]
-    if try positionColumns(columns) == columns.count { return true }
-    let comment = try read(
-      "SELECT obj_description(to_regclass($1), 'pg_class')", with: [sql.name(ReplicaNames.position)])
-    return comment?.hasSuffix(ReplicaSQL.mark) ?? false
+    try positionHas(["feed", "change", "snapshot", "layout", "made_schema"])
   }
 
-  /// How many of the columns the position has.
-  private func positionColumns(_ names: [String]) throws -> Int {
+  /// True if the table with the name of the position has these columns.
+  func positionHas(_ columns: [String]) throws -> Bool {
     let count = try read(
       """
-      SELECT count(*) FROM pg_attribute
-      WHERE attrelid = to_regclass($1) AND NOT attisdropped AND attname IN (\(names.map(literal).joined(separator: ", ")))
+      SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($1) AND NOT attisdropped
+        AND attname IN (\(columns.map(literal).joined(separator: ", ")))
       """, with: [sql.name(ReplicaNames.position)])
-    return count.flatMap { Int($0) } ?? 0
+    return count.flatMap { Int($0) } == columns.count
   }
 
   /// The first value of the first row.
@@ -169,24 +193,20 @@ package final class Replica {
       hint: "name another one with --schema; nothing was changed")
   }
 
-  /// The session of a program that is gone keeps the lock of the schema until the server notices, within 30 s here. Not
-  /// every version and system has each of these settings.
+  /// Some systems have no such settings.
   private func noticeLostClient() throws {
-    for setting in [
-      "tcp_keepalives_idle = 10", "tcp_keepalives_interval = 5", "tcp_keepalives_count = 4", "tcp_user_timeout = 30000",
-      "client_connection_check_interval = '10s'",
-    ] {
-      do { try connection.run("SET \(setting)") } catch is PostgresFailure {}
+    do { try connection.run("SAVEPOINT client; \(ReplicaSQL.lostClient); RELEASE client") } catch is PostgresFailure {
+      try connection.run("ROLLBACK TO client")
     }
   }
 
   private func lock() throws {
     let taken = try read(
-      "SELECT pg_try_advisory_lock(hashtext('rosterd-postgres'), hashtext($1))", with: [schema])
+      "SELECT pg_try_advisory_xact_lock(hashtext('rosterd-postgres'), hashtext($1))", with: [schema])
     if taken == "t" { return }
     throw Failure(
-      .owned, step: "follow into the schema", subject: schema, cause: "another rosterd-postgres writes to it",
-      hint: "stop that one, or name another schema with --schema")
+      .owned, step: "copy into the schema", subject: schema, cause: "another rosterd-postgres is writing to it",
+      hint: "wait for the end of its copy, or name another schema with --schema")
   }
 
   func exists(_ table: String) throws -> Bool {

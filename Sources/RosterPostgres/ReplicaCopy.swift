@@ -33,15 +33,11 @@ extension Replica {
     func makes(_ table: ReplicaTable) -> Bool { made.contains(postgresName(table.name)) }
   }
 
-  /// One transaction with a `stage` and a `publish`: readers see the state before it until it commits.
-  package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    try failing("copy the snapshot") { try connection.transaction(body) }
-  }
-
   /// Sends the rows to the server. After that the cache need not be read any more.
   /// - Parameter isRemade: Makes new tables even if the old ones seem to fit.
   package func stage(_ batch: Batch, scope: Scope, isRemade: Bool, rows: Rows, ids: IDs) throws -> Staged {
     let known = try state()
+    if !isRemade, let known, !known.isOfCache(batch) { throw otherCache(known) }
     if known == nil { try makeSchema() }
     try extendPosition()
     let exchange = try self.exchange(for: batch, known: known, isRemade: isRemade)
@@ -51,7 +47,8 @@ extension Replica {
     for (index, table) in batch.tables.enumerated() {
       staged.replaced +=
         try exchange.makes(table)
-        ? fill(table, index: index, rows: rows) : stageRows(table, index: index, scope: scope, rows: rows)
+        ? fill(table, index: index, isFirst: known == nil, rows: rows)
+        : stageRows(table, index: index, scope: scope, rows: rows)
     }
     staged.scopes = try stageIDs(scope, ids: ids)
     return staged
@@ -91,6 +88,14 @@ extension Replica {
       hint: PostgresFailure.freshHint)
   }
 
+  /// Two daemons that share a schema would replace each other's tables.
+  private func otherCache(_ known: State) -> Failure {
+    Failure(
+      .configuration, step: "use the schema", subject: schema,
+      cause: "it has the tables of another cache: \(known.cache)\(known.upstream.map { " of \($0)" } ?? "")",
+      hint: "name another schema with --schema, or replace those tables once: rosterd-postgres sync --fresh")
+  }
+
   /// A role may own the schema without being allowed to make one.
   private func makeSchema() throws {
     let isThere = try connection.run("SELECT FROM pg_namespace WHERE nspname = $1", with: [schema]).count == 1
@@ -98,31 +103,34 @@ extension Replica {
     try connection.run(sql.createPosition(madeSchema: !isThere))
   }
 
-  /// A table of an earlier version has no list of tables, and does not say where the schema comes from.
+  /// The position of an earlier version has no upstream, and numbers of tables instead of names.
   private func extendPosition() throws {
-    guard try !listsTables() else { return }
+    guard try !positionHas(["upstream"]) else { return }
+    let position = sql.name(ReplicaNames.position)
     try connection.run(
       """
-      ALTER TABLE \(sql.name(ReplicaNames.position))
-        ADD COLUMN tables regclass[], ADD COLUMN made_schema boolean NOT NULL DEFAULT false
+      ALTER TABLE \(position) ADD COLUMN upstream text, ADD COLUMN table_names text[];
+      UPDATE \(position) SET table_names = ARRAY(SELECT relname FROM pg_class WHERE oid = ANY (tables));
+      ALTER TABLE \(position) DROP COLUMN tables
       """)
   }
 
   private func move(to batch: Batch, replaced: Int) throws {
     let position = batch.position
-    let tables = batch.tables.map { "\(literal(sql.name($0.name)))::regclass" }.joined(separator: ", ")
-    let values: [String] = [
+    let names = batch.tables.map { literal(postgresName($0.name)) }.joined(separator: ", ")
+    let values: [String?] = [
       position.feed, "\(position.change)", "\(position.snapshot)", "\(position.sync)", batch.cache, batch.layout,
-      "\(replaced)",
+      "\(replaced)", batch.upstream,
     ]
     try connection.run(
       """
       INSERT INTO \(sql.name(ReplicaNames.position))
-        (feed, change, snapshot, sync, cache, layout, replaced, applied_at, tables)
-      VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5, $6, $7::bigint, clock_timestamp(), ARRAY[\(tables)])
+        (feed, change, snapshot, sync, cache, layout, replaced, upstream, applied_at, table_names)
+      VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5, $6, $7::bigint, $8, clock_timestamp(), ARRAY[\(names)])
       ON CONFLICT (one) DO UPDATE SET feed = excluded.feed, change = excluded.change, snapshot = excluded.snapshot,
         sync = excluded.sync, cache = excluded.cache, layout = excluded.layout, replaced = excluded.replaced,
-        applied_at = excluded.applied_at, tables = excluded.tables
+        upstream = excluded.upstream, applied_at = excluded.applied_at,
+        table_names = excluded.table_names
       """, with: values)
   }
 
@@ -211,8 +219,8 @@ extension Replica {
 
   private func remove(_ table: ReplicaTable, index: Int, all: Staged) throws {
     switch table.role {
-    case .appended where all.scope != .whole:
-      try connection.run(sql.expire(table, kept: all.batch.kept[table.name] ?? KeptRows(first: nil)))
+    case .appended(let column) where all.scope != .whole:
+      try connection.run(sql.expire(table, by: column, kept: all.batch.kept[table.name] ?? KeptRows(first: nil)))
     case .records(let resource), .elements(let resource, _, _):
       try delete(table, index: index, ids: all.scopes[resource])
     case .whole, .appended: try delete(table, index: index, ids: nil)
@@ -225,9 +233,13 @@ extension Replica {
 
   // MARK: Into new tables
 
-  private func fill(_ table: ReplicaTable, index: Int, rows: Rows) throws -> Int {
-    try connection.run(sql.create(table, as: made(index)))
-    return try copy(table, into: sql.name(made(index)), rows: rows)
+  /// - Parameter isFirst: The schema is new, so that its tables have no subscriber yet.
+  private func fill(_ table: ReplicaTable, index: Int, isFirst: Bool, rows: Rows) throws -> Int {
+    let name = sql.name(made(index))
+    try connection.run(sql.create(table, as: made(index), isUnlogged: !isFirst))
+    let replaced = try copy(table, into: name, rows: rows)
+    if !isFirst { try connection.run("ALTER TABLE \(name) SET LOGGED") }
+    return replaced
   }
 
   /// Only the exchange of the names locks readers out, for a moment.
@@ -264,11 +276,34 @@ extension Replica {
 
   private func copy(_ table: ReplicaTable, into name: String, rows: Rows) throws -> Int {
     var text = CopyText(table)
-    try connection.copy("COPY \(name) (\(sql.list(table.columns.map(\.name)))) FROM STDIN") { put in
-      try rows(table) { try Self.append($0, to: &text, put: put) }
-      try Self.flush(&text, put: put)
+    do {
+      try connection.copy("COPY \(name) (\(sql.list(table.columns.map(\.name)))) FROM STDIN") { put in
+        try rows(table) { try Self.append($0, to: &text, put: put) }
+        try Self.flush(&text, put: put)
+      }
+    } catch let error as PostgresFailure where error.isTooLarge {
+      throw try tooLarge(table, error: error, rows: rows)
     }
     return text.replaced
+  }
+
+  /// A page of 8 kB must have the whole row. A value that is stored elsewhere still takes up to 24 bytes of it
+  /// (PostgreSQL manual, "TOAST"). The server does not name the record.
+  private func tooLarge(_ table: ReplicaTable, error: PostgresFailure, rows: Rows) throws -> Failure {
+    var largest = (bytes: 0, record: "")
+    try rows(table) { row in
+      let bytes = row.reduce(0) { $0 + $1.bytesInRow }
+      if bytes > largest.bytes { largest = (bytes, row.first?.shown ?? "") }
+    }
+    return Failure(
+      .cannotWrite, step: "copy the snapshot", subject: connection.server,
+      cause: """
+        the row of record \(largest.record) in the table \(table.name), with \(table.columns.count) columns, is larger \
+        than a row of PostgreSQL may be (\(error.message))
+        """,
+      hint:
+        "leave out columns of the definition: `extra` keeps their values, or combine them in a column of the type json"
+    )
   }
 
   private static func append(_ row: [ReplicaValue], to text: inout CopyText, put: ([UInt8]) throws -> Void) throws {

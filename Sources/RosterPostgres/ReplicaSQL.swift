@@ -18,9 +18,10 @@ package struct ReplicaSQL: Sendable {
   // MARK: Making a table
 
   /// The table has no constraints yet: adding them after the rows takes half of the time.
-  func create(_ table: ReplicaTable, as name: String) -> String {
+  /// - Parameter isUnlogged: No subscriber of a logical replication receives the rows under the table's present name.
+  func create(_ table: ReplicaTable, as name: String, isUnlogged: Bool) -> String {
     let columns = table.columns.map { "\(quoted($0.name)) \($0.type.rawValue)\($0.isRequired ? " NOT NULL" : "")" }
-    return "CREATE TABLE \(self.name(name)) (\(columns.joined(separator: ", ")))"
+    return "CREATE\(isUnlogged ? " UNLOGGED" : "") TABLE \(self.name(name)) (\(columns.joined(separator: ", ")))"
   }
 
   /// A staging table, without constraints and defaults.
@@ -52,7 +53,7 @@ package struct ReplicaSQL: Sendable {
   /// The constraints, as suffixes of names and definitions.
   private func definitions(_ table: ReplicaTable, present: [String: String]) -> [(String, String)] {
     var all: [(String, String)] = []
-    if !table.primaryKey.isEmpty { all.append(("_pkey", "PRIMARY KEY (\(list(table.primaryKey)))")) }
+    all.append(("_pkey", "PRIMARY KEY (\(list(table.primaryKey)))"))
     for (index, columns) in table.unique.enumerated() {
       all.append(("_key\(index == 0 ? "" : "\(index + 1)")", "UNIQUE (\(list(columns)))"))
     }
@@ -162,11 +163,6 @@ package struct ReplicaSQL: Sendable {
   /// - Parameter ids: Temporary table with the record ids of the scope; nil for all rows.
   func delete(_ table: ReplicaTable, staged: String, ids: String?) -> [String] {
     let key = table.primaryKey
-    guard !key.isEmpty else {
-      let columns = table.columns
-      let isStaged = "(\(values(columns, prefix: "s."))) IS NOT DISTINCT FROM (\(values(columns, prefix: "t.")))"
-      return ["DELETE FROM \(name(table.name)) t WHERE NOT EXISTS (SELECT FROM \(quoted(staged)) s WHERE \(isStaged))"]
-    }
     let isSame = key.map { "s.\(quoted($0)) = t.\(quoted($0))" }.joined(separator: " AND ")
     let scope = ids.map { "t.\(quoted(scopeColumn(table))) IN (SELECT id FROM \(quoted($0))) AND " } ?? ""
     let absent = """
@@ -185,7 +181,6 @@ package struct ReplicaSQL: Sendable {
     let columns = table.columns.map(\.name)
     let insert =
       "INSERT INTO \(name(table.name)) AS t (\(list(columns))) SELECT \(list(columns)) FROM \(quoted(staged))"
-    guard !table.primaryKey.isEmpty else { return "\(insert) WHERE NOT EXISTS (SELECT FROM \(name(table.name)))" }
     let rest = table.columns.filter { !table.primaryKey.contains($0.name) }
     guard !rest.isEmpty else { return insert }
     let assignments = rest.map { "\(quoted($0.name)) = excluded.\(quoted($0.name))" }.joined(separator: ", ")
@@ -201,9 +196,12 @@ package struct ReplicaSQL: Sendable {
   }
 
   /// Removes the rows that `history` has ended.
-  func expire(_ table: ReplicaTable, kept: KeptRows) -> String {
-    let first = kept.first.map { ["id < \($0)"] } ?? []
-    let others = kept.others.isEmpty ? [] : ["id NOT IN (\(kept.others.map(String.init).joined(separator: ", ")))"]
+  /// - Parameter column: the increasing column.
+  func expire(_ table: ReplicaTable, by column: String, kept: KeptRows) -> String {
+    let column = quoted(column)
+    let first = kept.first.map { ["\(column) < \($0)"] } ?? []
+    let others =
+      kept.others.isEmpty ? [] : ["\(column) NOT IN (\(kept.others.map(String.init).joined(separator: ", ")))"]
     let condition = (first + others).joined(separator: " AND ")
     return "DELETE FROM \(name(table.name))\(condition.isEmpty ? "" : " WHERE \(condition)")"
   }
@@ -225,6 +223,42 @@ package struct ReplicaSQL: Sendable {
     return table.primaryKey.first ?? ""
   }
 
+  /// Number of resources whose definition in the schema is another one. The server compares them as `jsonb`.
+  func differentDefinitions(_ definitions: [String: String]) -> String {
+    let values = definitions.sorted { $0.key < $1.key }.map { name, definition in
+      "(\(literal(name)), \(literal(JSONBText.sanitised(definition)))::jsonb)"
+    }
+    let known = values.isEmpty ? "SELECT NULL, NULL::jsonb WHERE false" : "VALUES \(values.joined(separator: ", "))"
+    return """
+      SELECT count(*) FROM (\(known)) v(name, definition) FULL JOIN \(name("resources")) r USING (name)
+      WHERE v.definition IS DISTINCT FROM r.definition
+      """
+  }
+
+  // MARK: The transaction
+
+  /// Limits of the role or the server on the time of a statement or a transaction do not suit a first copy.
+  static let limits = """
+    SET LOCAL standard_conforming_strings = on; \(set([
+      ("lock_timeout", "5s"), ("statement_timeout", "0"), ("idle_in_transaction_session_timeout", "0"),
+      ("transaction_timeout", "0"),
+    ]))
+    """
+
+  /// The server notices within 30 s that the program or its machine is gone, so that the lock of the schema ends.
+  static let lostClient = set([
+    ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
+    ("tcp_user_timeout", "30000"), ("client_connection_check_interval", "10s"),
+  ])
+
+  /// Settings until the end of the transaction. A setting that the server's version lacks is left out.
+  private static func set(_ values: [(String, String)]) -> String {
+    let values = values.map { "(\(literal($0)), \(literal($1)))" }.joined(separator: ", ")
+    return """
+      SELECT set_config(s.name, v.value, true) FROM pg_settings s JOIN (VALUES \(values)) v(name, value) USING (name)
+      """
+  }
+
   // MARK: The position
 
   /// - Parameter madeSchema: True if rosterd-postgres has made the schema, and may drop it.
@@ -233,8 +267,8 @@ package struct ReplicaSQL: Sendable {
     CREATE TABLE IF NOT EXISTS \(name(ReplicaNames.position)) (
       one boolean PRIMARY KEY DEFAULT true CHECK (one), feed text NOT NULL, change bigint NOT NULL,
       snapshot bigint NOT NULL, sync bigint NOT NULL, cache text NOT NULL, layout text NOT NULL,
-      replaced bigint NOT NULL, applied_at timestamptz NOT NULL, tables regclass[],
-      made_schema boolean NOT NULL DEFAULT \(madeSchema));
+      replaced bigint NOT NULL, applied_at timestamptz NOT NULL, table_names text[],
+      made_schema boolean NOT NULL DEFAULT \(madeSchema), upstream text);
     COMMENT ON TABLE \(name(ReplicaNames.position)) IS
       \(literal("Place in the feed of rosterd's cache up to which this schema has its rows. \(Self.mark)"))
     """

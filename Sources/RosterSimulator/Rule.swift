@@ -59,6 +59,11 @@ package enum Fault: Sendable {
     return .answer(status: code, headers: headers, body: #"{"error":"simulated"}"#)
   }
 
+  /// A statement about the grant (RFC 6749 §5.2), which ends a session.
+  package static func refusal(_ code: Int = 400) -> Fault {
+    .answer(status: code, body: #"{"error":"invalid_grant"}"#)
+  }
+
   /// A page of HTML, as proxies and captive portals send it.
   package static func html(status: Int = 200) -> Fault {
     let headers = [Request.Header("Content-Type", "text/html; charset=utf-8")]

@@ -104,7 +104,7 @@ struct TokenEndpoint {
     let authorization = Response(status: 0, headers: request.headers)["Authorization"]
     let form = Form(request.body)
     switch settings.flow {
-    case .none, .static, .basic: return refuse("unsupported_grant_type")
+    case .none, .static, .basic, .jwt: return refuse("unsupported_grant_type")
     case .exchange: return exchange(request.body, now: now)
     case .bearerRefresh, .bearerRenew:
       guard request.body.isEmpty, let token = bearer(authorization) else { return refuse("invalid_request") }

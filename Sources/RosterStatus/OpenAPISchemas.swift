@@ -155,7 +155,7 @@ enum OpenAPISchemas {
     "Token": {"type": "object", "description": "Never the token itself.",
       "required": ["flow", "state", "expires_at", "refreshes", "joined", "avoided", "last_refresh_at", "last_error"],
       "properties": {
-        "flow": {"enum": ["none", "static", "basic", "oauth2_refresh", "oauth2_client_credentials", "authenticate_form", "bearer_refresh", "bearer_renew", "exchange"]},
+        "flow": {"enum": ["none", "static", "basic", "oauth2_refresh", "oauth2_client_credentials", "authenticate_form", "bearer_refresh", "bearer_renew", "exchange", "jwt"]},
         "state": {"enum": ["none", "valid", "expired", "refreshing", "unauthorized"]},
         "expires_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "refreshes": {"description": "Token requests that succeeded since the daemon started.", "$ref": "#/components/schemas/Count"},

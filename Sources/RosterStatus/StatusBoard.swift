@@ -354,6 +354,10 @@ extension StatusBoard {
         "rosterd_client_certificate_expiry_timestamp_seconds",
         "When the client certificate expires; absent without one.", limits.certificateEnd?.timeIntervalSince1970
       ),
+      (
+        "rosterd_config_refused", "1 if the last reload was refused, and the older configuration is in use.",
+        state.shownConfig.lastError == nil ? 0 : 1
+      ),
     ])
     text.state(
       DaemonStatus.state(

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Logging
 import RosterCache
 import RosterDecode
 import RosterFetch
@@ -20,13 +21,16 @@ final class Pull: Sendable {
   let startedAt: Date
   /// Times without requests, by which kept pages do not become older (E8.1).
   let pauses: RequestPauses
+  private let logger: Logger
+  /// Places of `expect` that were warned of, with their resources.
+  private let unseen = Mutex<Set<String>>([])
 
   init(
     lists: [PulledList], session: PullSession, fetcher: PageFetcher, clock: WallClock, progress: PullProgress,
-    startedAt: Date, pauses: RequestPauses
+    startedAt: Date, pauses: RequestPauses, logger: Logger
   ) {
     (self.lists, self.session, self.fetcher, self.clock) = (lists, session, fetcher, clock)
-    (self.progress, self.startedAt, self.pauses) = (progress, startedAt, pauses)
+    (self.progress, self.startedAt, self.pauses, self.logger) = (progress, startedAt, pauses, logger)
   }
 
   /// Pulls the lists of these indices, and returns the outcome of each. After the first failure the other requests are
@@ -122,6 +126,8 @@ final class Pull: Sendable {
   ) async {
     do {
       let known = try await work.lists[job.list]?.known(job, plan: work.plan, in: session)
+      if known == nil, work.lists[job.list]?.isAfterEmpty == true { work.plan.wasLonger(job.list) }
+      work.lists[job.list]?.isAfterEmpty = false
       if let known, canTakeOver(known[0], job: job, of: list, in: work.plan) {
         work.note(isResumed: true, list: job.list)
         try confirm(
@@ -163,14 +169,14 @@ final class Pull: Sendable {
     }
   }
 
-  /// True if the page may be reused without a request. The first page is always requested, except in a chain (P4). A
-  /// page that was received in the future has no known age, because the clock was wrong. After a pause a page with a
+  /// True if the page may be reused without a request. The first page is always requested, and must be unchanged (P4).
+  /// A page that was received in the future has no known age, because the clock was wrong. After a pause a page with a
   /// validator is reused too. Otherwise a list of more pages than `limit.budget` would never be complete.
   private func canTakeOver(
     _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, in plan: PullPlan
   ) -> Bool {
     let now = clock.now()
-    guard known.state != .guarded, let receivedAt = known.receivedAt, receivedAt <= now,
+    guard !job.page.isRepeated, known.state != .guarded, let receivedAt = known.receivedAt, receivedAt <= now,
       receivedAt > pauses.earliest(age: Self.takeOver, at: now)
     else { return false }
     if !known.validator.isEmpty {
@@ -180,11 +186,11 @@ final class Pull: Sendable {
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return false }
     if list.plans[0].resource.inline != nil { return false }
-    let isChain = list.paging.followsAnswers
-    guard let first = plan.first(of: job.list), job.page.number > 1 else { return isChain }
     // A record that entered the first page has moved another one onto the next page.
-    if list.start != nil, !isChain, plan.isFirstNew(of: job.list) { return false }
-    return !ListFacts(known).contradicts(first, inChain: isChain)
+    guard let first = plan.first(of: job.list), job.page.number > 1, !plan.isFirstNew(of: job.list) else {
+      return false
+    }
+    return !ListFacts(known).contradicts(first, inChain: list.paging.followsAnswers)
   }
 
   private func fetch(
@@ -348,7 +354,9 @@ extension Pull {
     work: inout PullState
   ) throws {
     switch answer {
-    case .page(let page): try receive(page, job: job, list: list, work: &work)
+    case .page(let page):
+      if known == nil, job.page.number == 1 { warn(of: page.scans, in: list) }
+      try receive(page, job: job, list: list, work: &work)
     case .unchanged(let validator, let answered, let isTransferred):
       guard let known else { return work.plan.wasMissing(job) }
       try confirm(
@@ -362,16 +370,26 @@ extension Pull {
     }
   }
 
+  /// Warns of conditions that may look at a wrong place. Once per resource: its lists have the same form.
+  private func warn(of scans: [PageScan], in list: PulledList) {
+    for (resource, scan) in zip(list.resources, scans) {
+      for place in scan.unseen where unseen.withLock({ $0.insert("\(resource) \(place)").inserted }) {
+        logger.warning(
+          "the first answer has nothing at \(place), where expect of [resource.\(resource)] looks: is the place right?",
+          metadata: ["resource": "\(resource)"])
+      }
+    }
+  }
+
   /// The list is empty (E4.1), or its parent has disappeared (E7.3).
   private func decline(
     _ status: Int, answered: Date, job: PullPlan.PageJob, list: PulledList, work: inout PullState
   ) {
-    let each = list.plans[0].resource.each
-    if job.page.number == 1, each?.emptyStatuses.contains(status) == true {
+    if job.page.number == 1, list.plans[0].resource.answers.noRecords.contains(status: status) {
       return work.plan.wasEmpty(job, answered: answered, isWhole: list.start == nil)
     }
-    let (meaning, key) = job.page.number == 1 ? ("an empty list", "none") : ("the end of the list", "beyond")
-    let table = job.page.number == 1 ? "each" : "pages"
+    let (meaning, key) = job.page.number == 1 ? ("an empty list", "no_records") : ("the end of the list", "beyond")
+    let table = job.page.number == 1 ? "[resource.\(list.resources[0])]" : "pages"
     let failure = Failure(
       .badAnswer, step: "pull page \(job.page.number) of \(list.resources[0])", subject: job.page.request.shownURL,
       cause: "upstream answered \(status)",
@@ -389,7 +407,7 @@ extension Pull {
     let waiting = page.body.count * list.plans.count
     guard
       try work.plan.came(
-        job, facts: page.facts, waiting: waiting, isTransferred: true,
+        job, facts: page.facts, waiting: waiting, isTransferred: true, digest: page.digest,
         records: list.start == nil ? page.records(of: list.plans) : page.changes, links: links)
     else { return }
     work.queue.add(received(page, job: job, list: list), at: clock.uptime())
@@ -415,7 +433,12 @@ extension Pull {
     facts.skipped = known.reduce(facts.skipped) { min($0, $1.skipped) }
     if let answered { facts.answered = answered }
     let now = clock.now()
-    guard try work.plan.came(job, facts: facts, isTransferred: false, links: links) else { return }
+    let isReused = !isTransferred && answered == nil
+    guard
+      try work.plan.came(
+        job, facts: facts, isTransferred: false, isReused: isReused, digest: known[0].digest, links: links)
+    else { return }
+    work.lists[job.list]?.isAfterEmpty = known[0].state == .published && facts.records == 0
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
         resource, of: list.place,

@@ -23,7 +23,8 @@ package struct PullPlan: Sendable {
     package var isFromKept: Bool
   }
 
-  fileprivate struct List {
+  /// The state of one list.
+  struct List {
     enum Way {
       case first
       case announced(next: Int, last: Int)
@@ -48,17 +49,38 @@ package struct PullPlan: Sendable {
     var drift: String?
     var lie: ValidatorLie?
     var isEndless = false
-    /// Likeness of page 1 until another announced page is compared with it.
-    var firstLikeness: Int?
+    /// The first and the last announced page, with which a page after the total is compared; without those that were
+    /// not transferred.
+    var edges = PageEdges()
+    /// Number of announced pages; 0 without any.
+    var announced = 0
+    /// True after an announced page was compared with the first one, or if none can be.
+    var isCompared = false
     /// All pages have the same records.
     var isParameterIgnored = false
+    /// The page before, in a list by number or offset without announced pages.
+    var previous: PageContent?
+    /// True if that page has the records of the page before it.
+    var isPreviousAgain = false
+    /// The number of the page that has the records of the page before it. The next page shows whether the list is over.
+    var repeatedPage: Int?
+    /// True if records came after the total (G5.8).
+    var isTotalPassed = false
+    /// True if a next value stayed the same while the pages differ (G5.7).
+    var isScroll = false
     /// True if the first page was transferred and differs from the known one.
     var isFirstNew = false
     var extent = PullExtent()
     /// The status with which upstream refused to continue an incremental pull.
     var refusal: Int?
-    /// True if it refused the first page.
+    /// True if it refused the first page, because it has forgotten the delta token.
     var isTokenForgotten = false
+    /// True if it refused the first page of a pull from a mark.
+    var isStartRefused = false
+    /// True if the list goes on after an unchanged empty page that was its end.
+    var isLonger = false
+    /// True if the only page is full and has no next value, without another sign of the end.
+    var lacksNext = false
     /// The last page so far, and its delta token.
     var end: (page: Int, token: String?) = (0, nil)
     /// Number of its pages in flight.
@@ -136,8 +158,8 @@ package struct PullPlan: Sendable {
     guard let place = place(of: list) else { return nil }
     return switch lists[place].way {
     case .announced(_, let last): last
-    case .ended: lists[place].pages
-    case .first, .following, .waiting: nil
+    case .ended: max(lists[place].announced, lists[place].pages)
+    case .first, .following, .waiting: lists[place].announced > 0 ? lists[place].announced : nil
     }
   }
 
@@ -157,15 +179,22 @@ package struct PullPlan: Sendable {
   /// - Parameters:
   ///   - bytes: size of the body, which waits to be written if the page is needed.
   ///   - isTransferred: if true, it must report the same numbers of records and pages as the first page.
+  ///   - isReused: true for a page of an earlier sync that was not requested.
+  ///   - digest: digest of the body.
   ///   - records: the page's records; nil for a page that was not transferred.
   ///   - links: evaluated if the page leads to another origin.
   mutating func came(
-    _ job: PageJob, facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool,
-    records: @autoclosure () -> RepeatedPages.Page? = nil, links: () -> NextLinks = { .sameOrigin }
+    _ job: PageJob, facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool, isReused: Bool = false,
+    digest: Int64? = nil, records: @autoclosure () -> RepeatedPages.Page? = nil,
+    links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
     land(job)
-    guard let place = place(of: job.list),
-      try lists[place].came(job, facts: facts, isTransferred: isTransferred, records: records, links: links)
+    guard let place = place(of: job.list) else { return false }
+    // Other pages are compared with nothing, and their keys are costly.
+    let content = lists[place].compares(job) ? PageContent(records: records(), digest: digest) : PageContent()
+    guard
+      try lists[place].came(
+        job, facts: facts, content: content, isTransferred: isTransferred, isReused: isReused, links: links)
     else { return false }
     waitingBytes += bytes
     return true
@@ -195,10 +224,10 @@ package struct PullPlan: Sendable {
     }
   }
 
-  /// The page is past the end (`beyond`).
+  /// The page is past the end (`beyond`, G5.8).
   package mutating func wasPastTheEnd(_ job: PageJob) {
     land(job)
-    change(job.list) { $0.way = .ended }
+    change(job.list) { $0.endsAfterLast() }
   }
 
   /// The status of the first page means that a child list is empty (`none`). An incremental pull of the list ends
@@ -220,12 +249,13 @@ package struct PullPlan: Sendable {
         : "upstream does not know the address any more that page \(page - 1) led to")
   }
 
-  /// Upstream refuses to go on with an incremental pull (I8.1), or has forgotten the delta token (I7.2): the list is
+  /// Upstream refuses an incremental pull (I8.1), or has forgotten the delta token (I7.2): the list is
   /// pulled whole.
   mutating func wasRefused(_ job: PageJob, status: Int) {
     land(job)
     change(job.list) {
-      $0.isTokenForgotten = job.page.number == 1
+      $0.isTokenForgotten = job.page.number == 1 && $0.paging.startsFromToken
+      $0.isStartRefused = job.page.number == 1 && !$0.paging.startsFromToken
       $0.refusal = status
       $0.way = .ended
     }
@@ -239,6 +269,9 @@ package struct PullPlan: Sendable {
       $0.way = .ended
     }
   }
+
+  /// Call this if the list goes on after an unchanged empty page that was its end.
+  mutating func wasLonger(_ list: Int) { change(list) { $0.isLonger = true } }
 
   /// Call this after a final failure: no more pages are requested.
   package mutating func failed() {
@@ -261,7 +294,8 @@ package struct PullPlan: Sendable {
     return PullOutcome(
       drift: list.drift, isParameterIgnored: list.isParameterIgnored, lie: list.lie, count: list.first?.count,
       extent: list.extent, refusal: list.refusal, isTokenForgotten: list.isTokenForgotten, token: list.end.token,
-      ending: list.ending, answered: list.answered, hasPages: list.pages > 0)
+      ending: list.ending, answered: list.answered, hasPages: list.pages > 0, isTotalPassed: list.isTotalPassed,
+      isScroll: list.isScroll, isStartRefused: list.isStartRefused, isLonger: list.isLonger, lacksNext: list.lacksNext)
   }
 
   private mutating func drift(_ list: Int, why: String) { change(list) { $0.drifts(why) } }
@@ -291,167 +325,16 @@ package struct PullOutcome: Sendable, Equatable {
   var answered: Date?
   /// False if the list is empty without a page (`none`).
   var hasPages = false
-}
-
-extension PullPlan.List {
-  var isOpen: Bool {
-    switch way {
-    case .first, .following: true
-    case .announced(let next, let last): next <= last
-    case .waiting, .ended: false
-    }
-  }
-
-  var isFollowing: Bool {
-    if case .following = way { true } else { false }
-  }
-
-  var isChain: Bool { paging.followsAnswers }
-
-  mutating func drifts(_ why: String) {
-    drift = drift ?? why
-    way = .ended
-  }
-
-  mutating func ask() -> PullPlan.PageJob? {
-    switch way {
-    case .first:
-      way = .waiting
-      return .init(list: number, page: paging.first(), isAnnounced: false, isFromKept: false)
-    case .following(let page, let isFromKept):
-      way = .waiting
-      return .init(list: number, page: page, isAnnounced: false, isFromKept: isFromKept)
-    case .announced(let next, let last):
-      guard next <= last, let first else { return nil }
-      way = .announced(next: next + 1, last: last)
-      return .init(list: number, page: paging.page(next, announcedBy: first), isAnnounced: true, isFromKept: false)
-    case .waiting, .ended: return nil
-    }
-  }
-
-  /// See `PullPlan.came`.
-  mutating func came(
-    _ job: PullPlan.PageJob, facts: ListFacts, isTransferred: Bool, records: () -> RepeatedPages.Page?,
-    links: () -> NextLinks
-  ) throws(Failure) -> Bool {
-    if isTransferred, let first, facts.contradicts(first, inChain: isChain) {
-      drifts("page \(job.page.number) reports \(facts.extent), page 1 reports \(first.extent)")
-    }
-    if job.isAnnounced { checkAnnounced(job.page.number, facts: facts, records: records) }
-    guard drift == nil, lie == nil, ending == nil else { return false }
-    if first == nil { (first, isFirstNew) = (facts, isTransferred) }
-    if let answered = facts.answered { self.answered = max(self.answered ?? answered, answered) }
-    if hasMark {
-      extent.add(
-        records: facts.records, skipped: facts.skipped, highest: facts.highest, answered: facts.answered,
-        lowest: facts.lowest,
-        isTransferred: isTransferred)
-      if job.page.number >= end.page { end = (job.page.number, facts.token) }
-    }
-    if !job.isAnnounced { try go(on: job.page, facts, isTransferred: isTransferred, records: records, links) }
-    if isFollowing { try check(records(), of: job.page) }
-    pages += 1
-    return true
-  }
-
-  /// Moves on to the next page. Throws if upstream repeats addresses, or leads elsewhere (65).
-  mutating func go(
-    on page: PageRequest, _ facts: ListFacts, isTransferred: Bool, records: () -> RepeatedPages.Page?,
-    _ links: () -> NextLinks
-  ) throws(Failure) {
-    let next: Paging.Next
-    do throws(PagingFault) {
-      next = try paging.next(after: page, facts, links: links)
-      if next == .end { try paging.expectUsable(facts.token, from: page, links: links) }
-    } catch {
-      throw refused(page, cause: error.reason, hint: error.hint, trouble: error.trouble)
-    }
-    switch next {
-    case .announced(let pages):
-      guard pages <= maxPages else { throw tooLong(page, cause: "it announces \(pages) pages, more than") }
-      way = .announced(next: 2, last: pages)
-      if pages > 1 { firstLikeness = records()?.likeness }
-    case .page(let next):
-      guard next.number <= maxPages else { throw tooLong(page, isCertain: paging.saysMore(facts)) }
-      if met.isEmpty { met.insert(page.addressHash) }
-      if isChain, !met.insert(next.addressHash).inserted {
-        _ = repeated.came(records())
-        throw ignored(page) ?? endless(page, cause: "it leads to a page that was requested before")
-      }
-      way = .following(next, isFromKept: !isTransferred)
-    case .end: way = .ended
-    }
-  }
-
-  /// Throws if a chain has no end (65). A list by numbers is pulled again (P7).
-  mutating func check(_ records: RepeatedPages.Page?, of page: PageRequest) throws(Failure) {
-    guard repeated.came(records) else { return }
-    let cause = "it has no new record, like most pages before it"
-    if isChain { throw ignored(page) ?? endless(page, cause: cause) }
-    isParameterIgnored = repeated.areAllAlike
-    drift =
-      isParameterIgnored
-      ? "pages 1 to \(page.number) have the same records"
-      : "page \(page.number): \(cause); check that upstream knows the parameter of the definition's pages"
-    way = .ended
-  }
-
-  /// An announced page with the records of page 1, or with another number of records than predicted, is drift (P7).
-  mutating func checkAnnounced(_ page: Int, facts: ListFacts, records: () -> RepeatedPages.Page?) {
-    guard drift == nil, let first else { return }
-    if let likeness = firstLikeness, facts.records > 0, let records = records() {
-      firstLikeness = nil
-      isParameterIgnored = records.likeness == likeness
-    }
-    if isParameterIgnored {
-      drift = "page \(page) has the same records as page 1"
-    } else if let predicted = paging.predictedRecords(on: page, announcedBy: first), facts.records != predicted {
-      drift = "page \(page) has \(facts.records) records, not the \(predicted) that page 1 and its count predict"
-    }
-    if drift != nil { way = .ended }
-  }
-
-  /// nil if upstream gives the pages' addresses, or if the pages differ.
-  private mutating func ignored(_ page: PageRequest) -> Failure? {
-    guard repeated.areAllAlike, let param = paging.resource.pages.style.param else { return nil }
-    isEndless = true
-    return refused(
-      page, cause: "it has the same records as all pages before it: upstream ignores the parameter \(param)",
-      hint:
-        "see which parameter the API's documentation names, and set param of [resource.\(paging.resource.name).pages]",
-      trouble: .ignoredParameter)
-  }
-
-  /// - Parameter isCertain: False if only another request would show whether this page is the last one.
-  private mutating func tooLong(_ page: PageRequest, isCertain: Bool) -> Failure {
-    if isCertain { return tooLong(page, cause: "the list has more pages than") }
-    return endless(
-      page, cause: "it is page sync.max_pages (\(maxPages)), and no answer says whether the list ends here",
-      hint: "raise it: one more request shows the end; or declare more, count or short of \(paging.resource.name)")
-  }
-
-  private mutating func tooLong(_ page: PageRequest, cause: String) -> Failure {
-    endless(
-      page, cause: "\(cause) sync.max_pages (\(maxPages))",
-      hint: "raise it if \(paging.resource.name) has this number of pages; else check that the definition's pages end")
-  }
-
-  private mutating func endless(
-    _ page: PageRequest, cause: String, hint: String = "upstream repeats its pages; report this to its operator"
-  ) -> Failure {
-    isEndless = true
-    return refused(page, cause: cause, hint: hint)
-  }
-
-  private func refused(_ page: PageRequest, cause: String, hint: String, trouble: Diagnosis.Kind = .circle)
-    -> Failure
-  {
-    let name = paging.resource.name
-    return Failure(
-      .badAnswer, step: "continue after page \(page.number) of \(name)", subject: page.request.shownURL, cause: cause,
-      hint: hint
-    ).with(trouble, [page.request.concern(asPage: page.number, of: name)])
-  }
+  /// True if records came after the total that upstream reports, which is capped (G5.8).
+  var isTotalPassed = false
+  /// True if only upstream knew the position in the list, so that a repeated request may have lost a page (G5.7).
+  var isScroll = false
+  /// True if it refused the first page of an incremental pull from a mark (I8.1).
+  var isStartRefused = false
+  /// True if the list goes on after an unchanged empty page that was its end in an earlier sync.
+  var isLonger = false
+  /// True if the only page is full and has no next value, without another sign of the end (G5.13).
+  var lacksNext = false
 }
 
 extension PagingFault {
@@ -459,12 +342,13 @@ extension PagingFault {
     switch self {
     case .noAddress: "the next-page link is not a valid URL"
     case .elsewhere: "it leads to another origin than upstream.base_url"
+    case .noWidth: "it is empty, and nothing says how many positions an empty page takes"
     }
   }
 
   var trouble: Diagnosis.Kind {
     switch self {
-    case .noAddress: .malformed
+    case .noAddress, .noWidth: .malformed
     case .elsewhere: .foreignLink
     }
   }
@@ -474,6 +358,7 @@ extension PagingFault {
     case .noAddress: "see that the answer has an address where the definition's pages expect it"
     case .elsewhere:
       "set upstream.base_url to the API's address; with a mirror or proxy: upstream.links = \"rebase\""
+    case .noWidth: "set size in the definition's pages; or empty = \"end\", if an empty page ends the list"
     }
   }
 }

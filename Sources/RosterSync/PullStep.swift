@@ -125,6 +125,8 @@ struct ChildOutcome: Sendable {
   var ignoresSince: [String: Bool] = [:]
   /// The failures of lists, by resource.
   var failures: [String: ListFailures] = [:]
+  /// Resources of which a list does not have the proof that its definition promises.
+  var unproven: [String: Unproven] = [:]
   /// Number of lists of each resource that ended with a server error since the last one that did not.
   private var serverErrors: [String: Int] = [:]
 
@@ -141,8 +143,9 @@ struct ChildOutcome: Sendable {
     return serverErrors[resource, default: 0] < Self.maxServerErrors ? nil : serverError
   }
 
-  /// Notes whether upstream has read `since.param`.
+  /// Notes the proof of the list, and whether upstream has read `since.param`.
   mutating func note(_ list: PulledList, outcome: PullOutcome) {
+    if let proof = outcome.unproven { unproven[list.resources[0], default: proof].formUnion(proof) }
     guard let since = list.since, case .mark(let start)? = list.start, outcome.extent.transferred > 0 else { return }
     let isIgnored = since.isIgnored(from: start, lowest: outcome.extent.lowest)
     let resource = list.resources[0]
@@ -155,7 +158,8 @@ extension PulledList {
   func end(after outcome: PullOutcome) -> ListEnd {
     let name = resources[0]
     var end = ListEnd(
-      name, at: place, state: outcome.ending ?? .pulled, answered: outcome.answered, count: outcome.count)
+      name, at: place, state: outcome.ending ?? .pulled, answered: outcome.answered,
+      count: outcome.isTotalPassed ? nil : outcome.count)
     guard end.state == .pulled, let since, outcome.hasPages else { return end }
     guard let move = move(of: mark, after: outcome) else {
       let place = since.token?.description ?? ""

@@ -113,6 +113,9 @@ struct OpenList {
   var list: PulledList
   /// The server error that one of its pages ended with.
   var serverError: Failure?
+  /// True if its last page is published, unchanged and empty. An earlier version ended the list there if the next page
+  /// is not known.
+  var isAfterEmpty = false
   private var pages: [[String: CachedPage]] = []
   private var end = 0
 

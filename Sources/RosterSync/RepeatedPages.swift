@@ -8,6 +8,7 @@ struct RepeatedPages: Sendable {
   struct Page: Sendable, Equatable {
     /// Equal for pages with the same records.
     var likeness: Int
+    /// Hashes of the records' keys.
     var keys: [Int] = []
     /// True if the page has records that `where` skips, whose keys are not read.
     var isSkipping = false
@@ -25,6 +26,9 @@ struct RepeatedPages: Sendable {
   private var pages = 0
   private var again = 0
   private var stale = 0
+  /// True if the last page has the records of an earlier page, or is the second one in a row without a new record.
+  /// False if it was not transferred.
+  private(set) var isLastKnown = false
 
   /// True if several pages were transferred and all have the same records.
   var areAllAlike: Bool { met.count == 1 && again > 0 }
@@ -32,12 +36,17 @@ struct RepeatedPages: Sendable {
   /// - Parameter page: nil if the page was not transferred.
   /// - Returns: True if the list has no end.
   mutating func came(_ page: Page?) -> Bool {
+    isLastKnown = false
+    // Empty pages have a limit of their own (G5.10), and do not make repetitions rare.
+    if page?.isEmpty == true { return false }
     pages += 1
     guard let page else { return 2 * again > pages }
-    if !page.isEmpty, !met.insert(page.likeness).inserted { again += 1 }
+    let isAgain = !met.insert(page.likeness).inserted
+    if isAgain { again += 1 }
     var isNew = page.isSkipping
     for key in page.keys where keys.insert(key) { isNew = true }
     stale = isNew ? 0 : stale + 1
+    isLastKnown = isAgain || stale > 1
     return 2 * again > pages || (stale > Self.maxStale && 2 * stale > pages)
   }
 }

@@ -36,7 +36,8 @@ package actor Sync {
   private var listReset: Diagnosis?
   /// Resources whose pages are complete but of no use, so that the next sync transfers them again.
   private var useless: [String] = []
-  /// Whole address of the question of `by_key` whose Retry-After was beyond `max_retry_after`; nil without one.
+  /// Whole address of the question of `by_key` whose Retry-After was beyond `max_retry_after`, or the resource whose
+  /// questions used up `limit.budget`; nil without one.
   private var pausingQuestion: String?
   /// True if upstream ignores `since.param`, by child resource.
   private var ignoresSince: [String: Bool] = [:]
@@ -239,7 +240,7 @@ package actor Sync {
     let progress = PullProgress(context: .init(sync: record.id, tally: tally), host: host)
     let pull = Pull(
       lists: lists, session: session, fetcher: fetcher, clock: clock, progress: progress,
-      startedAt: Date(rfc3339: record.startedAt) ?? clock.now(), pauses: await session.pauses)
+      startedAt: Date(rfc3339: record.startedAt) ?? clock.now(), pauses: await session.pauses, logger: logger)
     let outcomes = try await host.onTransport { try await pull.run(wanted) }
     for (list, outcome) in outcomes { pulled[list] = outcome }
     try machine.pulled()
@@ -265,7 +266,8 @@ package actor Sync {
     try Task.checkCancellation()
     let after = machine.compared(
       found, drifts: drifts, ignoring: Set(byResource { $0.isParameterIgnored ? true : nil }.keys),
-      counts: byResource(\.count), marks: drifts.isEmpty ? try nextMarks() : [:], maxRemoval: host.settings.maxRemoval,
+      counts: byResource(\.count), unproven: byResource(\.unproven), marks: drifts.isEmpty ? try nextMarks() : [:],
+      maxRemoval: host.settings.maxRemoval,
       allowRemoval: mayRemove)
     switch after {
     case .publish, .ask:
@@ -274,6 +276,7 @@ package actor Sync {
         logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
       }
       reportRepeats(found)
+      reportLonger()
       // Not nil here: after a drift the machine decides .again or .fail.
       guard let compared else { return .again(Array(lists.indices)) }
       return .consistent(compared)
@@ -293,6 +296,18 @@ package actor Sync {
         \(records) the key of another one, and the last one of each key counts: \
         if they are different records, correct key of [resource.\(found.resource)]
         """, metadata: ["resource": "\(found.resource)"])
+    }
+  }
+
+  /// Reports lists that go on after an unchanged page that was their end: an earlier version ended each list at an
+  /// empty page.
+  private func reportLonger() {
+    for (list, outcome) in zip(lists, pulled) where outcome.isLonger {
+      logger.notice(
+        """
+        the list was over at an empty page, whose answer has a sign that more pages follow: it goes on from now on; \
+        if an empty page ends it, set pages.empty = "end"
+        """, metadata: ["resource": "\(list.resources[0])"])
     }
   }
 
@@ -321,11 +336,12 @@ package actor Sync {
     }
   }
 
-  private var incremental: Set<String> { Set(lists.filter { $0.start != nil }.flatMap(\.resources)) }
+  var incremental: Set<String> { Set(lists.filter { $0.start != nil }.flatMap(\.resources)) }
 
   /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
   private func reset(_ refused: [Int], in session: PullSession) async throws -> [Int] {
     try machine.reset()
+    try await expectRoom(forWhole: refused.filter { pulled[$0].isStartRefused }, in: session)
     for index in refused {
       for resource in lists[index].resources {
         noteReset(
@@ -337,10 +353,27 @@ package actor Sync {
     return refused
   }
 
-  /// Reports that a list is pulled whole, because upstream refused to continue its incremental pull.
+  /// Throws (69) if the budget has no room for whole pulls of lists whose first incremental page upstream refused. Such
+  /// a filter may be refused in each sync (I8.1).
+  private func expectRoom(forWhole lists: [Int], in session: PullSession) async throws {
+    var requests = 0
+    for index in lists where !(try await mayPullWhole(index, after: &requests, in: session)) {
+      let name = self.lists[index].resources[0]
+      throw Failure(
+        .unreachable, step: "pull \(name) whole", subject: baseURL,
+        cause: "upstream refused an incremental pull (\(pulled[index].refusal ?? 0)), and limit.budget has no room now",
+        hint: "correct param, value or zone of [resource.\(name).since], or raise limit.budget"
+      ).with(.budget, [.resource(name)])
+    }
+  }
+
+  /// Reports that a list is pulled whole, because upstream refused its incremental pull.
   /// - Parameter path: JSON list of the keys of its ancestors; nil for the only list of a resource.
   func noteReset(_ resource: String, of path: String?, isTokenForgotten: Bool, status: Int) {
     listReset = listReset ?? .listReset(resource, isTokenForgotten: isTokenForgotten, status: status)
+    logger.notice(
+      "upstream refuses an incremental pull (\(status)): the list is pulled whole",
+      metadata: ["resource": "\(resource)"])
     var event = Event(.listReset, resource: resource, reason: isTokenForgotten ? "token" : "refused")
     event.of = path
     host.tell(event)
@@ -406,89 +439,108 @@ package actor Sync {
     return again
   }
 
-  /// Requests the missing records (P8). If a request fails, no record of that resource is removed. The sync continues,
-  /// unless the failure concerns all requests.
+  /// Requests the missing records (P8). One that has no answer stays. The sync continues, unless the failure concerns
+  /// all requests.
   func askForMissing(_ plans: [RecordPlan], in session: PullSession, by fetcher: PageFetcher) async throws {
     for plan in plans where machine.asks(for: plan.resource.name) {
-      do {
-        // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
-        try expectOpenGate()
-        try machine.asked(plan.resource.name, answers: .success(try await answers(plan, in: session, by: fetcher)))
-      } catch let pause as MissingRecords.Pause {
-        pausingQuestion = pause.question
-        try await leaveUnasked(plan.resource.name, because: pause.failure, in: session)
-      } catch let failure as Failure where !failure.endsSync(of: plan.resource) {
-        try await leaveUnasked(plan.resource.name, because: failure, in: session)
+      var answers = try await answers(plan, in: session, by: fetcher)
+      pausingQuestion = pausingQuestion ?? answers.pausing
+      if answers.failure != nil {
+        let reason = incremental.contains(plan.resource.name) ? "upstream says that it changed" : Self.isUnlisted
+        answers.failure?.concerned += await missingItems(of: plan.resource.name, reason: reason, in: session)
       }
+      try machine.asked(plan.resource.name, answers: answers, allowRemoval: mayRemove)
       try await guardAsked(plan.resource.name, in: session)
     }
   }
 
-  /// Ends the questions about a resource, whose missing records stay (P8.8).
-  private func leaveUnasked(_ resource: String, because failure: Failure, in session: PullSession) async throws {
-    var failure = failure
-    let reason = incremental.contains(resource) ? "upstream says that it changed" : "upstream lists it no more"
-    failure.concerned += await missingItems(of: resource, reason: reason, in: session)
-    try machine.asked(resource, answers: .failure(failure))
-  }
+  private static let isUnlisted = "upstream lists it no more"
 
-  /// Asks for the missing records of each list. At most one control question is asked (P16.3).
+  /// Asks for the missing records of each list. At most one control question is asked (P16.3). It comes first if
+  /// `limit.budget` has no room for all questions, because nothing is removed without its answer.
   private func answers(
     _ plan: RecordPlan, in session: PullSession, by fetcher: PageFetcher
   ) async throws -> KeyAnswers {
-    guard plan.resource.each != nil else {
-      let isIncremental = incremental.contains(plan.resource.name)
-      return try await missing(
-        plan, filled: plan.resource, place: ListPlace(), isIncremental: isIncremental, in: session, by: fetcher)?.ask()
-        .complete() ?? KeyAnswers()
+    var answers = KeyAnswers()
+    do { try expectOpenGate() } catch let failure as Failure {
+      // The answers for another resource may have brought a Retry-After that is longer than a sync waits.
+      answers.end(failure)
+      return answers
     }
-    var all = KeyAnswers()
-    var unanswered = 0
-    for list in try await session.listsToAskFor(plan.resource.name) {
-      let filled = try plan.resource.filled(with: list.values)
-      guard
-        let missing = try await missing(
-          plan, filled: filled, place: list.place, isIncremental: list.start != nil, in: session, by: fetcher)
-      else { continue }
-      var answers = try await missing.ask(controls: all.found == 0 && all.failure == nil)
-      if answers.lacksSeenKey, let other = try await session.seenList(of: plan.resource.name) {
-        answers =
-          try await self.missing(
-            plan, filled: try plan.resource.filled(with: other.values), place: other.place, isIncremental: false,
-            in: session, by: fetcher)?.controlled(answers) ?? answers
+    let lists = try await lists(toAskFor: plan, in: session)
+    guard let first = lists.first else { return answers }
+    if !host.permits(requests: machine.questions(about: plan.resource.name) + 1) {
+      try await askControl(plan, preferring: first, answers: &answers, in: session, by: fetcher)
+    }
+    for list in lists where !answers.hasEnded {
+      try await missing(plan, list: list, in: session, by: fetcher)?.ask(&answers)
+      if answers.needsControl {
+        try await askControl(plan, preferring: list, answers: &answers, in: session, by: fetcher)
+        // No record of any list is removed.
+        if case .notFound = answers.control { break }
       }
-      all.rejected += answers.rejected
-      // A control question that found its key shows that by_key works.
-      all.found += answers.found + (answers.needsControl && answers.failedControl == nil ? 1 : 0)
-      all.notFound += answers.notFound
-      all.failedControl = answers.failedControl
-      all.failure = all.failure ?? answers.failure
-      unanswered = answers.isUnanswered ? unanswered + 1 : 0
-      if all.failedControl != nil || unanswered == MissingRecords.maxFailures { break }
     }
-    return try all.complete()
+    return answers
+  }
+
+  /// A list with missing records, or the only one of a resource.
+  fileprivate struct AskedList {
+    var place = ListPlace()
+    var values = ParentValues([])
+    var isIncremental: Bool
+  }
+
+  private func lists(toAskFor plan: RecordPlan, in session: PullSession) async throws -> [AskedList] {
+    let name = plan.resource.name
+    guard plan.resource.each != nil else { return [AskedList(isIncremental: incremental.contains(name))] }
+    return try await session.listsToAskFor(name).map(AskedList.init)
+  }
+
+  /// Asks `by_key` for a key that it must find (P16): one that this pull has seen in the list, else in another list. If
+  /// it saw none, the latest record of the snapshot takes its place, of this list or of another one (I9.2).
+  private func askControl(
+    _ plan: RecordPlan, preferring list: AskedList, answers: inout KeyAnswers, in session: PullSession,
+    by fetcher: PageFetcher
+  ) async throws {
+    let (name, limit) = (plan.resource.name, MissingRecords.controlKeys)
+    // With `ask`, a page of an incremental pull has keys that upstream may not have any more (I9.1).
+    let hasRecords = !list.isIncremental || plan.resource.since?.asks != true
+    if hasRecords, case let keys = try await session.seenKeys(name, list: list.place.number, limit: limit),
+      !keys.isEmpty
+    {
+      try await missing(plan, list: list, in: session, by: fetcher)?
+        .control(keys, isConclusive: true, answers: &answers)
+    } else if let other = plan.resource.each == nil ? nil : try await session.seenList(of: name) {
+      let keys = try await session.seenKeys(name, list: other.place.number, limit: limit)
+      try await missing(plan, list: AskedList(other), in: session, by: fetcher)?
+        .control(keys, isConclusive: true, answers: &answers)
+    } else if let latest = try await session.latestKeys(name, in: list.place, limit: limit) {
+      let other = AskedList(place: list.place, values: latest.values, isIncremental: list.isIncremental)
+      try await missing(plan, list: other, in: session, by: fetcher)?
+        .control(latest.keys, isConclusive: latest.isOfList, answers: &answers)
+    } else {
+      answers.control = .unproven
+    }
   }
 
   private func missing(
-    _ plan: RecordPlan, filled: Resource, place: ListPlace, isIncremental: Bool,
-    in session: PullSession, by fetcher: PageFetcher
+    _ plan: RecordPlan, list: AskedList, in session: PullSession, by fetcher: PageFetcher
   ) async throws -> MissingRecords? {
+    let filled = plan.resource.each == nil ? plan.resource : try plan.resource.filled(with: list.values)
     guard let requests = KeyRequests(filled, baseURL: baseURL, template: plan.resource) else { return nil }
     return MissingRecords(
       plan: filled.conditions == plan.resource.conditions ? plan : try RecordPlan(filled), requests: requests,
-      place: place, session: session, fetcher: fetcher, concurrency: host.settings.concurrency,
+      place: list.place, session: session, fetcher: fetcher, concurrency: host.settings.concurrency,
       maxRetryAfter: host.settings.maxRetryAfter, clock: clock,
-      context: .init(sync: session.record.id, tally: tally), isIncremental: isIncremental,
-      onlyDoubted: isIncremental && plan.resource.since?.asks != true,
-      notBefore: plan.resource.since.flatMap { _ in Date(rfc3339: session.record.startedAt) },
-      pauses: await session.pauses)
+      context: .init(sync: session.record.id, tally: tally),
+      onlyDoubted: list.isIncremental && plan.resource.since?.asks != true, pauses: await session.pauses)
   }
 
   /// The guard holds for records of an incremental pull that `by_key` did not find (I5.2).
   private func guardAsked(_ resource: String, in session: PullSession) async throws {
     guard machine.asksBesideWhole(resource) else { return }
     try machine.guardAsked(
-      resource, leaving: try await session.unanswered(resource), maxRemoval: host.settings.maxRemoval,
+      resource, leaving: try await session.notFound(resource), maxRemoval: host.settings.maxRemoval,
       allowRemoval: mayRemove)
   }
 
@@ -500,7 +552,11 @@ package actor Sync {
     record.exit = 0
     record.error = machine.shortcoming
     record.trouble = machine.trouble ?? listReset
-    if record.trouble == nil { record.trouble = try await ignoredSince() }
+    for resource in machine.resourcesHeldBack {
+      let first = try await compared.session.firstOfUnknownKey(resource)
+      if let first { record.error? += "; the first of \(resource) is \(first.place): \(first.reason)" }
+    }
+    if record.trouble == nil { record.trouble = try await ignoredSince() ?? unseenNext() }
     let (clock, history) = (clock, host.settings.history)
     let requests = tally.now.requestsOf
     let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
@@ -523,6 +579,13 @@ package actor Sync {
     isUnknown = isUnknown || plans.contains { $0.resource.isIncrementalChild && ignoresSince[$0.resource.name] == nil }
     guard isUnknown, let last = try await cache.lastTrouble(), last.kind == .ignoredSince else { return nil }
     return last
+  }
+
+  /// The first resource with a full page and no next value, for `explain` (G5.13).
+  private func unseenNext() -> Diagnosis? {
+    zip(lists, pulled).first { $1.lacksNext }.map { list, _ in
+      .unseenNext(list.resources[0], list.paging.first().request)
+    }
   }
 
   /// Logs and returns the number of records that incremental pulls had missed, by resource (I10.2).
@@ -571,7 +634,7 @@ extension Sync {
     let (clock, history) = (clock, host.settings.history)
     if machine.isGuarded {
       for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
-        let missing = await missingItems(of: concern.name, reason: "upstream lists it no more", in: session)
+        let missing = await missingItems(of: concern.name, reason: Self.isUnlisted, in: session)
         record.trouble?.concerned += missing
       }
     }
@@ -603,6 +666,12 @@ extension Sync {
   /// Does work whose failure must not hide why the sync failed.
   private func attempt(_ what: String, work: () async throws -> Void) async {
     do { try await work() } catch { logger.error("cannot \(what): \(error)") }
+  }
+}
+
+extension Sync.AskedList {
+  fileprivate init(_ list: WantedList) {
+    self.init(place: list.place, values: list.values, isIncremental: list.start != nil)
   }
 }
 

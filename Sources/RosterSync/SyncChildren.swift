@@ -79,6 +79,7 @@ extension Sync {
       let outcome = try await pullOnce(children, in: pull.session, by: fetcher)
       failures.merge(outcome.failures) { $0.followed(by: $1) }
       try machine.pulled()
+      machine.noteUnproven(outcome.unproven)
       host.entered(.verifying)
       for (resource, ignores) in outcome.ignoresSince { note(resource, ignoresSince: ignores) }
       try await pullWhole(outcome.refusals, in: pull.session)
@@ -119,7 +120,7 @@ extension Sync {
     let pull = Pull(
       lists: [], session: session, fetcher: fetcher, clock: clock,
       progress: PullProgress(context: .init(sync: record.id, tally: tally), host: host), startedAt: startedAt,
-      pauses: await session.pauses)
+      pauses: await session.pauses, logger: logger)
     let supply = try ListSupply(
       children, sharing: SharedAddresses(plans.map(\.resource)).children, in: session, baseURL: baseURL, at: startedAt)
     return try await host.onTransport { try await pull.run(supply) }
@@ -185,6 +186,15 @@ extension Sync {
     if case .fail(let failure) = after { throw await withReason(failure, in: session) }
   }
 
+  /// True if the parents of vanished lists were pulled incrementally, which does not show whether upstream still has
+  /// them. The next sync asks for each of them then (E7.4).
+  private func asksForParents(of child: String) -> Bool {
+    let parent = plans.first { $0.resource.name == child }?.resource.each?.parent
+    return plans.contains { plan in
+      plan.resource.name == parent && plan.resource.removal == .ask && incremental.contains(plan.resource.name)
+    }
+  }
+
   /// Too many failed lists fail the sync (E7.6, E7.7), and so does a server error if no list was obtained (E7.2). For
   /// E7.6 a vanished list is not a failed one.
   private func judge(_ resource: String, failures: ListFailures, in session: PullSession) async throws {
@@ -193,7 +203,7 @@ extension Sync {
     let examples = try await session.failedLists(of: resource, limit: Diagnosis.maxConcerned)
     let failed = counts.failed - counts.vanished
     let areTooMany = failed > 8 && failed * 100 > counts.requested
-    let isFirst = !counts.wasEverPulled && counts.obtained == 0
+    let isFirst = !counts.wasEverPulled && counts.obtained == 0 && !(failed == 0 && asksForParents(of: resource))
     let outage = counts.obtained == 0 ? failures.serverError : nil
     if areTooMany || isFirst || outage != nil {
       var failure =

@@ -59,12 +59,19 @@ package struct SyncMachine: Sendable {
   /// Resources whose incremental pull drifted too often: their records are published, and their marks are not moved
   /// (I6.3).
   private var weakened: Set<String> = []
-  private var asking: Set<String> = []
+  /// Number of keys to ask for, by resource.
+  private var asking: [String: Int] = [:]
+  /// Parts of the definitions' proofs that the pulls lack.
+  private var unproven: [String: Unproven] = [:]
   /// Incremental pulls whose keys are asked for (I9.1).
   private var askedChanges: [String: ResourceComparison] = [:]
   /// Comparisons of incremental pulls with parents of vanished lists, which `by_key` is asked for (E7.4).
   private var doubted: [String: ResourceComparison] = [:]
   private var rejected = 0
+  /// Comparisons with rejected records of unknown key, so that nothing of their resources is removed (P9).
+  private var heldBack: [ResourceComparison] = []
+  /// Names of their resources.
+  var resourcesHeldBack: [String] { heldBack.map(\.resource) }
   /// All shortcomings except the rejected records.
   private var problems: [Shortcoming] = []
 
@@ -86,15 +93,23 @@ package struct SyncMachine: Sendable {
   ///   - found: the comparisons of all resources.
   ///   - marks: the marks of resources with `since` after this pull.
   ///   - counts: the number of records that upstream reports, for definitions with `count`.
+  ///   - unproven: what the pulls of these resources lack of the proof of their definitions.
   ///   - maxRemoval: percent of the records that may be removed, unless a definition has its own limit.
   package mutating func compared(
     _ found: [ResourceComparison], drifts: [String: String] = [:], ignoring: Set<String> = [], counts: [String: Int],
-    marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
+    unproven: [String: Unproven] = [:], marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
   ) -> AfterComparison {
     guard state == .comparing else { return .fail(defect("compared")) }
     var again = drifts
     for found in found where again[found.resource] == nil && resource(found)?.each == nil {
-      again[found.resource] = resource(found)?.drift(found, count: counts[found.resource])
+      let (name, count) = (found.resource, counts[found.resource])
+      let isPassed = unproven[name]?.contains(.total) == true
+      again[name] = resource(found)?.drift(found, count: count, isTotalPassed: isPassed)
+      self.unproven[name] = unproven[name]
+      // Duplicate records do not show that the total is capped.
+      if isPassed, let count, found.distinct + found.rejected + found.skipped <= count {
+        self.unproven[name]?.remove(.total)
+      }
     }
     again = tolerating(again, of: Set(found.filter(\.isIncremental).map(\.resource)))
     if !again.isEmpty { return pullAgain(again, ignoring: ignoring) }
@@ -104,6 +119,7 @@ package struct SyncMachine: Sendable {
       }
     }
     rejected += found.reduce(0) { $0 + $1.rejected }
+    heldBack = found.filter { !$0.areAllKeysKnown }
     return decide(found, marks: marks)
   }
 
@@ -134,7 +150,7 @@ package struct SyncMachine: Sendable {
   /// validators remain, because these validators are not trusted any more.
   mutating func restarts() {
     state = .pulling
-    (asking, askedChanges, doubted, decisions, rejected) = ([], [:], [:], [:], 0)
+    (asking, askedChanges, doubted, decisions, rejected, heldBack) = ([:], [:], [:], [:], 0, [])
     problems.removeAll { $0.trouble.kind != .validators }
   }
 
@@ -150,7 +166,7 @@ package struct SyncMachine: Sendable {
   /// that is so.
   mutating func descends() throws(Failure) {
     guard state == .asking || state == .publishing else { throw defect("descends") }
-    asking = []
+    asking = [:]
     state = .pulling
   }
 
@@ -162,27 +178,45 @@ package struct SyncMachine: Sendable {
       .failedLists(resource, failed: failed, of: counts.requested, examples: examples.filter { !$0.hasVanished }))
   }
 
+  /// Call this after each pull of child lists, with what they lack of the proof of their definitions.
+  mutating func noteUnproven(_ lists: [String: Unproven]) {
+    unproven.merge(lists) { $0.union($1) }
+  }
+
   /// The reason why the pages of one list of a child do not fit together (P7); nil if they fit.
   func listDrift(_ found: ResourceComparison, count: Int?) -> String? { resource(found)?.drift(found, count: count) }
 
   /// True if the missing records of that resource must be requested.
-  package func asks(for resource: String) -> Bool { asking.contains(resource) }
+  package func asks(for resource: String) -> Bool { asking[resource] != nil }
 
-  /// Receives the answers about the missing records of a resource, or the failure of the requests. If an answer is
-  /// missing, or the control question found nothing, no record of that resource is removed (P8, P16).
-  package mutating func asked(_ resource: String, answers: Result<KeyAnswers, Failure>) throws(Failure) {
+  /// Number of keys that `by_key` is asked for.
+  func questions(about resource: String) -> Int { asking[resource] ?? 0 }
+
+  /// Receives the answers about the missing records of a resource. A record is removed only if its own question was
+  /// answered, and if `by_key` has found another one in this sync (P8, P16).
+  package mutating func asked(
+    _ resource: String, answers: KeyAnswers, allowRemoval: Bool
+  ) throws(Failure) {
     guard state == .asking else { throw defect("asked") }
-    switch answers {
-    case .success(let answers):
-      rejected += answers.rejected
-      decisions[resource]?.removal = answers.failedControl == nil ? .missing : .keepsAll
-      guard let question = answers.failedControl else { return }
+    rejected += answers.rejected
+    let isAllowed = allowRemoval && answers.control == .unproven
+    let hasQuestions = answers.notFound > 0 || answers.failure != nil
+    decisions[resource]?.removal = answers.isProven || isAllowed || !hasQuestions ? .notFound : .keepsAll
+    switch answers.control {
+    case .notFound(let question) where !answers.isProven:
       askAgain(for: resource)
       problems.append(.wrongByKey(resource, question: question))
-    case .failure(let failure):
-      decisions[resource]?.removal = .keepsAll
+    case .unproven where !answers.isProven && !allowRemoval:
       askAgain(for: resource)
-      problems.append(.unasked(resource, failure: failure, isOfChanges: askedChanges[resource] != nil))
+      problems.append(.unproven(resource))
+    case .found, .notFound, .unproven, nil: break
+    }
+    if let failure = answers.failure {
+      askAgain(for: resource)
+      problems.append(
+        .unasked(
+          resource, failure: failure, isOfChanges: askedChanges[resource] != nil,
+          keepsAll: answers.notFound == 0 || decisions[resource]?.removal == .keepsAll))
     }
   }
 
@@ -202,7 +236,7 @@ package struct SyncMachine: Sendable {
     _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
   ) throws(Failure) {
     guard !allowRemoval, let found = askedChanges[resource] ?? doubted[resource], found.areAllKeysKnown,
-      decisions[resource]?.removal == .missing
+      decisions[resource]?.removal == .notFound
     else { return }
     let limit = self.resource(found)?.maxRemoval ?? maxRemoval
     if let failure = guarded(found, leaving: leaving, limit: limit) { throw failure }
@@ -245,16 +279,16 @@ extension SyncMachine {
       guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
       decisions[resource.name] = decision(of: resource, found, mark: marks[resource.name] ?? .stays)
       if found.asked > 0 {
-        asking.insert(resource.name)
+        asking[resource.name, default: 0] += found.asked
         askedChanges[resource.name] = found
       }
       if found.doubted > 0 {
-        asking.insert(resource.name)
+        asking[resource.name, default: 0] += found.doubted
         doubted[resource.name] = found
       }
       if found.isIncremental { continue }
       if found.areAllKeysKnown, found.missing > 0, !found.listChanged, resource.removal == .ask {
-        asking.insert(resource.name)
+        asking[resource.name, default: 0] += found.missing
       }
     }
     state = asking.isEmpty ? .publishing : .asking
@@ -268,20 +302,32 @@ extension SyncMachine {
       decision.mark = isWeak ? .stays : mark
       return decision
     }
-    var decision = RemovalDecision(found.areAllKeysKnown ? .missing : .keepsAll, proof: .init(of: resource))
+    var decision = RemovalDecision(
+      found.areAllKeysKnown ? .missing : .keepsAll, proof: .init(of: resource, without: unproven[resource.name] ?? []))
     decision.mark = mark
     return decision
   }
 
-  private var shortcomings: [Shortcoming] { problems + (rejected > 0 ? [.rejects(rejected)] : []) }
+  private var shortcomings: [Shortcoming] {
+    problems + (rejected > 0 ? [.rejects(rejected, holdingBack: heldBack)] : [])
+  }
 
   private mutating func drifting(_ resource: String, why: String) -> Failure {
     state = .ended
     return Failure(
       .badAnswer, step: "pull one state of \(resource)", subject: upstream,
       cause: "its pages changed while they were pulled, \(Self.maxRepeats + 1) times in a row: \(why)",
-      hint: "the next sync tries again; if it lasts, upstream's pages do not fit together"
+      hint: hint(ofDriftIn: resource)
     ).with(.drift, [.resource(resource)])
+  }
+
+  private func hint(ofDriftIn resource: String) -> String {
+    let hint = "the next sync tries again; if it lasts, upstream's pages do not fit together"
+    guard let pages = resources.first(where: { $0.name == resource })?.pages else { return hint }
+    if pages.style.isPositional, !pages.hidden {
+      return hint + "; if upstream hides records after it has cut the pages, set hidden = true in pages"
+    }
+    return pages.count == nil ? hint : hint + "; if its total is an estimate, remove count from pages"
   }
 
   private mutating func ignored(_ resource: String, why: String) -> Failure {
@@ -352,25 +398,60 @@ extension ResourceComparison {
   fileprivate var leavingNow: Int { areAllKeysKnown ? missingTwice : 0 }
 }
 
+/// Parts of a definition's proof that a pull lacks.
+package struct Unproven: OptionSet, Sendable {
+  /// The sum of the parts.
+  package let rawValue: Int
+  /// A sum of parts.
+  package init(rawValue: Int) { self.rawValue = rawValue }
+  /// Records came after the total, which is capped (G5.8).
+  package static let total = Unproven(rawValue: 1)
+  /// Only upstream knew the position in the list (G5.7).
+  package static let position = Unproven(rawValue: 2)
+}
+
+extension PullOutcome {
+  /// nil if the proof is the one of the definition.
+  var unproven: Unproven? {
+    let parts: Unproven = [isTotalPassed ? .total : [], isScroll ? .position : []]
+    return parts.isEmpty ? nil : parts
+  }
+}
+
 extension RemovalDecision.Proof {
-  /// The proof that P7 assigns to the definition.
-  fileprivate init(of resource: Resource) {
+  /// The proof that P7 assigns to the definition and to its pull.
+  fileprivate init(of resource: Resource, without lacking: Unproven) {
+    let pages = resource.pages
     if resource.inline != nil {
       self = .count
-      return
+    } else if pages.count != nil, !pages.hidden, !lacking.contains(.total) {
+      self = .count
+    } else {
+      self =
+        pages.style.isPositional || lacking.contains(.position) || pages.style.skipsTies(key: resource.key)
+        ? .weak : .end
     }
-    self = resource.pages.count != nil ? .count : resource.pages.style.isPositional ? .weak : .end
+  }
+}
+
+extension Resource.Style {
+  /// True if a page begins after a value that several records may share (P7.5).
+  fileprivate func skipsTies(key: JSONPointer) -> Bool {
+    if case .after(_, let at) = self { at != key } else { false }
   }
 }
 
 extension Resource {
   /// The reason why the pages do not fit together; nil if no such reason was found (P7).
-  fileprivate func drift(_ found: ResourceComparison, count: Int?) -> String? {
+  /// - Parameter isTotalPassed: True if records came after the total.
+  fileprivate func drift(_ found: ResourceComparison, count: Int?, isTotalPassed: Bool = false) -> String? {
     if found.isIncremental { return incrementalDrift(found, count: count) }
     let occurrences = found.distinct + found.rejected + found.skipped
     let sum = occurrences - found.passedRepeats
     // Upstream counts each rejected or skipped record with the key of another one, or does not (P7.3).
-    if let count, count < sum || count > occurrences {
+    // A partial answer is reported as a rejected record, and its total is of records that it lacks.
+    let isPartial = found.rejectedUnknown > 0 && !answers.partial.isEmpty
+    if let count, !isPartial, count < sum && !isTotalPassed || count > occurrences && !pages.hidden {
       return "the pages hold \(sum.counted(as: "record")) of \(name), upstream reports \(count)"
     }
     let repeats = found.repeats + found.passedRepeats
@@ -404,8 +485,11 @@ private struct Shortcoming: Sendable {
   /// The same for `explain`.
   var trouble: Diagnosis
 
-  static func rejects(_ number: Int) -> Shortcoming {
-    let what = "\(number.counted(as: "record")) could not be stored"
+  static func rejects(_ number: Int, holdingBack held: [ResourceComparison]) -> Shortcoming {
+    let consequences = held.map {
+      "; no \($0.resource) can be removed, because \($0.rejectedUnknown) of them \($0.rejectedUnknown == 1 ? "has" : "have") no known key"
+    }
+    let what = "\(number.counted(as: "record")) could not be stored" + consequences.joined()
     return Shortcoming(sentence: "\(what); see the table rejects", trouble: Diagnosis(.rejects, what))
   }
 
@@ -437,16 +521,26 @@ private struct Shortcoming: Sendable {
       trouble: Diagnosis(.postponed, what, [.resource(resource), .setting("limit.budget")]))
   }
 
-  /// - Parameter isOfChanges: True for the keys of an incremental pull with `ask` (I9.2), of which few are missing.
-  static func unasked(_ resource: String, failure: Failure, isOfChanges: Bool) -> Shortcoming {
+  /// - Parameters:
+  ///   - isOfChanges: True for the keys of an incremental pull with `ask` (I9.2), of which few are missing.
+  ///   - keepsAll: True if no record of the resource is removed.
+  static func unasked(_ resource: String, failure: Failure, isOfChanges: Bool, keepsAll: Bool) -> Shortcoming {
     let what = "not all \(isOfChanges ? "changed" : "missing") records of \(resource) could be asked for: "
+    let effect = keepsAll ? "no \(resource) was removed, because" : "some \(resource) records stay, because"
     return Shortcoming(
       sentence: isOfChanges
-        ? what + "\(failure)"
-        : "no \(resource) was removed, because not all missing ones could be asked for: \(failure)",
+        ? what + "\(failure)" : "\(effect) not all missing ones could be asked for: \(failure)",
       trouble: Diagnosis(
         .unasked, what + failure.cause, hint: failure.hint,
         [.resource(resource)] + Diagnosis(failure).concerned.filter { $0 != .resource(resource) }))
+  }
+
+  static func unproven(_ resource: String) -> Shortcoming {
+    let what = "by_key does not find the missing records of \(resource), and no other record shows that by_key works"
+    return Shortcoming(
+      sentence:
+        "no \(resource) was removed, because \(what); if they are gone, run `rosterctl sync --allow-removal`",
+      trouble: Diagnosis(.unproven, what, [.resource(resource)]))
   }
 
   static func wrongByKey(_ resource: String, question: ControlQuestion) -> Shortcoming {
@@ -464,6 +558,6 @@ extension Resource {
   /// The common property of records of unknown key, for missing keys and for keys of another type.
   fileprivate var lackOfKey: String {
     let isText = columns.contains { $0.at == key && $0.type == .text }
-    return "have no \(isText ? "string" : "integer from 1 on") as their key at \(key)"
+    return "have no \(isText ? "string" : "integer of 64 bits") as their key at \(key)"
   }
 }

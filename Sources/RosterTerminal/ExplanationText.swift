@@ -6,11 +6,15 @@ internal import RosterModel
 package struct ExplanationText: Sendable {
   private let explanation: Explanation
   private let now: Date
+  private let cache: String?
 
-  /// - Parameter now: the reference for ages.
-  package init(_ explanation: Explanation, now: Date) {
+  /// - Parameters:
+  ///   - now: the reference for ages.
+  ///   - cache: Path of the cache for the first line; nil for the default one.
+  package init(_ explanation: Explanation, now: Date, cache: String? = nil) {
     self.explanation = explanation
     self.now = now
+    self.cache = cache
   }
 
   /// Lines of at most `width` cells, or as long as a single word, each with its line end.
@@ -21,7 +25,9 @@ package struct ExplanationText: Sendable {
     let concerned = explanation.concerned.flatMap { $0.text.printable.wrapped(width - layout.indent) }
     let state = explanation.state.rawValue
     let head = (state + since).wrapped(width - 2).joined(separator: "\n  ").dropFirst(state.count)
-    return mark.toned(tone, colour: colour) + " " + state.toned(.strong, colour: colour) + head + "\n"
+    // The path is not broken, so that it can be copied.
+    let place = cache.map { ", cache \($0.printable)" } ?? ""
+    return mark.toned(tone, colour: colour) + " " + state.toned(.strong, colour: colour) + head + place + "\n"
       + layout.row("what", times(explanation.what)) + layout.row("readers", times(explanation.readers))
       + layout.row("concerned", lines: concerned) + layout.row("to do", times(explanation.todo))
       + layout.row("next sync", explanation.nextAt.map { clock($0) + ago($0) })

@@ -127,7 +127,12 @@ package struct StatusText: Sendable {
   }
 
   private var expiry: String? {
-    guard let seconds = seconds(until: daemon?.token.expiresAt) else { return nil }
+    end(of: daemon?.token.expiresAt)
+  }
+
+  /// `expires in 14 min`, `expired 3.2 s ago`.
+  private func end(of time: String?) -> String? {
+    guard let seconds = seconds(until: time) else { return nil }
     return seconds > 0 ? "expires in \(HumanFormat.span(seconds))" : "expired \(HumanFormat.span(-seconds)) ago"
   }
 
@@ -157,7 +162,11 @@ package struct StatusText: Sendable {
     let held = seconds(until: upstream.heldUntil).map { ", wants no request for \(HumanFormat.span($0))" } ?? ""
     return upstream.baseURL
       + (upstream.requestsPerDay.map { ", about \(HumanFormat.grouped($0)) requests a day" } ?? "")
-      + held
+      + held + (certificate.map { ", \($0)" } ?? "")
+  }
+
+  private var certificate: String? {
+    end(of: daemon?.upstream.clientCertificate?.notAfter).map { "the client certificate \($0)" }
   }
 
   private var budget: String? {

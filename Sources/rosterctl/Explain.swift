@@ -70,7 +70,7 @@ struct Explain: AsyncParsableCommand {
 
   private func show(_ explanation: Explanation) throws {
     let terminal = Output.standard.terminal
-    let text = ExplanationText(explanation, now: Date())
+    let text = ExplanationText(explanation, now: Date(), cache: place.unusualCache())
     try Output.standard.write(text.text(width: terminal.columns, colour: terminal.colour))
   }
 }

@@ -104,6 +104,11 @@ struct ListOptions: ParsableArguments {
       return listing.pages == 1 ? "there is only one page" : "there are only \(listing.pages) pages"
     }
     if !listing.hasSnapshot { return noSnapshot(in: cache) }
+    if absent, listing.unknown > 0 {
+      return
+        "no \(listing.resource) counts as absent, and none is removed: "
+        + "upstream sent \(listing.unknown.counted(as: "record")) whose key is unknown; see `rosterctl rejects`"
+    }
     if absent { return "no \(listing.resource) is absent: the last whole pull had all of them" }
     return isSearch ? "no \(listing.resource) has all these words" : "upstream has no \(listing.resource)"
   }

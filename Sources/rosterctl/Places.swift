@@ -69,6 +69,13 @@ struct Places: ParsableArguments {
     return socket.named.map { DaemonPlaces.installed(socket: $0)?.cache.path } ?? usual.cache.path
   }
 
+  /// The cache, if it is not that of the system's or the user's own daemon; nil also if it is unknown.
+  func unusualCache() -> String? {
+    let own = environment.filter { !$0.key.hasPrefix("ROSTERD_") }
+    let usual = DaemonPlaces.usual(environment: own).cache.path
+    return probableCache().flatMap { isSameFile($0, usual) ? nil : $0 }
+  }
+
   // MARK: What names both places
 
   private var usual: DaemonPlaces { .usual(environment: environment) }

@@ -10,7 +10,7 @@ struct Status: AsyncParsableCommand {
     discussion: "If no daemon answers, it describes the cache and exits with 3.")
 
   @OptionGroup var place: Places
-  @Flag(help: "Print the headline only, and exit by the state: 0, 1, 77.") var check = false
+  @Flag(help: "Print the headline only, and exit by the state: 0, 1, 77; a refused reload is 1.") var check = false
   @Flag(help: "Print /v1/status unchanged.") var json = false
 
   func run() async throws {
@@ -35,7 +35,9 @@ struct Status: AsyncParsableCommand {
       try Output.ifRead { try show { StatusText(status, now: Date(), width: $0, colour: $1, maxResources: $2) } }
     }
     if !json, !check { try Output.standard.write(followerLines(of: status.cache)) }
-    if check, status.state.exit != 0 { throw ExitCode(status.state.exit) }
+    // Readers see good data after a refused reload, but what the administrator wrote is not in use.
+    let exit = status.state.exit == 0 && status.config.lastError != nil ? 1 : status.state.exit
+    if check, exit != 0 { throw ExitCode(exit) }
   }
 
   /// The status waits for nothing (S1): a person need not either.

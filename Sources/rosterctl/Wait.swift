@@ -32,19 +32,23 @@ struct Wait: AsyncParsableCommand {
     let end = limit.map { ContinuousClock.now + $0 }
     let first = try await isReadyNow(client, target: target)
     if first == .ready { return }
-    if limit != .zero { tell(first, path: path) }
+    if limit == .zero { throw Self.gaveUp(first == .noDaemon ? "no daemon answers on \(path)" : "none came within 0s") }
+    tell(first, path: path)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await Self.wait(client, target: target) }
       if let limit, let end {
         group.addTask {
           try await Task.sleep(until: end)
-          throw Failure(
-            .cancelled, step: "wait for a snapshot", subject: "the daemon", cause: "none came within \(limit.text)")
+          throw Self.gaveUp("none came within \(limit.text)")
         }
       }
       defer { group.cancelAll() }
       try await group.next()
     }
+  }
+
+  private static func gaveUp(_ cause: String) -> Failure {
+    Failure(.cancelled, step: "wait for a snapshot", subject: "the daemon", cause: cause)
   }
 
   private enum Readiness { case ready, noSnapshot, noDaemon }

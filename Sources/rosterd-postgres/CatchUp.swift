@@ -1,4 +1,5 @@
 import RosterCache
+import RosterConfiguration
 import RosterModel
 import RosterPostgres
 
@@ -22,8 +23,17 @@ struct CatchUp {
   ///   - isFresh: Copies everything even if the feed says what changed.
   /// - Throws: `Failure`, `Stopped`.
   func run(_ reader: CacheReader, from known: Replica.State?, isFresh: Bool = false) throws -> Report {
-    let copy = SnapshotCopy(replica: replica, cache: cache, known: known, isFresh: isFresh)
-    return try copy.run(reader)
+    // A look outside the transaction: most of them find nothing new.
+    let copy = SnapshotCopy(replica: replica, cache: resolved(cache), known: known, isFresh: isFresh)
+    if let report = try reader.export(copy.upToDate) { return report }
+    return try replica.transaction("copy the snapshot") {
+      var copy = copy
+      // Another process may have copied since.
+      copy.known = try replica.state()
+      let (staged, report) = try reader.export(copy.stage)
+      try replica.publish(staged)
+      return report
+    }
   }
 }
 
@@ -31,29 +41,23 @@ struct CatchUp {
 private struct SnapshotCopy {
   let replica: Replica
   let cache: String
-  let known: Replica.State?
+  var known: Replica.State?
   let isFresh: Bool
 
-  func run(_ reader: CacheReader) throws -> CatchUp.Report {
-    // A look outside the transaction: most of them find nothing new.
-    if let report = try reader.export(upToDate) { return report }
-    return try replica.transaction {
-      let (staged, report) = try reader.export(stage)
-      try replica.publish(staged)
-      return report
-    }
-  }
-
-  private func upToDate(_ snapshot: SnapshotExport) throws -> CatchUp.Report? {
-    guard try reason(batch(snapshot), snapshot: snapshot) == nil, known?.position == snapshot.position else {
-      return nil
-    }
+  func upToDate(_ snapshot: SnapshotExport) throws -> CatchUp.Report? {
+    guard try reason(batch(snapshot), snapshot: snapshot) == nil, known?.position == snapshot.position,
+      // A definition changes without a sync if a start of rosterd masks its secrets (T9.5).
+      try replica.hasDefinitions(snapshot.definitions())
+    else { return nil }
     return CatchUp.Report(position: snapshot.position, done: nil)
   }
 
-  private func stage(_ snapshot: SnapshotExport) throws -> (Replica.Staged, CatchUp.Report) {
+  func stage(_ snapshot: SnapshotExport) throws -> (Replica.Staged, CatchUp.Report) {
     var batch = try batch(snapshot)
-    batch.kept = ["changes": KeptRows(first: snapshot.earliestChange), "syncs": try snapshot.keptSyncs()]
+    let syncs = try snapshot.keptSyncs()
+    batch.kept = [
+      "changes": KeptRows(first: snapshot.earliestChange), "syncs": syncs, "sync_resources": syncs,
+    ]
     let reason = reason(batch, snapshot: snapshot)
     let scope = reason == nil ? try changed(snapshot) : .whole
     let before = known?.position
@@ -73,7 +77,8 @@ private struct SnapshotCopy {
         hint: "wait for the first sync: rosterctl wait")
     }
     try refuseReservedNames(snapshot.tables)
-    return Replica.Batch(tables: snapshot.tables, position: snapshot.position, cache: cache)
+    return Replica.Batch(
+      tables: snapshot.tables, position: snapshot.position, cache: cache, upstream: snapshot.upstream)
   }
 
   /// Why everything is copied; nil if the feed says what changed.

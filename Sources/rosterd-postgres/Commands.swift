@@ -35,6 +35,7 @@ struct CatchUpCommand: ParsableCommand {
     let report: CatchUp.Report
     do {
       let connection = try PostgresConnection(target, stop: stop.descriptor)
+      connection.report(tell)
       let replica = try Replica(connection, schema: options.schema)
       let reader = try CacheReader(path: cache)
       report = try CatchUp(cache: cache, replica: replica).run(reader, from: try replica.state(), isFresh: fresh)
@@ -61,7 +62,7 @@ struct StatusCommand: ParsableCommand {
 
   func run() throws {
     let connection = try PostgresConnection(try options.target(), stop: StopSignal().descriptor)
-    let state = try Replica(connection, schema: options.schema, isReading: true).state()
+    let state = try Replica(connection, schema: options.schema).state()
     let cache = try options.cachePath()
     let lag = try CacheReader(path: cache).export { try Lag($0, behind: state) }
     let last = FollowerFile.all().first { $0.schema == options.schema && $0.server == connection.server }
@@ -85,6 +86,18 @@ struct DropCommand: ParsableCommand {
       ? "removed rosterd's tables from the schema \(options.schema)"
       : "removed nothing: there are no tables of rosterd in the schema \(options.schema)"
     try answer("\(done)\(dropped.schemaStays ? "; the schema stays" : "")\n")
+  }
+}
+
+extension PostgresConnection {
+  /// Reports what an administrator should know of the connection, now and while it is used.
+  func report(_ warn: @escaping (String) -> Void) {
+    if isUnprotected {
+      warn("the connection to \(server) is not encrypted: add sslmode=verify-full to the connection URL")
+    }
+    onSlowCommit = { [server] in
+      warn("\(server) has not confirmed a COMMIT for 5 s: see whether its synchronous standby answers")
+    }
   }
 }
 

@@ -61,6 +61,7 @@ struct Follower {
     let connection = try PostgresConnection(target, stop: stop.descriptor)
     let beat = Heartbeat(notify)
     connection.onProgress = { beat.beat() }
+    connection.report { [log] in log.warning("\($0)") }
     let replica = try Replica(connection, schema: schema)
     let copy = CatchUp(cache: cache, replica: replica)
     let identity = Inode(cache)

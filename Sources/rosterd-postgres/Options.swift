@@ -10,8 +10,12 @@ struct Options: ParsableArguments {
     help: ArgumentHelp(
       "The database, as psql takes it, without a password; by default the credential file `url`.", valueName: "url"))
   var to: String?
-  @Option(help: "The schema of the tables.")
-  var schema = "rosterd"
+  @Option(
+    name: .customLong("schema"),
+    help: ArgumentHelp(
+      "The schema of the tables; by default $ROSTERD_POSTGRES_SCHEMA, else the name of the instance, else rosterd.",
+      valueName: "schema"))
+  var givenSchema: String?
   @Option(help: "The cache, a file that ends in .db.", completion: .file())
   var cache: String?
   @Option(help: ArgumentHelp("The cache of rosterd@NAME.service.", valueName: "name"))
@@ -28,6 +32,7 @@ struct Options: ParsableArguments {
     if [cache, instance, config].compactMap(\.self).count > 1 {
       throw ValidationError("--cache, --instance and --config exclude each other")
     }
+    guard let schema = givenSchema else { return }
     if schema.isEmpty || schema.utf8.count > 63 || schema.hasPrefix("pg_") {
       throw ValidationError("--schema is '\(schema)'; it must be the name of a schema, with 1 to 63 bytes")
     }
@@ -38,9 +43,22 @@ struct Options: ParsableArguments {
   /// - Throws: `Failure` (78) if the configuration file is missing.
   func cachePath() throws(Failure) -> String {
     if let cache { return cache }
-    if let instance { return try DaemonPlaces.instance(instance).cache.path }
-    if let config { return try DaemonPlaces.file(config, environment: environment).cache.path }
-    return DaemonPlaces.usual(environment: environment).cache.path
+    return try places().cache.path
+  }
+
+  /// The schema of the tables. Instances with one database have a schema each.
+  var schema: String {
+    if let schema = givenSchema ?? environment["ROSTERD_POSTGRES_SCHEMA"].flatMap({ $0.isEmpty ? nil : $0 }) {
+      return schema
+    }
+    let unit = cache.map { DaemonPlaces.installed(cache: $0)?.unit } ?? (try? places())?.unit
+    return unit?.split(separator: "@").last.map(String.init) ?? "rosterd"
+  }
+
+  private func places() throws(Failure) -> DaemonPlaces {
+    if let instance { return try DaemonPlaces.instance(instance) }
+    if let config { return try DaemonPlaces.file(config, environment: environment) }
+    return DaemonPlaces.usual(environment: environment)
   }
 
   /// - Throws: `Failure`: 64 for a password on the command line, where other users can read it; 78 for a bad URL.

@@ -14,10 +14,17 @@ struct CheckCommand: ParsableCommand {
 
   func run() throws {
     let configuration = try options.load(isLogging: false)
+    do throws(Failure) { try configuration.checkAssertionKey() } catch {
+      complain("\(error)")
+      throw ExitCode(error.kind.exitCode)
+    }
     let cost = cost(of: configuration)
     try answer("\(configuration.rendered())\n\(cost.text)")
     if let warning = cost.warning { complain("warning: \(warning)") }
-    for sentence in configuration.missingCredentials() { complain("note: \(sentence)") }
+    let notes =
+      configuration.missingCredentials() + configuration.oddCredentials()
+      + [configuration.missingClaims, configuration.foreignSession(), configuration.renewalWarning].compactMap(\.self)
+    for sentence in notes { complain("note: \(sentence)") }
   }
 
   private func cost(of configuration: Configuration) -> CostText {

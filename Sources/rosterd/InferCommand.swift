@@ -12,8 +12,8 @@ struct InferCommand: AsyncParsableCommand {
     commandName: "infer",
     abstract: "Looks at one answer of each list of an API and prints definitions that fit them.",
     usage: """
-      rosterd infer URL … [--header "NAME: VALUE"] … [--add FILE]
-      rosterd infer URL --of RESOURCE.COLUMN=VALUE … [--header "NAME: VALUE"] … [--add FILE]
+      rosterd infer URL … [--header HEADER] … [--ca-file FILE] [--add FILE]
+      rosterd infer URL --of RESOURCE.COLUMN=VALUE … [OPTION] …
       """)
 
   @Argument(
@@ -34,6 +34,12 @@ struct InferCommand: AsyncParsableCommand {
   var file: String?
 
   @Option(
+    name: .customLong("ca-file"),
+    help: "A PEM bundle of the certificates to trust in place of the system's; it becomes upstream.tls.ca_file.",
+    completion: .file())
+  var caFile: String?
+
+  @Option(
     name: .customLong("of"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
       "The address is that of a child: VALUE in it becomes {RESOURCE.COLUMN}. The last one names the parent.",
@@ -47,6 +53,9 @@ struct InferCommand: AsyncParsableCommand {
     }
     guard addresses != [Self.standardInput] || headers.isEmpty else {
       throw ValidationError("A header goes with a URL, not with \(Self.standardInput)")
+    }
+    guard addresses != [Self.standardInput] || caFile == nil else {
+      throw ValidationError("--ca-file goes with a URL, not with \(Self.standardInput)")
     }
     for text in headers { _ = try header(text) }
     guard parents.isEmpty || addresses.count == 1 && addresses != [Self.standardInput] else {
@@ -73,7 +82,7 @@ struct InferCommand: AsyncParsableCommand {
         guard let file else {
           let findings = try findings(in: await answers(below: nil), below: nil)
           let child = parents.isEmpty ? nil : findings.first.map(Inference.child)
-          return try answer(child ?? Inference.toml(of: findings))
+          return try answer(child ?? Self.checked(Inference.toml(of: findings)))
         }
         let answers = try await answers(below: ExtendedFile(file))
         // Another infer may have extended the file during the requests.
@@ -103,7 +112,20 @@ struct InferCommand: AsyncParsableCommand {
 
   private func findings(in answers: [ListAnswer], below file: ExtendedFile?) throws -> [InferredDefinition] {
     let base = try base(of: answers.compactMap(\.asked?.address), below: file)
-    return try Inference.findings(answers, below: base)
+    return zip(answers, try Inference.findings(answers, below: base)).map { answer, finding in
+      let response = Response(status: 200, headers: answer.headers, body: answer.bytes)
+      return finding.withoutRefusedParts { resource in
+        AnswerTrial.finding(resource, baseURL: finding.baseURL, in: response).map(DraftFault.init)
+      }
+    }
+  }
+
+  /// The text with the reasons why a configuration may not contain it, as comments in front.
+  private static func checked(_ text: String) -> String {
+    do { _ = try Configuration.load(Array(text.utf8), of: "the draft") } catch {
+      return error.faults.map { "# rosterd check refuses this: \($0)\n" }.joined() + text
+    }
+    return text
   }
 
   /// The sentence does not repeat the address: if the quotes of a header were forgotten, a word of the header arrives
@@ -142,11 +164,12 @@ struct InferCommand: AsyncParsableCommand {
     let headers = try headers.map(header)
     let response = try await OneRequest.answer(
       from: address.url, headers: headers, proxies: try proxies(address.url),
-      systemRoots: RootPlaces(environment: ProcessInfo.processInfo.environment))
+      systemRoots: RootPlaces(environment: ProcessInfo.processInfo.environment), caFile: caFile)
     let parents = try givenParents()
     let last = response.redirectedTo.flatMap { try? ListAddress($0, of: parents) }
     let asked = ListAnswer.Asked(
-      last ?? address, redirected: last.map { _ in address }, headers: headers, parents: parents)
+      last ?? address, redirected: last.map { _ in address }, headers: headers, parents: parents,
+      caFile: caFile.map(resolved))
     return try ListAnswer(response.body, headers: response.headers, asked: asked)
   }
 
@@ -195,5 +218,14 @@ extension Failure {
       ?? "nothing was written; if stdout was redirected to a file, that file is empty"
     failure.hint = hint.map { "\($0); \(output)" } ?? output
     return failure
+  }
+}
+
+extension DraftFault {
+  fileprivate init(_ finding: AnswerTrial.Finding) {
+    switch finding {
+    case .refused(let reason): self.init(reason: reason)
+    case .rejected(let count, let reason): self.init(rejects: count, reason: reason)
+    }
   }
 }

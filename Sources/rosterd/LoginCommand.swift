@@ -17,6 +17,11 @@ struct LoginCommand: AsyncParsableCommand {
   var device = false
 
   @Option(
+    name: .customLong("port"),
+    help: "The port of the redirect address http://127.0.0.1:PORT/, for a provider that compares it.")
+  var port: UInt16 = 0
+
+  @Option(
     name: .customLong("output"), help: "The file to write; -: standard output.", completion: .file())
   var output: String?
 
@@ -30,7 +35,7 @@ struct LoginCommand: AsyncParsableCommand {
       } draw: {
         say(QRCode.lines($0, on: terminal).map { "\($0)\n" }.joined())
       }
-      switch try await login.run(usesDevice: device, output: output) {
+      switch try await login.run(usesDevice: device, port: port, output: output) {
       case .printed(let text): try answer(text)
       case .written(let sentence): say("rosterd: \(sentence)\n")
       }

@@ -150,8 +150,12 @@ extension CacheTrials {
     func token(call: DiskFaults.Call) async throws {
       let scenario = Scenario.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))
       try await withFaults(scenario) { site, faults in
-        try faults.fail(call, with: ENOSPC, on: "token.json.new")
+        site.upstream.hold(.anyToken)
         try await site.withDaemon { _, _ in
+          // Before it sends the request, the daemon checks that the store can be written.
+          try await site.upstream.waitFor { $0.held == 1 }
+          try faults.fail(call, with: ENOSPC, on: "token.json.new")
+          site.upstream.release()
           for _ in 1...3 {
             let said = try await site.ask(exit: 73)
             #expect(said.contains("token.json") && said.contains("No space left"), "\(said)")

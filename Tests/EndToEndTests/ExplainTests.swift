@@ -60,7 +60,7 @@ import Testing
     answer("500", fault: .status(500), exit: 69, what: "answered 500", todo: "Ask who runs upstream"),
     answer("503", fault: .status(503), exit: 69, what: "a fault of upstream's own", todo: "curl -i 'http"),
     answer("400", fault: .status(400), what: "refuses this form of the request", todo: "query"),
-    answer("403", fault: .status(403), what: "does not allow this", todo: "auth.logout_status"),
+    answer("403", fault: .status(403), what: "does not allow this", todo: "[auth.expired]"),
     answer("410", fault: .status(410), what: "Nothing is at that address", todo: "upstream.base_url"),
     answer(
       "406", fault: .status(406), what: "the header Accept of the request", todo: "Set Accept in upstream.headers"),
@@ -109,7 +109,7 @@ import Testing
       todo: "by_key", concerned: [character, (.address, "/character/5"), (.record, "5")]),
     Case(
       testDescription: "a refresh token refused", exit: 77, tokens: .init(flow: .authenticateForm, uses: [3]),
-      rules: [.on(.token(1), .status(401))], what: "before a credential file changes", todo: "Put a valid ",
+      rules: [.on(.token(1), .refusal(401))], what: "before a credential file changes", todo: "Put a valid ",
       concerned: [(.file, "/refresh_token"), (.address, "/token")]),
     Case(
       testDescription: "no JSON for a token", exit: 77, tokens: .init(flow: .authenticateForm, uses: [3]),
@@ -273,7 +273,7 @@ import Testing
           environment: ["ROSTERD_STATUS_SOCKET": site.socket, "COLUMNS": "\(width)"])
         #expect(outcome.exit == 3 && outcome.error.isEmpty)
         let lines = outcome.output.split(separator: "\n")
-        #expect(lines[0].hasPrefix("▲ degraded since ") && lines[0].hasSuffix(" ago)"))
+        #expect(lines[0].hasPrefix("▲ degraded since ") && lines[0].hasSuffix(" ago), cache \(site.cache)"))
         // An address is not broken, so that it can be copied.
         #expect(lines.allSatisfy { $0.count <= width || $0.contains("http://") || $0.contains(site.folder) })
         #expect(!outcome.output.contains("\u{1b}"))

@@ -17,7 +17,7 @@ import Testing
       for _ in 0..<3 { #expect(try await site.rosterctl("sync", "--wait").exit == 0) }
       let log = try await daemon.end(by: SIGTERM).error.split(separator: "\n")
       #expect(log.count { $0.contains("published") || $0.contains("nothing new") } == 4)
-      #expect(log.count { $0.contains("the token was refreshed") } == 1)
+      #expect(log.count { $0.contains("upstream granted a new token") } == 1)
       #expect(log.count { $0.contains("stopping") } == 1)
       #expect(log.count == 6, "\(log.joined(separator: "\n"))")
     }

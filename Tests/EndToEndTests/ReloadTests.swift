@@ -113,6 +113,7 @@ import Testing
         try site.removeFile()
         try await reload(daemon, notify: notify)
         #expect(try await site.status().config.lastError?.contains("cannot be read") == true)
+        #expect(try await site.rosterctl("status", "--check").exit == 1)
         #expect(try await site.rosterctl("sync", "--wait").exit == 0)
         #expect(site.upstream.counts.pageRequests.last?["X-Team"] == "citadel")
       }

@@ -92,7 +92,7 @@ import Testing
       #expect(keyless.exit == 65)
       #expect(
         keyless.error.contains(
-          "none of 45 records of location can be stored, 45 have no integer from 1 on as their key at /number"))
+          "none of 45 records of location can be stored, 45 have no integer of 64 bits as their key at /number"))
       try define("Moon")
       let mended = try await site.rosterd("sync", "--config", file)
       #expect(mended.exit == 0 && !mended.error.contains("warning"), "\(mended.error)")

@@ -14,7 +14,7 @@ import Testing
     let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"
     let settings = [
       "ROSTERD_LOG_LEVEL": "trace", "ROSTERD_LOG_FORMAT": inParameter ? "json" : "text",
-      "ROSTERD_UPSTREAM_TIMEOUT": "300ms",
+      "ROSTERD_UPSTREAM_TIMEOUT": "300ms", "ROSTERD_AUTH_TIMEOUT": "300ms",
       "ROSTERD_RETRY_MAX_RETRIES": "1", "ROSTERD_SYNC_CONCURRENCY": "2", "ROSTERD_RETRY_MAX_RETRY_AFTER": "0s",
       "ROSTERD_UPSTREAM_HEADERS": "{\"X-Api-Key\" = \"\(key)\"}",
     ]

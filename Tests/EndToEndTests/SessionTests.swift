@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1))) struct SessionTests {
   /// The first access token is valid for page 1, and upstream refuses the refresh once by mistake.
   private static let refusedOnce = Scenario.pages(
-    2, tokens: .init(flow: .authenticateForm, uses: [1]), rules: [.on(.anyToken, times: 1, .status(401))])
+    2, tokens: .init(flow: .authenticateForm, uses: [1]), rules: [.on(.anyToken, times: 1, .refusal(401))])
 
   @Test("T6.4, T6.6: an ended session requests nothing, restarts included, until --retry-session tries it once more")
   func retrySession() async throws {

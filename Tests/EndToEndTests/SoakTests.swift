@@ -27,7 +27,9 @@ import Testing
   @Test("Failed and timed-out syncs in one daemon leave no descriptor, no connection and at most 2 MB")
   func nothingIsLeft() async throws {
     let timeout = Sanitizer.isPresent ? "1s" : "200ms"
-    let settings = ["ROSTERD_UPSTREAM_TIMEOUT": timeout, "ROSTERD_RETRY_MAX_RETRIES": "1"]
+    let settings = [
+      "ROSTERD_UPSTREAM_TIMEOUT": timeout, "ROSTERD_AUTH_TIMEOUT": timeout, "ROSTERD_RETRY_MAX_RETRIES": "1",
+    ]
     try await withDaemon(.pages(7), settings: settings) { site, daemon, _ in
       #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
       try await fail(site, times: Self.warmUp)

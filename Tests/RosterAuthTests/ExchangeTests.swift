@@ -109,7 +109,7 @@ struct ExchangeGrantTests {
 
   private func life(_ body: String, headers: [Request.Header] = []) throws -> Double? {
     let answer = try read(body, headers: headers) {
-      $0.answer.access = JSONPointer("/data/access")
+      $0.answer.access = TokenSource("/data/access")
       $0.answer.expiresIn = JSONPointer("/data/in")
       $0.answer.expiresAt = JSONPointer("/data/at")
     }
@@ -229,9 +229,9 @@ struct ExchangeKeeperTests {
     let bench = try await Bench(.exchange, credentials: Credentials(refreshToken: Secret("r0"))) {
       $0.exchange?.login = nil
     }.inSync()
-    bench.endpoint.answer(400)
+    bench.endpoint.refuse()
     let failure = await failure { try await bench.keeper.current() }
-    #expect(failure?.cause == "upstream refuses the refresh token (400)")
+    #expect(failure?.cause == "upstream refuses the refresh token (400, invalid_grant)")
     #expect(failure?.description.contains("/etc/rosterd/credentials/refresh_token") == true)
   }
 

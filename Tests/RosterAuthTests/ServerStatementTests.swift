@@ -79,11 +79,18 @@ struct ServerStatementFailureTests {
         400, #"{"error":"invalid_grant","error_description":"Token r0-secret-r0 has been revoked"}"#,
         "upstream refuses the refresh token (400, invalid_grant, Token *** has been revoked)"
       ),
-      (401, #"{"msg":"Token has expired"}"#, "upstream refuses the refresh token (401, an answer with msg)"),
-      (403, "<html>", "upstream refuses the refresh token (403)"),
       (
-        200, #"{"error":"bad_refresh_token"}"#,
-        "upstream granted it, but access_token is missing in the answer or cannot be sent in a header (bad_refresh_token)"
+        401, #"{"msg":"Token has expired"}"#,
+        "upstream refuses the refresh token (401, an answer with msg) without a known error code, so the session stays"
+      ),
+      (
+        403, "<html>",
+        "upstream refuses the refresh token (403) without a known error code, so the session stays"
+      ),
+      (200, #"{"error":"bad_refresh_token"}"#, "upstream refuses the refresh token (200, bad_refresh_token)"),
+      (
+        200, #"{"error":"odd"}"#,
+        "upstream granted it, but access_token is missing in the answer or cannot be sent in a header (odd); the refresh token may be used up"
       ),
       (422, #"{"message":"Not enough segments"}"#, "upstream answered 422, Not enough segments"),
     ])

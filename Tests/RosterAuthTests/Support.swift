@@ -99,6 +99,16 @@ final class TokenEndpoint: Sendable {
     answer(200, body: "{\(fields.joined(separator: ","))}")
   }
 
+  /// A statement about the grant, which ends the session.
+  func refuse(_ status: Int = 400) { answer(status, body: #"{"error":"invalid_grant"}"#) }
+
+  /// No connection, so that the request never reached upstream.
+  func refuseConnection() {
+    var fault = RequestFault(.unreachable, cause: "refused", reason: .connection)
+    fault.isUnsent = true
+    answer(.failure(fault))
+  }
+
   func fail(_ reason: Failure.Reason) {
     answer(.failure(RequestFault(.unreachable, cause: "test", reason: reason)))
   }
@@ -118,7 +128,8 @@ final class Bench: Sendable {
 
   init(
     _ flow: Flow = .oauth2Refresh, credentials: Credentials = Credentials(refreshToken: Secret("r0")),
-    workspace: Workspace? = nil, endsWithSync: Bool = false, lines: Recorder<String> = Recorder(),
+    workspace: Workspace? = nil, renewsBetweenSyncs: Bool = false, isDryRun: Bool = false,
+    lines: Recorder<String> = Recorder(),
     change: (inout TokenSettings) -> Void = { _ in }
   ) throws {
     let workspace = workspace ?? Workspace()
@@ -133,14 +144,16 @@ final class Bench: Sendable {
     let box = CredentialBox(credentials)
     self.box = box
     keeper = TokenKeeper(
-      settings: settings, endsWithSync: endsWithSync, credentials: { _ in box.value.withLock { $0 } },
+      settings: settings, renewsBetweenSyncs: renewsBetweenSyncs, isDryRun: isDryRun,
+      credentials: { _ in box.value.withLock { $0 } },
       send: { try await endpoint.send($0) },
       clock: clock.wallClock, report: { events.record($0) }, onStatus: { statuses.record($0) },
       logger: Logger(label: "test") { _ in LineHandler(lines: lines) }, random: { 0 })
   }
 
   /// The same, after a sync has begun.
-  func inSync() async throws -> Bench {
+  func inSync(at seconds: Double = 0) async throws -> Bench {
+    clock.set(by: seconds)
     try await keeper.syncBegins()
     return self
   }
@@ -214,8 +227,27 @@ extension TokenExchange {
       url: "https://auth.test/login",
       body: .object([.init("username", .text("{username}")), .init("password", .text("{password}"))])),
     refresh: Step(url: "https://auth.test/token", body: .object([.init("refresh", .text("{refresh_token}"))])),
-    answer: Answer(access: JSONPointer(segments: ["access"]), refresh: JSONPointer(segments: ["refresh"])))
+    answer: Answer(access: .member(JSONPointer(segments: ["access"])), refresh: JSONPointer(segments: ["refresh"])))
 }
+
+extension TokenKeeper {
+  /// The token that a request is sent again with after a 401. Throws `BlamedList` if its answer counts.
+  func rejected(_ generation: Int?, isFresh: Bool = false) async throws -> (token: Token?, isFresh: Bool) {
+    var refusal = TokenRefusal(generation: generation, list: "items")
+    refusal.isFresh = isFresh
+    while true {
+      switch try await rejected(refusal) {
+      case .resend(let token, let isFresh, trial: nil): return (token, isFresh)
+      case .resend(_, _, let trial?), .verify(_, let trial): refusal.trial = trial
+      case .accept: throw BlamedList()
+      }
+    }
+  }
+
+  func accepted(_ generation: Int) { accepted(generation, by: Request(.get, "https://api.test/items")) }
+}
+
+struct BlamedList: Error {}
 
 /// The `Failure` that a call throws.
 func failure<T: Sendable>(of work: () async throws -> T) async -> Failure? {

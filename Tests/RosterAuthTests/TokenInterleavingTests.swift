@@ -7,19 +7,22 @@ import Testing
 /// A few requests against an upstream that kills tokens, with reloads and a stop, in every order in which all these can
 /// fall.
 struct TokenInterleavingTests {
-  /// One request as Authorize runs it: sent again at most once with the current and once with a fresh token (T3).
+  /// One request as Authorize runs it: sent again until its answer counts or the sync fails (T3).
   private enum Stage: Equatable {
     case fresh
     case waiting(Int)
     case sent(Token)
     case done
+    /// Its refusal counts as the list's.
+    case blamed
     case failed(Failure)
   }
 
   private struct Process: Equatable {
     var stage = Stage.fresh
-    var usedCurrent = false
-    var usedFresh = false
+    /// True if its token came after a refusal of its own.
+    var isFresh = false
+    var trial: Int?
   }
 
   /// An event of the daemon meanwhile.
@@ -105,23 +108,21 @@ struct TokenInterleavingTests {
       switch processes[index].stage {
       case .fresh: changed { scene in scene.take(index, answer: scene.world.wanted()) }
       case .sent(let token): changed { $0.answer(index, token: token) }
-      case .waiting, .done, .failed: nil
+      case .waiting, .done, .blamed, .failed: nil
       }
     }
 
     private mutating func answer(_ index: Int, token: Token) {
       if token.access == accepted {
-        world.machine.accepted(token.generation)
-        processes[index].stage = .done
-      } else if processes[index].usedFresh {
-        world.refusedAgain(token.generation)
+        world.accepted(token.generation)
+        processes[index] = Process(stage: .done)
         resume()
-        processes[index].stage = world.machine.failure.map { .failed($0) } ?? .done
       } else {
+        let process = processes[index]
         let isLate = world.machine.isLate(token.generation)
-        processes[index].usedFresh = !isLate || processes[index].usedCurrent
-        processes[index].usedCurrent = true
-        take(index, answer: world.rejected(token.generation))
+        let answer = world.rejected(token.generation, isFresh: process.isFresh, trial: process.trial)
+        processes[index].isFresh = !isLate
+        take(index, answer: answer)
       }
     }
 
@@ -134,6 +135,11 @@ struct TokenInterleavingTests {
         // Upstream asks for one: what follows is Authorize's.
         processes[index].stage = .failed(.notRenewable(world.machine.settings))
       case .failed(let failure): processes[index].stage = .failed(failure)
+      case .probes(let trial):
+        processes[index].trial = trial
+        processes[index].stage = world.machine.token.map { .sent($0) } ?? .done
+      case .verifies: Issue.record("no request has succeeded")
+      case .blamed: processes[index].stage = .blamed
       }
       resume()
     }
@@ -176,9 +182,10 @@ struct TokenInterleavingTests {
         case .waiting: "w"
         case .sent(let token): "s\(token.generation)"
         case .done: "d"
+        case .blamed: "b"
         case .failed: "x"
         }
-      return "\(stage)\(process.usedCurrent)\(process.usedFresh)"
+      return "\(stage)\(process.isFresh)\(process.trial != nil)"
     }
     let world = scene.world
     let machine = world.machine
@@ -193,8 +200,9 @@ struct TokenInterleavingTests {
 
   /// The phase without the names of the requests.
   private func phase(_ machine: TokenMachine) -> String {
-    guard case .busy(_, let sequel) = machine.phase else { return "" }
-    return "\(sequel.hasNote) \(sequel.isSuperseded) \(sequel.waiters.count)"
+    guard case .busy(let work, let sequel) = machine.phase else { return "" }
+    let pauses = if case .proving(let trial) = work { trial.pauses.count } else { -1 }
+    return "\(pauses) \(sequel.hasNote) \(sequel.isSuperseded) \(sequel.waiters.count)"
   }
 
   @Test(
@@ -214,7 +222,7 @@ struct TokenInterleavingTests {
       refreshes.insert(end.world.sent)
       for process in end.processes {
         switch process.stage {
-        case .done: break
+        case .done, .blamed: break
         case .failed(let failure): #expect(failure.kind == .refused)
         case .fresh, .waiting, .sent: Issue.record("a request is left behind")
         }
@@ -229,7 +237,7 @@ struct TokenInterleavingTests {
     for end in ends {
       for process in end.processes {
         switch process.stage {
-        case .done, .failed: break
+        case .done, .blamed, .failed: break
         case .fresh, .waiting, .sent: Issue.record("a request is left behind")
         }
       }

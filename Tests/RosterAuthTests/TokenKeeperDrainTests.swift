@@ -11,10 +11,10 @@ import Testing
 struct TokenKeeperDrainTests {
   @Test("T4.4: a shutdown tries once more to store an answer that could not be stored")
   func unstoredAtShutdown() async throws {
-    let bench = try await Bench().inSync()
+    let (bench, request) = try await Bench.refreshing()
     try bench.breakStore()
     bench.endpoint.grant("a1", refresh: "r1")
-    _ = await failure { try await bench.keeper.current() }
+    _ = await failure { try await request.value }
     try bench.mendStore()
     #expect(await bench.keeper.drain())
     #expect(bench.stored?.refreshToken == "r1")
@@ -23,10 +23,10 @@ struct TokenKeeperDrainTests {
   @Test("T4.4: if a shutdown cannot store the answer either, the log says that the token is lost")
   func lostAtShutdown() async throws {
     let lines = Recorder<String>()
-    let bench = try await Bench(lines: lines).inSync()
+    let (bench, request) = try await Bench.refreshing(lines: lines)
     try bench.breakStore()
     bench.endpoint.grant("a1", refresh: "r1")
-    _ = await failure { try await bench.keeper.current() }
+    _ = await failure { try await request.value }
     #expect(await bench.keeper.drain())
     #expect(lines.all.contains { $0.contains("it is lost") && $0.contains("refresh_token") })
   }
@@ -62,7 +62,7 @@ struct TokenKeeperDrainTests {
   func drainCoolingDown() async throws {
     let bench = try await Bench().inSync()
     let request = bench.requests(1)[0]
-    bench.endpoint.answer(503)
+    bench.endpoint.answer(503, headers: [.init("Retry-After", "5")])
     await bench.clock.sleepers(1)
     #expect(await bench.keeper.drain())
     #expect(await failure { try await request.value }?.kind == .cancelled)

@@ -8,12 +8,13 @@ import Testing
 struct TokenMachineTests {
   enum State: String, CaseIterable {
     case empty, valid, due, expired, waiting, refreshing, refreshingEarly, coolingDown, storing, keeping, unstored,
-      barred, ended, superseded
+      barred, ended, superseded, brandNew, proving
   }
 
   enum Input: String, CaseIterable {
-    case wanted, rejectedCurrent, rejectedLate, refusedAgain, loggedOut, refreshed, passingAgain, passingLast, refused,
-      incomplete, malformed, other, due, stored, storeFailed, syncBegan, credentialChanged, reconfigured,
+    case wanted, rejectedCurrent, rejectedLate, triedAgain, accepted, loggedOut, refreshed, passingAgain, passingLast,
+      refused,
+      postponed, unexplained, other, due, stored, storeFailed, syncBegan, credentialChanged, reconfigured,
       switchedOff, stopped
   }
 
@@ -38,7 +39,9 @@ struct TokenMachineTests {
     case .superseded: return after(.refreshing) { _ = feed(.credentialChanged, machine: &$0) }
     case .coolingDown: return after(.refreshing) { _ = $0.refreshFailed(.passing(again: true), now: now) }
     case .storing: return after(.refreshing) { _ = $0.refreshed(answer) }
-    case .keeping: return after(.valid) { _ = $0.refusedAgain(2) }
+    case .keeping: return after(.refreshing) { _ = $0.refreshFailed(.other(failure), now: now) }
+    case .brandNew: return after(.storing) { _ = $0.stored(now: now) }
+    case .proving: return after(.brandNew) { _ = $0.rejected(9, TokenRefusal(generation: $0.generation), now: now) }
     case .unstored: return after(.storing) { _ = $0.storeFailed(failure, now: now) }
     case .barred:
       return after(.refreshing) {
@@ -80,27 +83,35 @@ struct TokenMachineTests {
   private static func feed(_ input: Input, machine: inout TokenMachine) -> TokenMachine.Action {
     switch input {
     case .wanted: machine.wanted(1, now: now)
-    case .rejectedCurrent: machine.rejected(1, generation: machine.generation, now: now)
-    case .rejectedLate: machine.rejected(1, generation: machine.generation - 1, now: now)
-    case .refusedAgain: machine.refusedAgain(machine.generation)
+    case .rejectedCurrent: machine.rejected(1, TokenRefusal(generation: machine.generation), now: now)
+    case .rejectedLate: machine.rejected(1, TokenRefusal(generation: machine.generation - 1), now: now)
+    case .triedAgain: triedAgain(&machine)
+    case .accepted: machine.accepted(machine.generation)
     case .loggedOut: machine.loggedOut(machine.generation, ending: .init(at: start, cause: "c", file: "f", tried: "d"))
     case .refreshed: machine.refreshed(answer)
     case .passingAgain: machine.refreshFailed(.passing(again: true), now: now)
     case .passingLast: machine.refreshFailed(.passing(again: false), now: now)
     case .refused: machine.refreshFailed(.refused(TokenMachine.Fault.ending), now: now)
-    case .incomplete: machine.refreshFailed(.incomplete(TokenMachine.Fault.ending), now: now)
-    case .malformed: machine.refreshFailed(.malformed(failure), now: now)
+    case .postponed: machine.refreshFailed(.postponed(failure), now: now)
+    case .unexplained: machine.refreshFailed(.unexplained(failure), now: now)
     case .other: machine.refreshFailed(.other(failure), now: now)
     case .due: machine.due(now: now)
     case .stored: machine.stored(now: now)
     case .storeFailed: machine.storeFailed(failure, now: now)
-    case .syncBegan: machine.syncBegan(1)
+    case .syncBegan: machine.syncBegan(1, now: now)
     case .credentialChanged: machine.reconfigured(setup(), session: session(start + 1800), now: now)
     case .reconfigured: machine.reconfigured(setup(), session: machine.session, now: now)
     case .switchedOff:
       machine.reconfigured(setup(.none), session: Session(.sample(.none), credentials: Credentials()), now: now)
     case .stopped: machine.stopped()
     }
+  }
+
+  /// The request that tries a brand-new token is refused once more.
+  private static func triedAgain(_ machine: inout TokenMachine) -> TokenMachine.Action {
+    var refusal = TokenRefusal(generation: machine.generation)
+    refusal.trial = 9
+    return machine.trial == nil ? .ignore : machine.rejected(1, refusal, now: now)
   }
 
   /// One word for the action, one for the phase after it.
@@ -123,87 +134,94 @@ struct TokenMachineTests {
   private static let table: [State: [String: [Input]]] = [
     .empty: [
       "refresh/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/idle": [.refusedAgain],
       "keep/keeping": [.loggedOut],
     ],
     .valid: [
       "use/idle": [.wanted, .rejectedLate],
       "refresh/waiting": [.rejectedCurrent],
-      "keep/keeping": [.refusedAgain, .loggedOut],
+      "keep/keeping": [.loggedOut],
     ],
     .due: [
       "useAndRefresh/waiting": [.wanted, .rejectedLate],
       "refresh/waiting": [.rejectedCurrent],
-      "keep/keeping": [.refusedAgain, .loggedOut],
+      "keep/keeping": [.loggedOut],
     ],
     .expired: [
       "refresh/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
-      "keep/keeping": [.refusedAgain, .loggedOut],
+      "keep/keeping": [.loggedOut],
     ],
     .waiting: [
       "wait/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/waiting": [.refusedAgain],
       "keep/keeping": [.loggedOut],
       "send/sending": [.due],
       "release/idle": [.credentialChanged, .switchedOff, .stopped],
     ],
     .refreshing: [
       "wait/sending": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/sending": [.refusedAgain, .loggedOut],
+      "release/sending": [.loggedOut],
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
-      "keep/keeping": [.passingLast, .refused, .incomplete, .malformed, .other],
+      "keep/keeping": [.passingLast, .refused, .postponed, .unexplained, .other],
       "release/sending for another": [.credentialChanged, .switchedOff],
     ],
     .refreshingEarly: [
       "use/sending": [.wanted, .rejectedLate],
       "wait/sending": [.rejectedCurrent],
-      "release/sending": [.refusedAgain, .loggedOut],
+      "release/sending": [.loggedOut],
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
-      "keep/keeping": [.passingLast, .refused, .incomplete, .malformed, .other],
+      "keep/keeping": [.passingLast, .refused, .postponed, .unexplained, .other],
       "release/sending for another": [.credentialChanged, .switchedOff],
     ],
     .superseded: [
       "use/sending for another": [.wanted, .rejectedLate],
       "wait/sending for another": [.rejectedCurrent],
-      "release/sending for another": [.refusedAgain, .loggedOut, .credentialChanged, .switchedOff],
+      "release/sending for another": [.loggedOut, .credentialChanged, .switchedOff],
       "store/storing for another": [.refreshed],
-      "ignore/idle": [.passingAgain, .passingLast, .refused, .incomplete, .malformed, .other],
+      "ignore/idle": [.passingAgain, .passingLast, .refused, .postponed, .unexplained, .other],
     ],
     .coolingDown: [
       "wait/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/waiting": [.refusedAgain],
       "keep/keeping": [.loggedOut, .stopped],
       "send/sending": [.due],
       "keep/keeping for another": [.credentialChanged, .switchedOff],
     ],
     .storing: [
       "wait/storing": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/storing": [.refusedAgain, .loggedOut],
+      "release/storing": [.loggedOut],
       "release/idle": [.stored],
       "release/unstored": [.storeFailed],
       "release/storing for another": [.credentialChanged, .switchedOff],
     ],
     .keeping: [
       "fail/keeping": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/keeping": [.refusedAgain, .loggedOut],
+      "release/keeping": [.loggedOut],
       "ignore/idle": [.stored, .storeFailed],
       "release/keeping for another": [.credentialChanged, .switchedOff],
     ],
     .unstored: [
       "fail/unstored": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/unstored": [.refusedAgain, .loggedOut],
+      "release/unstored": [.loggedOut],
       "store/storing": [.syncBegan, .stopped],
     ],
     .barred: [
       "fail/idle": [.wanted, .rejectedCurrent, .rejectedLate],
-      "release/idle": [.refusedAgain],
+      "keep/keeping": [.loggedOut],
+    ],
+    .brandNew: [
+      "use/idle": [.wanted, .rejectedLate],
+      "probe/proving": [.rejectedCurrent],
+      "keep/keeping": [.loggedOut],
+    ],
+    .proving: [
+      "wait/proving": [.wanted, .rejectedCurrent, .rejectedLate],
+      "probe/proving": [.triedAgain],
+      "release/idle": [.accepted, .stopped],
+      "ignore/idle": [.credentialChanged, .switchedOff],
       "keep/keeping": [.loggedOut],
     ],
     .ended: [
-      "fail/idle": [.wanted, .rejectedCurrent, .rejectedLate, .syncBegan],
-      "release/idle": [.refusedAgain],
+      "fail/idle": [.wanted, .rejectedCurrent, .rejectedLate, .syncBegan]
     ],
   ]
 
@@ -222,7 +240,7 @@ struct TokenMachineTests {
   @Test("T5.3: after an attempt without an answer the token may have been rotated; a granted token ends the doubt")
   func unanswered() {
     var machine = Self.machine(.refreshing)
-    _ = machine.refreshFailed(.passing(again: true, answered: false), now: Self.now)
+    _ = machine.refreshFailed(.passing(again: true, .lost), now: Self.now)
     _ = machine.due(now: Self.now)
     #expect(machine.session.isUnanswered)
     _ = machine.refreshFailed(.passing(again: true), now: Self.now)

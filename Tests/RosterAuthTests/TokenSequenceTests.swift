@@ -13,7 +13,7 @@ struct TokenSequenceTests {
     world.due()
     world.granted()
     world.wrote()
-    world.machine.accepted(world.machine.generation)
+    world.accepted(world.machine.generation)
     _ = world.rejected(world.machine.generation)
     world.due()
     return world
@@ -49,7 +49,7 @@ struct TokenSequenceTests {
     #expect(world.sent == 0 && world.released[waiter] == .failed(.stopping))
   }
 
-  @Test("T2.4, T3.4: a token that arrives expired serves its sync without a loop; the next sync begins with a refresh")
+  @Test("T2.4: a token that arrives expired serves its sync without a loop; the next sync begins with a refresh")
   func bornExpired() {
     var world = TokenWorld()
     for sync in 1...2 {
@@ -68,10 +68,58 @@ struct TokenSequenceTests {
       #expect(world.sent == sync && !world.isBusy)
     }
     let used = world.machine.generation
-    world.machine.accepted(used)
+    world.accepted(used)
     _ = world.rejected(used)
     world.due()
     #expect(world.sent == 3, "T3: after the token has worked, a 401 causes another refresh")
+  }
+
+  /// A world whose brand-new token is refused until its sync fails.
+  private static func refusedWorld() -> TokenWorld {
+    var world = TokenWorld.refreshing()
+    world.granted()
+    world.wrote()
+    let fresh = world.machine.generation
+    let (trial, _) = world.rejected(fresh, isFresh: true)
+    var outcome = TokenWorld.Outcome.waits
+    for _ in 0..<3 { outcome = world.rejected(fresh, isFresh: true, trial: trial).1 }
+    guard case .failed(let failure) = outcome else {
+      Issue.record("the trial goes on: \(outcome)")
+      return world
+    }
+    #expect(failure.trouble == .freshRefused && world.wanted().1 == outcome)
+    return world
+  }
+
+  @Test("T3.4: the next sync tries a refused token before it asks for another", arguments: [true, false])
+  func refusedBefore(works: Bool) {
+    var world = Self.refusedWorld()
+    _ = world.syncBegan()
+    #expect(world.wanted().1 == .token(world.machine.token) && world.sent == 1)
+    if works {
+      world.accepted(world.machine.generation)
+      #expect(!world.isBusy && world.sent == 1)
+    } else {
+      #expect(world.rejected(world.machine.generation).1 == .waits)
+      world.due()
+      #expect(world.sent == 2)
+    }
+  }
+
+  @Test("T3.1: while one request tries a brand-new token, all others wait for its result")
+  func waitForTrial() {
+    var world = TokenWorld.refreshing()
+    world.granted()
+    world.wrote()
+    let fresh = world.machine.generation
+    let (trial, outcome) = world.rejected(fresh, isFresh: true)
+    #expect(outcome == .probes(trial))
+    let (second, refused) = world.rejected(fresh, isFresh: true)
+    let (third, new) = world.wanted()
+    #expect(refused == .waits && new == .waits)
+    world.accepted(fresh)
+    #expect(world.released[second] == .token(world.machine.token))
+    #expect(world.released[third] == .token(world.machine.token) && world.sent == 1)
   }
 
   @Test("T2.2: a token that expires after its arrival is refreshed in the same sync")
@@ -94,9 +142,8 @@ struct TokenSequenceTests {
     world.due()
     world.granted(life: 60)
     world.wrote()
-    let fresh = world.machine.generation
-    world.refusedAgain(fresh)
-    #expect(world.machine.failure?.trouble == .freshRefused)
+    let (trial, outcome) = world.rejected(world.machine.generation, isFresh: true)
+    #expect(outcome == .probes(trial))
   }
 
   @Test("T10.2: a session that begins during a refresh gets the successor of the token that it shares")
@@ -123,26 +170,9 @@ struct TokenSequenceTests {
     var files = world.files
     files.accessToken = Secret("a9")
     world.reload(.oauth2Refresh, files: files)
-    world.failed(.passing(TokenMachine.Fault.failure, delay: nil, answered: false))
+    world.failed(.passing(TokenMachine.Fault.failure, delay: nil, delivery: .lost))
     world.wrote()
     #expect(world.machine.session.isUnanswered && world.machine.session.refreshToken == Secret("r0"))
-  }
-
-  @Test("T2.1: after an early refresh that failed, the next one is tried after the longest pause, in the same sync")
-  func earlyAgain() {
-    var world = TokenWorld(access: "a0", life: 50)
-    _ = world.wanted()
-    world.due()
-    world.failed(.passing(again: false))
-    world.wrote()
-    world.pass(9)
-    _ = world.wanted()
-    #expect(!world.isBusy)
-    // Nor does a clock that is set back put it off.
-    world.now.date -= 20
-    world.pass(1)
-    #expect(world.wanted().1 == .token(world.machine.token))
-    #expect(world.isWaiting)
   }
 
   @Test("T6.4: a session that ends during another token request has ended for the next process too")
@@ -161,7 +191,7 @@ struct TokenSequenceTests {
     world.loggedOut(1)
     var failure = TokenMachine.Fault.failure
     failure.retryAfter = .seconds(60)
-    world.failed(.passing(failure, delay: nil, answered: true))
+    world.failed(.passing(failure, delay: nil, delivery: .answered))
     world.wrote()
     #expect(world.disk?.ending != nil && world.disk?.pause?.until == world.now.date + 60)
   }
@@ -183,20 +213,6 @@ struct TokenSequenceTests {
     #expect(world.isSending && world.sent == 2)
     world.failed(.refused(TokenMachine.Fault.ending))
     #expect(!world.isSending && world.machine.session.ending != nil)
-  }
-
-  @Test("T3.3: a 401 to a fresh token that has not worked yet fails the sync; one that worked is refreshed")
-  func unproven() {
-    var world = TokenWorld.refreshing()
-    world.granted()
-    world.wrote()
-    var proven = world
-    #expect(world.rejected(world.machine.generation).1 == .failed(.freshTokenRefused(.sample(.oauth2Refresh))))
-    #expect(world.sent == 1)
-    proven.machine.accepted(proven.machine.generation)
-    #expect(proven.rejected(proven.machine.generation).1 == .waits)
-    proven.due()
-    #expect(proven.sent == 2)
   }
 
   @Test("T4.1, T10.2: a credential that changes during a refresh wins at once, and the answer is still stored")

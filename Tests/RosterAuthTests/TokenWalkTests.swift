@@ -37,14 +37,17 @@ struct TokenWalkTests {
         in: max(0, world.machine.generation - 2)...world.machine.generation, using: &generator)
       switch Int.random(in: 0..<100, using: &generator) {
       case 0..<25: _ = world.wanted()
-      case 25..<40: _ = world.rejected(generation == 0 ? nil : generation)
-      case 40..<48: world.machine.accepted(generation)
-      case 48..<50: world.refusedAgain(generation)
+      case 25..<40:
+        let list = ["items", "tags"].randomElement(using: &generator) ?? "items"
+        _ = world.rejected(
+          generation == 0 ? nil : generation, list: list, isFresh: Int.random(in: 0..<4, using: &generator) == 0)
+      case 40..<48: world.accepted(generation)
+      case 48..<50: tryAgain(&generator)
       case 50..<52: world.loggedOut(generation)
       case 52..<56: if let waiter = world.waiting.sorted().randomElement(using: &generator) { world.cancel(waiter) }
       case 56..<62: _ = world.syncBegan()
       case 62..<64: world.reload(world.machine.settings.flow, files: newFiles(&generator))
-      case 64..<66: world.machine.requestRetry()
+      case 64..<66: world.requestRetry()
       case 66..<69: world.reload(world.machine.settings.flow == .none ? flow : .none, files: world.files)
       case 69: if Int.random(in: 0..<5, using: &generator) == 0 { world.stop() }
       case 70: world.abandon()
@@ -65,6 +68,18 @@ struct TokenWalkTests {
       return files
     }
 
+    /// One step of the request that tries a brand-new token.
+    private mutating func tryAgain(_ generator: inout SeededDice) {
+      guard let trial = world.machine.trial else { return }
+      switch Int.random(in: 0..<6, using: &generator) {
+      case 0: world.trialEnded(trial)
+      case 1: world.accepted(world.machine.generation)
+      default:
+        _ = world.rejected(
+          world.machine.generation, isFresh: true, trial: trial, hasWitness: Bool.random(using: &generator))
+      }
+    }
+
     /// One end of what is under way.
     private mutating func finish(_ generator: inout SeededDice) {
       if world.isWaiting { return world.due() }
@@ -76,16 +91,31 @@ struct TokenWalkTests {
       case 0..<5:
         world.granted(
           rotates: Bool.random(using: &generator), life: [nil, 5, 60, 3600].randomElement(using: &generator) ?? nil)
-      case 5: world.failed(.refused(TokenMachine.Fault.ending))
-      case 6: world.failed(.incomplete(TokenMachine.Fault.ending))
-      case 7: world.failed(.other(TokenMachine.Fault.failure))
-      case 8: world.failed(.malformed(TokenMachine.Fault.failure))
-      default: world.failed(.passing(again: Bool.random(using: &generator), answered: Bool.random(using: &generator)))
+      default:
+        let answer = Self.answers.randomElement(using: &generator)
+        world.answered(answer ?? .failure(RequestFault(.unreachable, cause: "test", reason: .timeout)))
       }
     }
 
+    /// Every kind of answer that grants nothing.
+    private static let answers: [Result<Response, RequestFault>] = {
+      let table = TokenAnswerTableTests.self
+      let responses = (table.final + table.unexplained + table.passing + table.useless.filter { $0.body.count < 1000 })
+        .map {
+          Response(status: $0.status, headers: $0.headers, body: Array($0.body.utf8))
+        }
+      let lost = [408, 429, 500, 502, 504, 524].map { Response(status: $0, body: Array("<html>".utf8)) }
+      let faults = [Failure.Reason.connection, .timeout, .truncated, .dns].map { reason in
+        var fault = RequestFault(.unreachable, cause: "test", reason: reason)
+        fault.isUnsent = reason == .dns
+        return fault
+      }
+      return (responses + lost).map { .success($0) } + faults.map { .failure($0) }
+    }()
+
     mutating func settle() {
       world.stop()
+      if let trial = world.machine.trial { world.trialEnded(trial) }
       while world.isBusy {
         if world.isWaiting { world.due() } else if world.isSending { world.granted() } else { world.wrote() }
       }

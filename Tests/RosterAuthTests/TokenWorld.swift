@@ -11,6 +11,11 @@ struct TokenWorld: Equatable {
     case token(Token?)
     case failed(Failure)
     case waits
+    /// The request tries a brand-new token again, or a request that had succeeded.
+    case probes(Int)
+    case verifies(Int)
+    /// Its answer counts.
+    case blamed
   }
 
   var machine: TokenMachine
@@ -30,6 +35,8 @@ struct TokenWorld: Equatable {
   private(set) var sent = 0
   private(set) var isStopped = false
   private var lastWaiter = 0
+  /// Number of token requests that may have reached upstream since the last token in this sync, by their kind.
+  private var arrived: [String: Int] = [:]
   private var minted = 0
 
   init(_ flow: Flow = .oauth2Refresh, access: String? = nil, life: Double? = nil) {
@@ -65,11 +72,22 @@ struct TokenWorld: Equatable {
 
   mutating func wanted() -> (Int, Outcome) { request { $0.wanted($1, now: $2) } }
 
-  mutating func rejected(_ generation: Int?) -> (Int, Outcome) {
-    request { $0.rejected($1, generation: generation, now: $2) }
+  mutating func rejected(
+    _ generation: Int?, list: String = "items", isFresh: Bool = false, trial: Int? = nil, hasWitness: Bool = false
+  ) -> (Int, Outcome) {
+    var refusal = TokenRefusal(generation: generation, list: list)
+    (refusal.isFresh, refusal.trial, refusal.hasWitness) = (isFresh, trial, hasWitness)
+    return request { [refusal] in $0.rejected($1, refusal, now: $2) }
   }
 
-  mutating func syncBegan() -> (Int, Outcome) { request { machine, waiter, _ in machine.syncBegan(waiter) } }
+  mutating func accepted(_ generation: Int) { act { machine, _ in machine.accepted(generation) } }
+
+  mutating func trialEnded(_ trial: Int) { act { machine, _ in machine.trialEnded(trial) } }
+
+  mutating func syncBegan() -> (Int, Outcome) {
+    arrived = [:]
+    return request { $0.syncBegan($1, now: $2) }
+  }
 
   mutating func cancel(_ waiter: Int) {
     machine.waiterCancelled(waiter)
@@ -85,6 +103,7 @@ struct TokenWorld: Equatable {
     guard let attempt = sending else { return }
     sending = nil
     minted += 1
+    arrived = [:]
     let renews = attempt.setup.settings.flow == .bearerRenew
     if rotates || renews, let name = attempt.tokenName { spent.insert(name) }
     let issued = IssuedToken(access: Secret("a\(minted)"), obtainedAt: now.date, expiresAt: life.map { now.date + $0 })
@@ -94,13 +113,39 @@ struct TokenWorld: Equatable {
     #expect(writing?.refreshToken == answer.refreshToken ?? attempt.session.refreshToken, "T7: every answer is stored")
   }
 
+  /// The answer of the token endpoint, as the keeper passes it on.
+  mutating func answered(_ answer: Result<Response, RequestFault>) {
+    guard let attempt = sending, let grant = Grant(attempt.setup.settings, session: attempt.session) else { return }
+    let attempted = RefreshAttempt(attempt, now: now.date, random: 0)
+    switch answer {
+    case .success(let response):
+      let refusal = #expect(throws: GrantRefusal.self) { try grant.read(response, now: now.date) }
+      if let refusal { failed(attempted.fault(refusal).fault) }
+    case .failure(let fault): failed(attempted.fault(fault).fault)
+    }
+  }
+
+  mutating func requestRetry() {
+    arrived = [:]
+    machine.requestRetry()
+  }
+
   mutating func failed(_ fault: TokenMachine.Fault) {
+    if let sending, !fault.isUnsent, !machine.isSuperseded { arrived[sending.kind, default: 0] += 1 }
+    // A user asked for one more attempt (T6.6).
+    if machine.sync.mayRetry, fault.isStatement { arrived = [:] }
     // A session that upstream ended while the request was under way begins no login.
     let isLive = machine.session.ending == nil
     let wasRefresh = sending.map { $0.setup == machine.setup && $0.tokenName != nil } ?? false
+    let wasEarly = sending?.isEarly ?? false
+    let hadEnded = machine.onTrial != nil || machine.session.ending != nil
     sending = nil
     act { $0.refreshFailed(fault, now: $1) }
-    if fault.isFollowedByLogin, wasRefresh, isLive, machine.settings.flow == .exchange, !isStopped {
+    if !hadEnded, machine.session.ending != nil {
+      #expect(fault.isStatement, "T6.1: a session ends only by a statement about its grant or its client")
+      #expect(!wasEarly, "T2.6: a refused early refresh ends no session")
+    }
+    if fault.isFollowedByLogin, wasRefresh, isLive, !wasEarly, machine.settings.flow == .exchange, !isStopped {
       #expect(sending != nil || machine.session.ending == nil, "T13.4: a login follows a refused refresh")
     }
   }
@@ -120,6 +165,7 @@ struct TokenWorld: Equatable {
   mutating func reload(_ flow: Flow, files: Credentials) {
     self.files = files
     noteFiles()
+    arrived = [:]
     let setup = TokenMachine.Setup(settings: .sample(flow), credentials: flow == .none ? Credentials() : files)
     let current = machine.known(setup) ?? (flow.refreshes ? disk : nil)
     guard
@@ -138,8 +184,6 @@ struct TokenWorld: Equatable {
   }
 
   mutating func abandon() { _ = machine.abandoned() }
-
-  mutating func refusedAgain(_ generation: Int?) { act { machine, _ in machine.refusedAgain(generation) } }
 
   mutating func loggedOut(_ generation: Int?) {
     act { machine, _ in machine.loggedOut(generation, ending: TokenMachine.Fault.ending) }
@@ -176,6 +220,9 @@ struct TokenWorld: Equatable {
       #expect(!release.waiters.contains(waiter), "a caller that is answered does not wait too")
       outcome = Outcome(release.result)
     case .ignore: outcome = .token(nil)
+    case .probe(_, let trial): outcome = .probes(trial)
+    case .verify(let trial): outcome = .verifies(trial)
+    case .blameList: outcome = .blamed
     case .send, .coolDown:
       Issue.record("a request got the action \(action)")
       outcome = .token(nil)
@@ -190,7 +237,7 @@ struct TokenWorld: Equatable {
 
   private mutating func run(_ action: TokenMachine.Action) {
     switch action {
-    case .ignore, .use, .wait, .fail: break
+    case .ignore, .use, .wait, .fail, .probe, .verify, .blameList: break
     case .refresh, .useAndRefresh, .coolDown:
       #expect(!isBusy)
       isWaiting = true
@@ -207,6 +254,7 @@ struct TokenWorld: Equatable {
   private mutating func startSending(_ attempt: TokenMachine.Attempt) {
     #expect(!isBusy, "T1: never two at once")
     #expect(!isStopped, "P13: no token request begins after a stop")
+    #expect(arrived[attempt.kind, default: 0] < 2, "T5.1: a third token request for one expiry")
     #expect(attempt.session.ending == nil, "T6: an ended session sends nothing")
     #expect(attempt.session == machine.session && attempt.setup == machine.setup)
     if let name = attempt.tokenName {
@@ -243,10 +291,11 @@ struct TokenWorld: Equatable {
   private func check() {
     #expect(Set(machine.waiters) == waiting)
     #expect(machine.waiters.count == waiting.count)
-    #expect(waiting.isEmpty || isBusy, "a request waits although no work is in flight")
+    #expect(waiting.isEmpty || isBusy || machine.trial != nil, "a request waits although no work is in flight")
     switch machine.phase {
     case .idle, .unstored: #expect(!isBusy)
     case .busy(.waiting, _): #expect(isWaiting)
+    case .busy(.proving, _): #expect(!isBusy && !isWaiting)
     case .busy(.sending(let attempt), _): #expect(sending == attempt)
     case .busy(.storing(let session), _), .busy(.keeping(let session), _): #expect(writing == session)
     }
@@ -254,6 +303,9 @@ struct TokenWorld: Equatable {
 }
 
 extension TokenMachine.Attempt {
+  /// Early ones, refreshes and logins are counted apart.
+  fileprivate var kind: String { "\(isEarly) \(session.refreshToken != nil)" }
+
   /// nil: it goes without a refresh token.
   fileprivate var tokenName: String? {
     session.refreshToken.map { "\(session.binding.flow) \($0.reveal())" }
@@ -264,7 +316,7 @@ extension TokenMachine.Action {
   fileprivate var beginsWork: Bool {
     switch self {
     case .refresh, .useAndRefresh, .coolDown, .send, .store, .keep: true
-    case .ignore, .use, .wait, .release, .fail: false
+    case .ignore, .use, .wait, .release, .fail, .probe, .verify, .blameList: false
     }
   }
 }
@@ -278,7 +330,27 @@ extension TokenWorld.Outcome {
   }
 }
 
+extension TokenMachine {
+  /// True if the work in flight belongs to a session that another one has replaced.
+  var isSuperseded: Bool {
+    if case .busy(_, let sequel) = phase { sequel.isSuperseded } else { false }
+  }
+
+  /// The trial of a brand-new token; nil without one.
+  var trial: Int? {
+    if case .busy(.proving(let trial), _) = phase { trial.id } else { nil }
+  }
+}
+
 extension TokenMachine.Fault {
+  var isUnsent: Bool {
+    if case .passing(_, _, .unsent) = self { true } else { false }
+  }
+
+  var isStatement: Bool {
+    if case .refused = self { true } else { false }
+  }
+
   static let failure = Failure(.unreachable, step: "send", subject: "t", cause: "test")
   static let ending = Session.Ending(
     at: Date(timeIntervalSince1970: 0), cause: "refused", file: "refresh_token", tried: "d")
@@ -286,12 +358,12 @@ extension TokenMachine.Fault {
   /// True if a login follows where one is possible (T13.4).
   var isFollowedByLogin: Bool {
     switch self {
-    case .refused, .incomplete, .malformed: true
-    case .passing, .other: false
+    case .refused, .unexplained: true
+    case .passing, .postponed, .other: false
     }
   }
 
-  static func passing(again: Bool, answered: Bool = true) -> Self {
-    .passing(failure, delay: again ? .seconds(1) : nil, answered: answered)
+  static func passing(again: Bool, _ delivery: TokenMachine.Delivery = .answered) -> Self {
+    .passing(failure, delay: again ? .seconds(1) : nil, delivery: delivery)
   }
 }

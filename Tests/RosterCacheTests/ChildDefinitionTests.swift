@@ -15,8 +15,7 @@ private func child(_ each: Each?, _ style: Resource.Style = .one) -> Resource {
 @Suite struct ChildDefinitionTests {
   private let full = Each(
     of: "page", changed: ["a", "b"], wholeEvery: .every(.seconds(90)),
-    empty: [.init("n", .equal(.integer(0))), .init("t", .differs([.text("x"), .real(1.5)])), .init("u", .absent)],
-    emptyStatuses: [404, 410])
+    empty: [.init("n", .equal(.integer(0))), .init("t", .differs([.text("x"), .real(1.5)])), .init("u", .absent)])
 
   @Test(
     "C3.2: another changed, empty, none or whole_every keeps the feed, and another each.of, style, shape or inline does not"
@@ -30,7 +29,7 @@ private func child(_ each: Each?, _ style: Resource.Style = .one) -> Resource {
     }
     #expect(keeps { $0.each?.changed = [] } && keeps { $0.each?.wholeEvery = .never })
     #expect(keeps { $0.each?.wholeEvery = .inEachSync } && keeps { $0.each?.empty = [] })
-    #expect(keeps { $0.each?.emptyStatuses = [] })
+    #expect(keeps { $0.answers.noRecords.statuses = [404] })
     #expect(!keeps { $0.each?.parent = "other" } && !keeps { $0.each = nil } && !keeps { $0.shape = .map })
     #expect(!keeps { $0.pages = .init(.record) } && !keeps { $0.inline = [] })
     #expect(first.listed != child(Each(of: "other")).listed)

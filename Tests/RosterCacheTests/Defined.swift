@@ -148,7 +148,7 @@ struct Pull {
     try await cache.keep(
       PageBody(
         resource: resource.name, number: 0, address: "keys", receivedAt: noon, body: body,
-        digest: try await cache.digest(body), scan: scan))
+        digest: try await cache.digest(body), scan: scan), notFound: [])
   }
 }
 

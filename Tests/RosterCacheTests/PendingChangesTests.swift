@@ -257,7 +257,7 @@ struct PendingChangesTests {
         ])
     }
     _ = try await cache.compare()
-    _ = try await cache.tried(record, decisions: [:], at: noon, history: ninetyDays)
+    try await cache.concludePull(of: record.id, isGuarded: false, [:])
     await cache.close()
     let next = try await folder.define()
     _ = try await next.begin(at: noon)

@@ -159,7 +159,6 @@ struct QueryPlanTests {
     cache = try await folder.define([resource])
     _ = try await cache.begin(at: noon)
     _ = try await cache.known("thing", addresses: [address(1)])
-    _ = try await cache.takeOver("thing", answer: "keys", receivedIn: noon..<noon.addingTimeInterval(1))
     try await cache.discard("thing")
     await cache.close()
   }

@@ -95,13 +95,13 @@ struct ColumnFaultTests {
       columns.a = ""
       where = {}
 
-      => 9: resource.thing.lists.tags.where: is unknown; allowed: at, columns
+      => 9: resource.thing.lists.tags.where: is unknown; allowed: at, list_of_one, columns
       [resource.thing.lists.tags]
       at = "/tags"
       columns.a = ""
       where = ""
 
-      => 9: resource.thing.lists.tags.where: is unknown; allowed: at, columns
+      => 9: resource.thing.lists.tags.where: is unknown; allowed: at, list_of_one, columns
       [resource.thing.lists.tags]
       at = "/tags"
       columns.a = ""

@@ -9,7 +9,7 @@ struct CompositeKeyFaultTests {
 
   private let columns =
     "[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\nname = \"/name\"\n"
-    + "odd = { at = \"/odd\", null = true }\nflag = { at = \"/flag\", type = \"boolean\" }\n"
+    + "flag = { at = \"/flag\", type = \"boolean\" }\n"
 
   private static let places = "a JSON Pointer such as \"/user/name\", of at most 100 names, or a list of 2 or 3 of them"
 
@@ -42,8 +42,6 @@ struct CompositeKeyFaultTests {
       => 3: resource.thing.key: no column is at "/none"; allowed: the place of a column of the type integer or text
       key = ["/id", "/flag"]
       => 3: resource.thing.key: the column flag, which is at "/flag", is boolean; allowed: the place of a column of the type integer or text
-      key = ["/id", "/odd"]
-      => 3: resource.thing.key: the column odd has null = true; allowed: columns without null = true: no part of a key is NULL
       key = ["/id", "/name"]
       by_key = "/things/{key}"
       => 4: resource.thing.by_key: has {key} or {keys}, and the key has 2 places; allowed: a path with {key.id}, {key.name}

@@ -91,9 +91,11 @@ struct ConfigurationFaultTests {
       log.format = "xml"
       => rosterd.toml:1: log.format: "xml" is unknown; allowed: auto journald text json
       auth.flow = "oauth2"
-      => rosterd.toml:1: auth.flow: "oauth2" is unknown; allowed: none static basic oauth2_refresh oauth2_client_credentials authenticate_form bearer_refresh bearer_renew exchange
+      => rosterd.toml:1: auth.flow: "oauth2" is unknown; allowed: none static basic oauth2_refresh oauth2_client_credentials authenticate_form bearer_refresh bearer_renew exchange jwt
       auth.logout_status = [403, 200]
       => rosterd.toml:1: auth.logout_status: 200 is out of range; allowed: integers from 400 to 599
+      auth.expired.status = [200]
+      => rosterd.toml:1: auth.expired.status: 200 is out of range; allowed: integers from 300 to 599
       auth.logout_status = ["403"]
       => rosterd.toml:1: auth.logout_status: "403" is a string, not an integer; allowed: integers from 400 to 599
       auth.logout_status = 403

@@ -296,6 +296,10 @@ struct DefinitionTests {
         by_key_records = ""
         removal = "twice"
         audit_every = "1d"
+        expect = {}
+        partial = []
+        no_records = [204]
+        list_of_one = false
         # max_removal: 20, as sync.max_removal has it
 
         [resource.thing.pages]
@@ -310,12 +314,16 @@ struct DefinitionTests {
         count = ""
         short = false
         beyond = []
+        empty = "no_sign"
+        omits_false = false
+        hidden = false
 
         [resource.thing.columns]
         id = { at = "/id", type = "integer" }
 
         [resource.thing.lists.thing_tags]
         at = "/tags"
+        list_of_one = false
         columns = { tag = "" }
 
         """), "\(text)")

@@ -28,7 +28,7 @@ struct ExchangeFaultTests {
     let exchange = try #require(configuration.exchange)
     #expect(exchange.login?.url == "https://rickandmortyapi.com/api/token/")
     #expect(exchange.refresh?.placeholders == [.refreshToken])
-    #expect(exchange.answer.access == JSONPointer("/access") && exchange.answer.expiresIn == nil)
+    #expect(exchange.answer.access == TokenSource("/access") && exchange.answer.expiresIn == nil)
     #expect(configuration.resolvedTokenURL == "https://rickandmortyapi.com/api/token/refresh/")
     #expect(try workspace.load(configuration.rendered()) == configuration)
   }
@@ -102,6 +102,18 @@ struct ExchangeFaultTests {
   func empty() throws {
     let faults = try workspace.faults("[auth]\nflow = \"exchange\"\nanswer.access = \"/a\"")
     #expect(faults.count == 1 && faults[0].contains("needs [auth.login] or [auth.refresh]"), "\(faults)")
+  }
+
+  @Test(
+    "F5.4: the client's form and further fields are for the flows of OAuth 2 alone",
+    arguments: ["client = \"body\"", "params = { audience = \"a\" }"])
+  func keysOfOAuth(text: String) throws {
+    for (flow, count) in [("static", 1), ("oauth2_refresh", 0), ("oauth2_client_credentials", 0)] {
+      let token = count == 0 ? "token_url = \"/t\"" : ""
+      let faults = try workspace.faults("[auth]\n\(text)\nflow = \"\(flow)\"\n\(token)")
+      #expect(faults.count == count, "\(faults)")
+      #expect(faults.allSatisfy { $0.hasPrefix("rosterd.toml:2: auth.\(text.prefix { $0 != " " }): ") })
+    }
   }
 
   @Test("F5.2: a port that is the scheme's own makes no other origin")

@@ -31,6 +31,12 @@ struct PagesFaultTests {
       => 7: resource.thing.pages.short: needs size; allowed: short with size
       short = 1
       => 7: resource.thing.pages.short: 1 is an integer, not a boolean; allowed: true or false
+      omits_false = true
+      => 7: resource.thing.pages.omits_false: needs more or done; allowed: omits_false with more or done
+      empty = "no"
+      => 7: resource.thing.pages.empty: "no" is unknown; allowed: no_sign end
+      param = "header:X-Page"
+      => 7: resource.thing.pages.param: "header:X-Page" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as "/page"
       more = "has_more"
       => 7: resource.thing.pages.more: "has_more" is no place in an answer; allowed: a JSON Pointer such as "/info/count", or "header:NAME"
       last = "header:"
@@ -40,13 +46,13 @@ struct PagesFaultTests {
       count = 5
       => 7: resource.thing.pages.count: 5 is an integer, not a string; allowed: a JSON Pointer such as "/info/count", or "header:NAME"
       at = "/next"
-      => 7: resource.thing.pages.at: the style "number" does not use it; allowed: style, param, value, first, size, size_param, more, done, last, count, short, beyond
+      => 7: resource.thing.pages.at: the style "number" does not use it; allowed: style, param, value, first, size, size_param, more, done, last, count, short, beyond, empty, omits_false, hidden
       start = "a"
-      => 7: resource.thing.pages.start: the style "number" does not use it; allowed: style, param, value, first, size, size_param, more, done, last, count, short, beyond
+      => 7: resource.thing.pages.start: the style "number" does not use it; allowed: style, param, value, first, size, size_param, more, done, last, count, short, beyond, empty, omits_false, hidden
       limit = 5
-      => 7: resource.thing.pages.limit: is unknown; allowed: style, param, value, first, start, size, size_param, at, more, done, last, count, short, beyond
+      => 7: resource.thing.pages.limit: is unknown; allowed: style, param, value, first, start, size, size_param, at, more, done, last, count, short, beyond, empty, omits_false, hidden
       limit = ""
-      => 7: resource.thing.pages.limit: is unknown; allowed: style, param, value, first, start, size, size_param, at, more, done, last, count, short, beyond
+      => 7: resource.thing.pages.limit: is unknown; allowed: style, param, value, first, start, size, size_param, at, more, done, last, count, short, beyond, empty, omits_false, hidden
       param = "/p~"
       => 7: resource.thing.pages.param: "/p~" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as "/page"
       param = "/page"
@@ -67,7 +73,7 @@ struct PagesFaultTests {
       style = "offset"
       param = "o"
       last = "/l"
-      => 9: resource.thing.pages.last: the style "offset" does not use it; allowed: style, param, value, first, size, size_param, more, done, count, short, beyond
+      => 9: resource.thing.pages.last: the style "offset" does not use it; allowed: style, param, value, first, size, size_param, more, done, count, short, beyond, empty, omits_false, hidden
       style = "cursor"
       param = "c"
       => 6: resource.thing.pages.at: the style "cursor" needs it; allowed: a JSON Pointer such as "/next", or "header:NAME"
@@ -78,14 +84,14 @@ struct PagesFaultTests {
       param = "c"
       at = "/c"
       first = 1
-      => 10: resource.thing.pages.first: the style "cursor" does not use it; allowed: style, param, value, start, size, size_param, at, more, done, count, short, beyond
+      => 10: resource.thing.pages.first: the style "cursor" does not use it; allowed: style, param, value, start, size, size_param, at, more, done, count, short, beyond, empty, omits_false, hidden
       value = "(page:{offset})"
       => 7: resource.thing.pages.value: does not contain {page} once; allowed: a text with one {page}
       value = "{page}{page}"
       => 7: resource.thing.pages.value: does not contain {page} once; allowed: a text with one {page}
       style = "link"
       value = "{page}"
-      => 8: resource.thing.pages.value: the style "link" does not use it; allowed: style, size, size_param, more, done, count, short, beyond
+      => 8: resource.thing.pages.value: the style "link" does not use it; allowed: style, size, size_param, more, done, count, short, beyond, empty, omits_false, hidden
       style = "cursor"
       param = "*"
       at = "/c"
@@ -116,10 +122,10 @@ struct PagesFaultTests {
       style = "next"
       at = "/n"
       param = "p"
-      => 9: resource.thing.pages.param: the style "next" does not use it; allowed: style, size, size_param, at, more, done, count, short, beyond
+      => 9: resource.thing.pages.param: the style "next" does not use it; allowed: style, size, size_param, at, more, done, count, short, beyond, empty, omits_false, hidden
       style = "link"
       at = "/n"
-      => 8: resource.thing.pages.at: the style "link" does not use it; allowed: style, size, size_param, more, done, count, short, beyond
+      => 8: resource.thing.pages.at: the style "link" does not use it; allowed: style, size, size_param, more, done, count, short, beyond, empty, omits_false, hidden
       style = "after"
       => 6: resource.thing.pages.param: the style "after" needs it; allowed: the name of a query parameter, or a place in body
       style = "after"
@@ -129,7 +135,7 @@ struct PagesFaultTests {
       style = "after"
       param = "a"
       start = "x"
-      => 9: resource.thing.pages.start: the style "after" does not use it; allowed: style, param, value, size, size_param, at, more, done, count, short, beyond
+      => 9: resource.thing.pages.start: the style "after" does not use it; allowed: style, param, value, size, size_param, at, more, done, count, short, beyond, empty, omits_false, hidden
       style = "record"
       short = true
       => 8: resource.thing.pages.short: the style "record" does not use it; allowed: style
@@ -138,7 +144,7 @@ struct PagesFaultTests {
       => 8: resource.thing.pages.value: the style "record" does not use it; allowed: style
       style = "one"
       param = "p"
-      => 8: resource.thing.pages.param: the style "one" does not use it; allowed: style, size, size_param, more, done, count, short, beyond
+      => 8: resource.thing.pages.param: the style "one" does not use it; allowed: style, size, size_param, more, done, count, short, beyond, empty, omits_false, hidden
       """#))
   func pages(text: String, sentence: String) throws {
     try workspace.expect(

@@ -51,13 +51,18 @@ struct RenderingTests {
       rate = 0.5
       budget = "10000/1d"
       [auth]
-      flow = "static"
+      flow = "oauth2_refresh"
       send = "?api_key={access_token}"
       token_url = "token"
       scope = "a b"
       authorize_url = "/authorize"
       device_url = "device"
+      client = "basic_raw"
+      params = { audience = "a" }
+      headers = { Accept = "text/plain" }
       early_refresh = "0s"
+      timeout = "1s"
+      expired = { status = [302, 403], where = { "/error/code" = "expired", "/data" = "absent" } }
       logout_status = [400, 599]
       credentials_dir = "/c"
       token_store = "/t"
@@ -81,7 +86,7 @@ struct RenderingTests {
     let second = try workspace.load(exchange)
     #expect(try workspace.load(second.rendered()) == second)
     for key in ConfigurationKey.all {
-      let configuration = key.name.wholeMatch(of: /auth\.(login|refresh|answer)\..*/) == nil ? first : second
+      let configuration = key.name.wholeMatch(of: /auth\.(login|refresh|answer|jwt)\..*/) == nil ? first : second
       #expect(!key.isSame(configuration, Configuration()), "\(key.name) has its default here")
     }
   }
@@ -90,9 +95,10 @@ struct RenderingTests {
   private let exchange = """
     [auth]
     flow = "exchange"
-    login = { url = "/l", body = { a = "{username}", b = 1 }, format = "form", send = "X-Key: {password}" }
+    login = { url = "/l", body = { a = "{username}", b = 1, c = "{jwt}" }, format = "form", send = "X-Key: {password}" }
     refresh = { url = "r", body = { a = "{refresh_token}" }, format = "form", send = "?k={client_id}" }
-    answer = { access = "/a", refresh = "/r", expires_in = "/i", expires_at = "/t" }
+    answer = { access = "/a", refresh = "/r", expires_in = "/i", expires_in_ms = "/m", expires_at = "/t" }
+    jwt = { alg = "ES256", headers = { kid = "k" }, claims = { iss = "i", exp = "{now+1h}", roles = ["a"] } }
     """
 
   @Test("A base_url has no slash at its end")

@@ -25,7 +25,7 @@ struct SinceFaultTests {
       (#"at = "/at", param = "s", overlap = 5"#, "overlap: is an integer"),
       (#"at = "/at", param = "s", overlap = 0"#, "overlap: 0 is out of range"),
       (#"at = "/at", param = "s", form = "unix", zone = "+01:00""#, #"zone: is for form = "rfc3339""#),
-      (#"at = "/at", param = "s", zone = "CET""#, #"zone: "CET" is not an offset"#),
+      (#"at = "/at", param = "s", zone = "Nowhere/Else""#, #"zone: "Nowhere/Else" is neither an offset nor a name"#),
       (#"at = "/at", param = "s", whole_every = "never""#, #"whole_every: "never" needs removal = "never""#),
       (#"at = "/at", param = "s", whole_every = "1s""#, "whole_every: 1s is out of range"),
       (#"at = "/at", param = "/s""#, #"param: "/s" is a place in the body of a POST"#),

@@ -204,4 +204,51 @@ struct CredentialsTests {
   private func failure(_ path: String, cause: String, hint: String) -> Failure {
     Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint).with(.missingCredential)
   }
+
+  @Test("L7.3: check names the identity of a session that the token store keeps, and no client_id")
+  func foreignSession() throws {
+    var configuration = Configuration()
+    configuration.upstream.baseURL = "http://127.0.0.1:8080/api"
+    configuration.auth.tokenURL = "http://127.0.0.1:8080/token"
+    configuration.auth.flow = .oauth2Refresh
+    configuration.auth.credentialsDir = workspace.folder
+    configuration.auth.tokenStore = workspace.path("token.json")
+    func note() -> String? { configuration.foreignSession(stores: []) }
+    #expect(note() == nil)
+    let session = Session(
+      TokenSettings(configuration),
+      credentials: Credentials(refreshToken: Secret("r1"), clientID: Secret("the-client")))
+    try JSONEncoder().encode(StoredSession(session)).write(to: URL(filePath: configuration.auth.tokenStore))
+    #expect(note()?.contains("has the session of another identity (a client_id), which is kept") == true)
+    try workspace.write("the-client", to: "client_id")
+    #expect(note() == nil)
+    configuration.upstream.baseURL = "http://localhost:8080/api"
+    #expect(note()?.contains("(base_url at http://127.0.0.1:8080 instead of http://localhost:8080)") == true)
+    #expect(note()?.contains("the-client") == false)
+    configuration.auth.flow = .static
+    #expect(note() == nil)
+  }
+
+  @Test("L5.4: login finds the client of the service in systemd's stores, and names an encrypted file")
+  func loginClient() throws {
+    var configuration = Configuration()
+    configuration.path = "/etc/rosterd/stage.toml"
+    let stores = ["\(workspace.folder)/credstore", "\(workspace.folder)/credstore.encrypted"]
+    for store in stores { try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true) }
+    #expect(try configuration.clientCredentials(stores: stores) == Credentials())
+    try workspace.write("id\n", to: "credstore/rosterd.stage.client_id")
+    try workspace.write("s\n", to: "credstore/rosterd.stage.client_secret")
+    let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
+    #expect(try configuration.clientCredentials(stores: stores) == client)
+    #expect(
+      configuration.credentialSource(of: "refresh_token", stores: stores)
+        == "\(stores[0])/rosterd.stage.refresh_token")
+    try FileManager.default.removeItem(atPath: "\(stores[0])/rosterd.stage.client_secret")
+    try workspace.write("x", to: "credstore.encrypted/rosterd.stage.client_secret")
+    let failure = #expect(throws: Failure.self) { try configuration.clientCredentials(stores: stores) }
+    #expect(failure?.subject == "\(stores[1])/rosterd.stage.client_secret")
+    #expect(failure?.cause.contains("encrypted") == true)
+    configuration.path = "/tmp/rosterd.toml"
+    #expect(try configuration.clientCredentials(stores: stores) == Credentials())
+  }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import RosterModel
 import Testing
 
 @testable import RosterDaemon
@@ -12,6 +13,18 @@ struct LoopbackReceiverTests {
     #expect(connects(to: port))
     #expect(await receiver.answer(within: .milliseconds(20)) == nil)
     #expect(!connects(to: port))
+  }
+
+  @Test("T11.6: a receiver listens on the named port, and an occupied port is 69 with its number")
+  func namedPort() async throws {
+    let other = try LoopbackReceiver()
+    let port = try #require(other.address.split(separator: ":").last.flatMap { UInt16($0.dropLast()) })
+    let failure = #expect(throws: Failure.self) { try LoopbackReceiver(port: port) }
+    #expect(failure?.kind == .unreachable && failure?.hint?.contains("another program has port \(port)") == true)
+    #expect(await other.answer(within: .zero) == nil)
+    let receiver = try LoopbackReceiver(port: port)
+    #expect(receiver.address == "http://127.0.0.1:\(port)/" && connects(to: port))
+    #expect(await receiver.answer(within: .zero) == nil)
   }
 
   @Test("L5.1, T11.1: %2B in the browser's answer is a plus sign, and a plus sign is a space")

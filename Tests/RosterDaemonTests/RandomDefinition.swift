@@ -25,6 +25,10 @@ struct RandomDefinition: Sendable {
   let endsIn404: Bool
   let first: Int
   let isDescending: Bool
+  /// True if an empty page precedes each page but the first one.
+  let hasGaps: Bool
+  /// True if the total is at most the number of records on two pages.
+  let capsTotal: Bool
   let validators: Validators
   let isAbsolute: Bool
   let tables: [Table]
@@ -65,15 +69,20 @@ struct RandomDefinition: Sendable {
     isDescending = dice.happens(0.3)
     validators = Validators.allCases[Int.random(in: 0..<Validators.allCases.count, using: &dice)]
     isAbsolute = dice.happens(0.5)
+    hasGaps = [.cursor, .next, .link].contains(style) && dice.happens(0.4)
+    capsTotal = self.totals != .none && style != .one && !tellsPages && dice.happens(0.4)
     let states: [String?] = dice.happens(0.3) ? (dice.happens(0.5) ? ["open"] : ["open", "closed"]) : [nil]
     tables = states.enumerated().map { Table("t\(number)\($0)", state: $1, using: &dice) }
   }
 
-  /// The expected `resources.proof` (P7).
-  var proof: String {
-    if totals != .none { return "count" }
-    return [.number, .offset].contains(style) ? "weak" : "end"
+  /// The values that `resources.proof` may have (P7). A capped total proves only lists that are not longer.
+  var proofs: [String] {
+    let other = [.number, .offset].contains(style) ? "weak" : "end"
+    return totals == .none ? [other] : capsTotal ? ["count", other] : ["count"]
   }
+
+  /// True if nothing shows that a record moved during the pull.
+  var isWeak: Bool { [.number, .offset].contains(style) && (totals == .none || capsTotal) }
 
   /// True if pages are selected by position, in an order in which records may move.
   var isPositional: Bool { [.number, .offset].contains(style) }

@@ -62,6 +62,8 @@ final class RandomUpstream: Sendable {
     }
   }
 
+  /// The states that the next published sync may have seen.
+  var seen: [[[RandomRecord]]] { state.withLock { $0.met } }
   var hasFailed: Bool { state.withLock { $0.hasFailed } }
   var hasChanged: Bool { state.withLock { $0.met.contains { $0.count > 1 } } }
 
@@ -162,6 +164,9 @@ extension RandomUpstream.List {
     if definition.isPositional { return pageByPlace(value, request: request) }
     let ordered = records.sorted { definition.isDescending ? $0.id > $1.id : $0.id < $1.id }
     let size = definition.style == .one ? max(1, ordered.count) : definition.pageSize
+    if let value, value.hasSuffix("g") {
+      return response([], hasMore: true, next: String(value.dropLast()), request: request)
+    }
     let last = value.flatMap { Int($0.hasPrefix("k") ? "\((Int($0.dropFirst()) ?? 0) - 1_000_000)" : $0) }
     let rest = ordered.filter { record in
       last.map { definition.isDescending ? record.id < $0 : record.id > $0 } ?? true
@@ -170,7 +175,8 @@ extension RandomUpstream.List {
     let hasMore = rest.count > size
     // Some APIs send a cursor on the last page, too, with more = false.
     let leadsOn = hasMore || (definition.tellsMore && definition.style == .cursor && !shown.isEmpty)
-    return response(shown, hasMore: hasMore, next: leadsOn ? shown.last.map(key) : nil, request: request)
+    let gap = definition.hasGaps && hasMore ? "g" : ""
+    return response(shown, hasMore: hasMore, next: leadsOn ? shown.last.map { key($0) + gap } : nil, request: request)
   }
 
   private func pageByPlace(_ value: String?, request: Request) -> Response {
@@ -186,14 +192,15 @@ extension RandomUpstream.List {
     let address = next.map { "\(definition.isAbsolute ? "/api\(definition.path)" : "")?at=\($0)" }
     let led = definition.style == .next ? address : next
     let items = "[\(shown.map { $0.json(isText: definition.hasTextKeys) }.joined(separator: ","))]"
+    let count = definition.capsTotal ? min(records.count, 2 * definition.pageSize) : records.count
     var headers = [
-      Request.Header("X-count", "\(records.count)"), Request.Header("X-pages", "\(pages)"),
+      Request.Header("X-count", "\(count)"), Request.Header("X-pages", "\(pages)"),
       Request.Header("X-more", "\(hasMore)"),
     ]
     if let led { headers.append(Request.Header("X-next", led)) }
     if let address { headers.append(Request.Header("Link", "<\(address)>; rel=\"next\"")) }
     var members = ["\"pages\":\(pages)", "\"more\":\(hasMore)"]
-    if definition.totals == .body { members.append("\"count\":\(records.count)") }
+    if definition.totals == .body { members.append("\"count\":\(count)") }
     if let led { members.append("\"next\":\"\(led)\"") }
     let body =
       definition.isBare ? items : "{\"meta\":{\(members.joined(separator: ","))},\"data\":{\"items\":\(items)}}"

@@ -24,7 +24,7 @@ import Testing
   private func withOldCache(
     _ validators: Scenario.Validators, body: (Bench) async throws -> Void
   ) async throws {
-    let reject = Rule.on(.page(2), .records([3: #"{"id":0,"name":"nobody"}"#]))
+    let reject = Rule.on(.page(2), .records([3: #"{"id":null,"name":"nobody"}"#]))
     var scenario = Scenario(characters: sevenPages, rules: [reject])
     scenario.validators = validators
     // HTTP's dates have seconds only, so each reading of the clock is one second later.

@@ -30,7 +30,7 @@ private struct Soak {
 
   let bench: Bench
   let runtime: Runtime
-  /// No part of a sync waits for this clock: retries are immediate here.
+  /// No part of a sync waits for this clock: the pauses of a sync end at once here.
   let clock: ManualClock
   /// Files and sockets of other tests, whose names change when they are removed.
   let inherited: Set<String>
@@ -41,13 +41,18 @@ private struct Soak {
     let inherited = try openDescriptors()
     // With ETags every page is requested, including those that an earlier sync received.
     let scenario = Scenario(characters: sevenPages, tokens: .init(flow: .authenticateForm))
-    let environment = ["ROSTERD_UPSTREAM_TIMEOUT": "200ms", "ROSTERD_RETRY_MAX_RETRIES": "1"]
+    let environment = [
+      "ROSTERD_UPSTREAM_TIMEOUT": "200ms", "ROSTERD_AUTH_TIMEOUT": "200ms",
+      "ROSTERD_RETRY_MAX_RETRIES": "1",
+    ]
     try await withBench(scenario, concurrency: 8, environment: environment) { bench in
       let clock = ManualClock()
+      let hasty = WallClock(
+        now: clock.wallClock.now, sleep: { _ in try Task.checkCancellation() }, uptime: clock.wallClock.uptime)
       weak var cache: Cache?
       do {
         let runtime = try await Runtime.open(
-          bench.configuration, clock: clock.wallClock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+          bench.configuration, clock: hasty, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         cache = runtime.cache
         try await Soak(bench: bench, runtime: runtime, clock: clock, inherited: inherited).measure()
         await runtime.close()
@@ -100,7 +105,7 @@ private struct Soak {
   ]
 
   private static let tokenFaults: [Ending] = [
-    failing(.anyToken, fault: .status(503)), failing(.anyToken, fault: .status(400)), failing(.anyToken, fault: .drop),
+    failing(.anyToken, fault: .status(503)), failing(.anyToken, fault: .refusal()), failing(.anyToken, fault: .drop),
     failing(.anyToken, fault: .html()), failing(.anyToken, fault: .cut(after: .half, .close)),
     failing(.anyToken, fault: .cut(after: .nothing, .stall)),
     failing(.anyToken, fault: .answer(status: 200, body: "{}")),

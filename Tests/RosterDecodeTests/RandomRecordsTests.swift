@@ -41,12 +41,15 @@ private struct Generator {
   }
 
   private mutating func scalar() -> Written {
-    switch roll(7) {
+    switch roll(9) {
     case 0, 1: .scalar("null")
     case 2: .scalar(pick(["true", "false"]))
     case 3: .scalar(pick(["0", "-7", "9223372036854775808", "12"]))
     case 4: .scalar(pick(["1.50", "-2e3", "0.1E-2"]))
     case 5: .scalar(#""x\u00e9\n""#, text: "xé\n")
+    case 6: .scalar(#""""#, text: "")
+    case 7:
+      Written.digits(pick(["12", "-7", "0", "-0", "007", "1.0", "9223372036854775808", "100000000000000000000"]))
     default: .scalar(#""plain text""#, text: "plain text")
     }
   }

@@ -56,6 +56,19 @@ enum Written {
     }
   }
 
+  /// A string without escapes.
+  static func digits(_ text: String) -> Written { .scalar("\"\(text)\"", text: text) }
+
+  /// True for the values that count as absent in place of an object or a list (P9.8, P9.9).
+  var isEmptyPlaceholder: Bool {
+    switch self {
+    case .scalar("false", nil), .scalar(_, ""): true
+    case .scalar: false
+    case .list(let elements): elements.isEmpty
+    case .object(let members): members.isEmpty
+    }
+  }
+
   var isNull: Bool { if case .scalar("null", nil) = self { true } else { false } }
 
   func child(_ segment: String) -> Written? {
@@ -83,8 +96,10 @@ struct ReferenceDecoder {
   }
 
   func outcome(_ record: Written) -> Outcome {
-    guard case .object = record else { return .rejected(key: nil) }
+    let isObject = if case .object = record { true } else { false }
+    guard isObject || record.isNull else { return .rejected(key: nil) }
     guard resource.conditions.allSatisfy({ holds($0, record: record) }) else { return .skipped }
+    guard isObject else { return .rejected(key: nil) }
     guard let key = key(of: record) else { return .rejected(key: nil) }
     return row(record, key: key).map(Outcome.stored) ?? .rejected(key: key)
   }
@@ -96,7 +111,7 @@ struct ReferenceDecoder {
     if types.first(where: { $0 == .text || $0 == .integer }) == .text {
       return text.flatMap { $0.isEmpty || hasHalfPair(written) ? nil : $0 }
     }
-    return text == nil ? Int64(written).flatMap { $0 > 0 ? String($0) : nil } : nil
+    return integer(written, text: text, readsDigits: types.allSatisfy { $0 == .integer }).map { String($0) }
   }
 
   /// True if an escape of the string is half of a surrogate pair (P9.4).
@@ -156,7 +171,7 @@ struct ReferenceDecoder {
 
   private func elements(_ list: Resource.List, of record: Written) -> [Decoded.Element]? {
     guard let value = record.find(list.at.segments[...]), !value.isNull else { return [] }
-    guard case .list(let elements) = value else { return nil }
+    guard case .list(let elements) = value else { return value.isEmptyPlaceholder ? [] : nil }
     var rows: [Decoded.Element] = []
     for element in elements {
       guard passes(list.columns.map(\.at), row: element, isElement: true),
@@ -171,14 +186,14 @@ struct ReferenceDecoder {
   private func values(_ columns: [Resource.Column], of row: Written, isElement: Bool) -> [String?]? {
     var values: [String?] = []
     for column in columns {
-      guard let value = value(column, of: row) else { return nil }
+      guard let value = value(column, of: row, beside: columns) else { return nil }
       values.append(value)
     }
     return values
   }
 
   /// The outer nil means that the value cannot be stored. The inner nil is NULL.
-  private func value(_ column: Resource.Column, of row: Written) -> String?? {
+  private func value(_ column: Resource.Column, of row: Written, beside columns: [Resource.Column]) -> String?? {
     guard let value = row.find(column.at.segments[...]), !value.isNull else {
       return .some(column.type == .text && !column.isNullable ? "" : nil)
     }
@@ -187,23 +202,32 @@ struct ReferenceDecoder {
     switch column.type {
     case .text: return text.map { .some($0) } ?? .none
     case .boolean: return text == nil && ["true", "false"].contains(written) ? .some(written) : .none
-    case .integer: return text == nil ? Int64(written).map { .some(String($0)) } ?? .none : .none
+    case .integer:
+      let readsDigits = columns.allSatisfy { $0.at != column.at || $0.type == .integer }
+      return integer(written, text: text, readsDigits: readsDigits).map { .some(String($0)) } ?? .none
     case .real: return text == nil ? finite(written).map { .some(String($0)) } ?? .none : .none
     case .json: return .none
     }
+  }
+
+  /// A whole number of 64 bits, or the one that a text of digits writes as JSON would (P9.6). With a column of another
+  /// type at the same place, the text is a text.
+  private func integer(_ written: String, text: String?, readsDigits: Bool) -> Int64? {
+    guard let text else { return Int64(written) }
+    return readsDigits && text.wholeMatch(of: /-?(0|[1-9][0-9]*)/) != nil ? Int64(text) : nil
   }
 
   private func finite(_ written: String) -> Double? {
     Double(written).flatMap { $0.isFinite ? $0 : nil }
   }
 
-  /// Each value on the path to a place must be an object, null or missing; or a list if the place continues with an
-  /// index.
+  /// Each value on the path to a place must be an object, null, missing or an empty placeholder (P9.8). It may be a
+  /// list if the place continues with an index.
   private func passes(_ places: [JSONPointer], row: Written, isElement: Bool) -> Bool {
     for place in places {
       for depth in (isElement ? 0 : 1)..<max(place.segments.count, isElement ? 0 : 1) {
         let prefix = place.segments[..<depth]
-        guard let value = row.find(prefix), !value.isNull else { continue }
+        guard let value = row.find(prefix), !value.isNull, !value.isEmptyPlaceholder else { continue }
         switch value {
         case .object: continue
         case .list:
@@ -221,7 +245,9 @@ struct ReferenceDecoder {
   static func extra(_ value: Written, taken: [ArraySlice<String>]) -> String? {
     if taken.contains(where: \.isEmpty) { return nil }
     switch value {
-    case .list: return value.compact
+    case .list:
+      // A list on the way that no place selects an element of is empty, and counts as absent.
+      return taken.contains { $0.first.flatMap(JSONPointer.index) != nil } ? value.compact : nil
     case .scalar: return nil
     case .object: break
     }

@@ -6,8 +6,9 @@ import Testing
 /// Section 1: the text of `rosterctl explain` for each kind of event.
 @Suite struct ExplanationTests {
   private static let reasons: [Failure.Reason] = [
-    .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .clientCertificate, .rateLimit, .status(100),
-    .status(204),
+    .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .partialAnswer, .clientCertificate,
+    .rateLimit,
+    .status(100), .status(204),
     .status(304), .status(400), .status(403), .status(404), .status(408), .status(409), .status(410), .status(418),
     .status(451), .status(500), .status(501), .status(503), .status(599),
   ]
@@ -15,7 +16,8 @@ import Testing
   /// A new reason makes this switch incomplete, so the compiler reminds its author.
   private static func isListed(_ reason: Failure.Reason) -> Bool {
     switch reason {
-    case .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .clientCertificate, .rateLimit:
+    case .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .partialAnswer, .clientCertificate,
+      .rateLimit:
       reasons.contains(reason)
     case .status: reasons.contains { if case .status = $0 { true } else { false } }
     }
@@ -131,7 +133,7 @@ import Testing
     expectNextStep(explanation)
     #expect(explanation.what.contains("Lists have failed: 1 of 40 lists of comment."))
     #expect(explanation.what.contains("The parents of lists have disappeared: 2 of 40 lists of comment."))
-    #expect(explanation.todo.contains("none = [404] in [resource.comment.each]"))
+    #expect(explanation.todo.contains("set no_records = [404] in [resource.comment]"))
     #expect(
       explanation.concerned == [
         .resource("comment"), .record("x/y 5", of: "issue", reason: "upstream answered 403"),
@@ -263,7 +265,9 @@ import Testing
     var situation = Situation(state, cache: CacheFacts(), path: "/cache/roster.db")
     situation.failed = ServiceFailure(unit: "rosterd", at: nil, result: "exit-code", exitStatus: 243, status: "")
     #expect(Explanation(situation).state == .degraded)
-    #expect(Explanation(situation).todo.contains("A plain file in /etc/credstore.encrypted"))
+    #expect(Explanation(situation).todo.contains("a plain file in /etc/credstore.encrypted"))
+    situation.failed?.exitStatus = 78
+    #expect(!Explanation(situation).todo.contains("credstore"))
   }
 
   @Test("A budget that is not enough, and a time that upstream asked for, are explained without a failed sync")

@@ -170,7 +170,7 @@ private enum Unreadable: CaseIterable {
       let folder = FileManager.default.temporaryDirectory.path + "/rosterd-fetch-\(UUID().uuidString)"
       defer { try? FileManager.default.removeItem(atPath: folder) }
       let keeper = try await keeper(upstream, transport: transport, in: folder)
-      let send = Interceptor.chain([.authorize(keeper, baseURL: upstream.baseURL, logout: [])], to: transport.send)
+      let send = Interceptor.chain([.authorize(keeper, baseURL: upstream.baseURL)], to: transport.send)
       try await keeper.syncBegins()
       #expect(try await send(Request(.get, "\(upstream.baseURL)/character?page=1")).status == 200)
       #expect(upstream.counts.tokensGranted == 1)

@@ -42,44 +42,187 @@ import Testing
     }
   }
 
-  @Test("T3.1: a request whose 401s all arrive late is sent once with the current and once with a fresh token")
+  /// A clock whose waits end at once.
+  private static func hasty(_ waits: Waits = Waits()) -> WallClock {
+    WallClock(now: { Date(timeIntervalSince1970: 1_700_000_000) }, sleep: { waits.add($0) }, uptime: { waits.total })
+  }
+
+  private final class Waits: Sendable {
+    private let durations = Mutex<[Duration]>([])
+    var all: [Duration] { durations.withLock { $0 } }
+    var total: Duration { durations.withLock { $0.reduce(.zero, +) } }
+    func add(_ duration: Duration) { durations.withLock { $0.append(duration) } }
+  }
+
+  @Test("T1.3: a request whose 401s all arrive late is sent with each current token, and causes no refresh")
   func alwaysLate() async throws {
-    try await withKeeper { keeper, _ in
+    try await withKeeper { keeper, grants in
       let sent = Mutex(0)
-      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
-        sent.withLock { $0 += 1 }
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost")]) { request in
+        guard
+          sent.withLock({
+            $0 += 1
+            return $0
+          }) < 5
+        else { return Response(status: 200) }
         // Another request has used this token successfully, and then found it expired, before this request is answered.
         let token = try await keeper.current()
-        await keeper.accepted(token?.generation ?? 0)
-        _ = try await keeper.rejected(token?.generation)
+        await keeper.accepted(token?.generation ?? 0, by: request)
+        _ = try await keeper.rejected(TokenRefusal(generation: token?.generation))
         return Response(status: 401)
       }
-      let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/character")) }
-      #expect(failure?.kind == .refused)
-      #expect(sent.withLock { $0 } == 3)
+      let response = try await send(Request(.get, "http://localhost/character"))
+      #expect(response.status == 200 && sent.withLock { $0 } == 5 && grants() == 5)
     }
   }
 
   @Test(
-    "T3.3: only an answer below 400, or 404, shows that a fresh token works; until then there is one refresh a sync",
+    "T3.3: only an answer below 400, or 404, shows that a brand-new token works; until then a 401 causes no refresh",
     arguments: [200, 304, 404, 400, 403, 429, 500, 503])
   func provesToken(status: Int) async throws {
-    try await withKeeper(accessToken: "a0") { keeper, grants in
-      let answers = Mutex([401, status, 401, status, 401, status])
-      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
+    try await withKeeper(accessToken: "a0", clock: Self.hasty()) { keeper, grants in
+      let answers = Mutex([401, status, 401, status])
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost")]) { _ in
         Response(status: answers.withLock { $0.removeFirst() })
       }
       let request = Request(.get, "http://localhost/character")
-      let first = try await send(request)
-      #expect(first.status == status)
-      if status < 400 || status == 404 {
-        let second = try await send(request)
-        #expect(second.status == status)
-        #expect(grants() == 2)
-      } else {
-        let failure = await #expect(throws: Failure.self) { try await send(request) }
-        #expect(failure?.kind == .refused && grants() == 1)
+      for _ in 0..<2 {
+        let response = try await send(request)
+        #expect(response.status == status)
       }
+      #expect(grants() == (status < 400 || status == 404 ? 2 : 1))
+    }
+  }
+
+  /// Answers 401 to each token for the first of its requests, so that only one that is tried again succeeds.
+  @Test(
+    "T3.1: one request tries a brand-new token again after 1, 2 and 4 s, and all others wait for it", arguments: 0...3)
+  func brandNew(refusals: Int) async throws {
+    let waits = Waits()
+    try await withKeeper(clock: Self.hasty(waits)) { keeper, grants in
+      let left = Mutex(refusals)
+      let sent = Mutex(0)
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost")]) { _ in
+        sent.withLock { $0 += 1 }
+        return left.withLock { left in
+          left -= 1
+          return Response(status: left >= 0 ? 401 : 200)
+        }
+      }
+      let response = try await send(Request(.get, "http://localhost/character"))
+      #expect(response.status == 200 && grants() == 1 && sent.withLock { $0 } == refusals + 1)
+      #expect(waits.all == Array([.seconds(1), .seconds(2), .seconds(4)].prefix(refusals)))
+    }
+  }
+
+  @Test(
+    "T3.2: a request that had succeeded decides whether a refusal is about the token or about the list",
+    arguments: [true, false])
+  func witness(isOfList: Bool) async throws {
+    let waits = Waits()
+    try await withKeeper(accessToken: "a0", clock: Self.hasty(waits)) { keeper, grants in
+      let sent = Mutex<[String]>([])
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost")]) { request in
+        let token = Response(status: 0, headers: request.headers)["Authorization"]
+        sent.withLock { $0.append("\(request.url.split(separator: "/").last ?? "") \(token ?? "")") }
+        let isRefused = request.url.hasSuffix("tags") || (!isOfList && token != "Bearer a0")
+        return Response(status: isRefused ? 401 : 200)
+      }
+      @Sendable func get(_ list: String) async throws -> Int {
+        try await RequestContext.$current.withValue(.init(resource: list)) {
+          try await send(Request(.get, "http://localhost/\(list)")).status
+        }
+      }
+      let first = try await get("items")
+      #expect(first == 200)
+      if isOfList {
+        let refused = try await get("tags")
+        let again = try await get("tags")
+        #expect(refused == 401 && again == 401)
+        #expect(
+          sent.withLock { $0 } == [
+            "items Bearer a0", "tags Bearer a0", "tags Bearer a1", "tags Bearer a1", "tags Bearer a1", "tags Bearer a1",
+            "items Bearer a1", "tags Bearer a1",
+          ])
+      } else {
+        let failure = await #expect(throws: Failure.self) { try await get("tags") }
+        #expect(failure?.trouble == .freshRefused)
+        #expect(sent.withLock { $0.last } == "items Bearer a1")
+      }
+      #expect(grants() == 1 && waits.all == [.seconds(1), .seconds(2), .seconds(4)])
+    }
+  }
+
+  /// A challenge of RFC 6750 §3.
+  private static func challenge(_ error: String) -> Request.Header {
+    .init("WWW-Authenticate", #"Bearer realm="x", error="\#(error)", error_description="d""#)
+  }
+
+  @Test("T3.7: insufficient_scope causes no refresh, and its answer counts for the list", arguments: [401, 403])
+  func scope(status: Int) async throws {
+    try await withKeeper(accessToken: "a0") { keeper, grants in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost")]) { _ in
+        Response(status: status, headers: [Self.challenge("insufficient_scope")])
+      }
+      let response = try await send(Request(.get, "http://localhost/character"))
+      #expect(response.status == status && grants() == 0)
+    }
+  }
+
+  private static func expired(where toml: (String, Resource.Condition.Test)? = nil) -> ExpiredAnswers {
+    var expired = ExpiredAnswers()
+    expired.statuses += [302, 403]
+    if let (at, test) = toml, let pointer = JSONPointer(at) { expired.conditions = [Resource.Condition(pointer, test)] }
+    return expired
+  }
+
+  @Test(
+    "T3.8: invalid_token at any status and what auth.expired names cause one refresh and one repeat",
+    arguments: [
+      (400, "invalid_token", ""), (403, "invalid_token", ""), (419, "", ""), (440, "", ""), (498, "", ""),
+      (403, "", ""), (302, "", ""), (200, "", #"{"errors":[{"extensions":{"code":"invalid-jwt"}}]}"#),
+    ])
+  func expiredOtherwise(status: Int, error: String, body: String) async throws {
+    try await withKeeper(accessToken: "a0") { keeper, grants in
+      let expired = Self.expired(where: ("/errors/0/extensions/code", .equal(.text("invalid-jwt"))))
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", expired: expired)]) { request in
+        guard Response(status: 0, headers: request.headers)["Authorization"] == "Bearer a0" else {
+          return Response(status: 200, body: Array(#"{"data":{}}"#.utf8))
+        }
+        return Response(status: status, headers: error.isEmpty ? [] : [Self.challenge(error)], body: Array(body.utf8))
+      }
+      let response = try await send(Request(.get, "http://localhost/character"))
+      #expect(response.status == 200 && response.body == Array(#"{"data":{}}"#.utf8) && grants() == 1)
+    }
+  }
+
+  @Test("T3.8: a condition that fits every page fails the sync after one refresh, and the message names its key")
+  func expiredAlways() async throws {
+    try await withKeeper(accessToken: "a0", clock: Self.hasty()) { keeper, grants in
+      let expired = Self.expired(where: ("/data", .present))
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", expired: expired)]) { _ in
+        Response(status: 200, body: Array(#"{"data":[]}"#.utf8))
+      }
+      let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/character")) }
+      #expect(failure?.kind == .refused && grants() == 1)
+      #expect(failure?.hint?.contains("auth.expired.where") == true)
+      #expect(failure?.concerned.contains(.setting("auth.expired.where")) == true)
+    }
+  }
+
+  @Test("T3.3: after eight refreshes without an expiry in a sync, the next one comes a minute after the last")
+  func unexplained() async throws {
+    let waits = Waits()
+    try await withKeeper(accessToken: "a0", clock: Self.hasty(waits)) { keeper, grants in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost")]) { request in
+        let token = Response(status: 0, headers: request.headers)["Authorization"]
+        return Response(status: request.url.hasSuffix(token ?? "") ? 401 : 200)
+      }
+      for number in 0..<10 {
+        let response = try await send(Request(.get, "http://localhost/?dead=Bearer a\(number)"))
+        #expect(response.status == 200 && grants() == number + 1)
+      }
+      #expect(waits.all == [.seconds(60), .seconds(60)])
     }
   }
 
@@ -89,7 +232,7 @@ import Testing
     let pacer = RequestPacer(rate: 0.1, clock: clock.wallClock)
     try await withKeeper(clock: clock.wallClock, expiresIn: 5) { keeper, grants in
       let sent = Mutex<[Request]>([])
-      let links = [Interceptor.resend, .authorize(keeper, baseURL: "http://localhost", logout: [], pacer: pacer)]
+      let links = [Interceptor.resend, .authorize(keeper, baseURL: "http://localhost", pacer: pacer)]
       let send = Interceptor.chain(links) { request in
         sent.withLock { $0.append(request) }
         guard !request.needsNewConnection else { return Response(status: 200) }
@@ -114,7 +257,7 @@ import Testing
     try await withKeeper(clock: clock.wallClock, expiresIn: 100) { keeper, grants in
       let lives = Mutex<[Duration?]>([])
       let outlived = Mutex(1)
-      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { request in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost")]) { request in
         lives.withLock { $0.append(request.tokenLife) }
         guard outlived.withLock({ $0 }) > 0 else { return Response(status: 200) }
         outlived.withLock { $0 -= 1 }
@@ -142,7 +285,7 @@ import Testing
     try await withKeeper(clock: clock.wallClock, expiresIn: 15) { keeper, _ in
       // The first and the last time at which each token was sent.
       let sent = Mutex<[String: [Double]]>([:])
-      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [], pacer: pacer)]) {
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", pacer: pacer)]) {
         request in
         let token = Response(status: 0, headers: request.headers)["Authorization"] ?? ""
         sent.withLock { $0[token, default: []].append(clock.now.timeIntervalSince(start)) }
@@ -185,7 +328,7 @@ import Testing
 
   @Test("T3.2, P11.10: a 401 that ends the sync reports its Retry-After")
   func refusedForLonger() async throws {
-    try await withKeeper(accessToken: "a0") { keeper, _ in
+    try await withKeeper(accessToken: "a0", clock: Self.hasty()) { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [419])]) { request in
         Response(status: request.url.hasSuffix("out") ? 419 : 401, headers: [.init("Retry-After", "600")])
       }
@@ -199,9 +342,11 @@ import Testing
 
   @Test("T3.6: the failure of a refused token names the resource, the page and the address")
   func refusedPage() async throws {
-    try await withKeeper(accessToken: "a0") { keeper, _ in
+    try await withKeeper(accessToken: "a0", clock: Self.hasty()) { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
-        Response(status: request.url.hasSuffix("out") ? 403 : request.url.hasSuffix("notes?page=3") ? 401 : 200)
+        let isFirst = Response(status: 0, headers: request.headers)["Authorization"] == "Bearer a0"
+        let isGood = isFirst && request.url.hasSuffix("things")
+        return Response(status: request.url.hasSuffix("out") ? 403 : isGood ? 200 : 401)
       }
       _ = try await send(Request(.get, "http://localhost/things"))
       for (target, resource) in [("notes?page=3", "note"), ("out", "thing")] {
@@ -225,7 +370,7 @@ import Testing
     ])
   func proposal(challenge: String, isBasic: Bool) async throws {
     try await withKeeper(flow: .none) { keeper, _ in
-      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost")]) { _ in
         Response(status: 401, headers: [.init("www-authenticate", challenge)])
       }
       let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/character")) }
@@ -234,12 +379,33 @@ import Testing
     }
   }
 
+  @Test(
+    "T14.3: the message names a scheme that rosterd does not have, unless upstream offers one that it has",
+    arguments: [
+      (["Digest realm=\"a\", qop=\"auth\", nonce=\"x\""], "Digest"), (["Negotiate", "NTLM"], "Negotiate"),
+      (["ntlm"], "NTLM"), (["Digest realm=\"a\"", "Basic realm=\"a\""], nil), (["Bearer"], nil),
+    ] as [([String], String?)])
+  func foreignScheme(challenges: [String], named: String?) async throws {
+    for flow in [Flow.none, .static] {
+      try await withKeeper(accessToken: "a0", flow: flow) { keeper, _ in
+        let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [])]) { _ in
+          Response(status: 401, headers: challenges.map { .init("WWW-Authenticate", $0) })
+        }
+        let failure = await #expect(throws: Failure.self) {
+          try await send(Request(.get, "http://localhost/character"))
+        }
+        #expect(failure?.cause.contains("which rosterd does not have") == (named != nil))
+        if let named { #expect(failure?.cause.hasPrefix("upstream asks for \(named) (401") == true) }
+      }
+    }
+  }
+
   @Test("auth.send replaces a configured header of the same name")
   func header() async throws {
     let place = TokenPlace(.header, name: "accept", before: "t=", after: ";")
     try await withKeeper(accessToken: "a0", send: place) { keeper, _ in
       let send = Interceptor.chain(
-        [.headers([Request.Header("X-Tenant", "blue")]), .authorize(keeper, baseURL: "http://localhost", logout: [])]
+        [.headers([Request.Header("X-Tenant", "blue")]), .authorize(keeper, baseURL: "http://localhost")]
       ) { request in
         #expect(request.headers.filter { $0.isNamed("Accept") } == [Request.Header("accept", "t=a0;")])
         #expect(request.headers.contains(Request.Header("X-Tenant", "blue")) && request.secret == nil)
@@ -254,7 +420,7 @@ import Testing
   @Test("T8.1, T8.4: a token in the query goes only to base_url's origin, and no shown address has it")
   func parameter() async throws {
     try await withKeeper(accessToken: "a0", send: TokenPlace(.parameter, name: "api_key")) { keeper, _ in
-      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost/api", logout: [])]) { request in
+      let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost/api")]) { request in
         #expect(request.headers.isEmpty && !request.url.contains("a0"))
         return Response(status: 200, body: Array((request.secret?.value ?? "").utf8))
       }

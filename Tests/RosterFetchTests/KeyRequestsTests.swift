@@ -75,7 +75,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
 
   @Test(
     "S11.3: a failed question by key names the key apart from its sentence and its address",
-    arguments: [("404 No", #"{"id": 6}"#), ("200 OK", #"{"id": 6}"#), ("500 No", ""), ("200 OK", "[]")])
+    arguments: [("404 No", #"{"id": 6}"#), ("200 OK", #"{"error": 6}"#), ("500 No", ""), ("200 OK", "[]")])
   func keyless(status: String, body: String) async throws {
     var resource = Resource.character
     resource.byKey = "/character/{key}"

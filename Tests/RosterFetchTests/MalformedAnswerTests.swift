@@ -43,6 +43,15 @@ import Testing
     #expect(fault?.reason == .malformed && fault?.hint?.contains("Accept-Encoding: gzip") == true)
   }
 
+  @Test("P11.16: the message about a compressed body in chunks names Transfer-Encoding")
+  func transferCoding() async throws {
+    let answer = RawServer.Answer(
+      head("Transfer-Encoding: gzip, chunked\r\n") + "4\r\n",
+      body: [0x1F, 0x8B, 0x08, 0xFD] + Array("\r\n0\r\n\r\n".utf8))
+    let fault = try await fault(answer)
+    #expect(fault?.cause == "the answer has Transfer-Encoding gzip, chunked, and only chunked can be read")
+  }
+
   @Test("A body of plain text is read, whatever Content-Encoding says", arguments: ["UTF-8", "identity", "br"])
   func text(coding: String) async throws {
     #expect(try await fault(.init(head("Content-Encoding: \(coding)\r\nContent-Length: 2\r\n") + "{}")) == nil)

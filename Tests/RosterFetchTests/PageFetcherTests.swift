@@ -129,7 +129,7 @@ private let short = Duration.milliseconds(100)
     try await withBench([.on(.page(1), .status(status))]) { upstream, bench in
       let failure = await bench.failure()
       #expect(failure?.kind == .unreachable)
-      #expect(failure?.cause == "upstream answered \(status) (4 attempts)")
+      #expect(failure?.cause == "upstream answered \(status), and says \"simulated\" (4 attempts)")
       #expect(upstream.counts.pageRequests.count == 4)
       #expect(bench.naps.delays == backoff)
     }

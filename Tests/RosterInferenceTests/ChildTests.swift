@@ -57,6 +57,25 @@ import Testing
     #expect(deep.toml.contains("\neach = { of = \"issue\" }\n"))
   }
 
+  @Test("L6.6: the value of --of is no key, even if the answer has one record")
+  func keyOfChild() throws {
+    let list = #"[{"order_id":5,"name":"x"}]"#
+    let found = try finding("https://api.example/orders/5/lines", of: ["order.id=5"], body: list)
+    #expect(found.resource.keyPlaces.map(\.description) == ["/name"])
+    let own = try finding("https://api.example/orders/5/lines", of: ["order.id=5"], body: #"[{"id":5,"name":"x"}]"#)
+    #expect(own.resource.keyPlaces.map(\.description) == ["/id"])
+  }
+
+  @Test(
+    "L6.6: a child has the name of the address's last word after that of its parent",
+    arguments: [
+      ("/orders/5/items", "order_item"), ("/orders/5/entries", "order_entry"), ("/orders/5/lines", "line"),
+      ("/orders/5", "child_order"),
+    ])
+  func name(path: String, name: String) throws {
+    #expect(try finding("https://api.example\(path)", of: ["order.id=5"]).resource.name == name)
+  }
+
   @Test("L6.3: a column with the whole address becomes the path, and the rest of the query stays")
   func wholeAddress() throws {
     let url = "https://api.example/api/pokemon/bulbasaur"

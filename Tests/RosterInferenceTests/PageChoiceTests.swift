@@ -256,8 +256,45 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
       pages: .init(.number(), size: .init(2, param: .query("per-page")), count: body("/meta/count")), unseen: []),
     .init(
       name: "a cursor that is null on the last page, with a total", facts: #""total":2,"next_cursor":null"#,
-      pages: .init(.cursor(param: .query("cursor"), at: body("/next_cursor")), count: body("/total")),
-      unseen: [.param, .size]),
+      pages: .init(.cursor(param: .query("cursor"), at: body("/next_cursor"))), unseen: [.param, .size, .count]),
+    .init(
+      name: "Buildbot, whose total is the page's length", facts: #""meta":{"total":2}"#, query: "limit=2&offset=0",
+      pages: .init(.offset(param: .query("offset")), size: .init(2, param: .query("limit"))), unseen: [.count]),
+    .init(
+      name: "a total at the limit of a search server", facts: #""hits":{"total":{"value":10000,"relation":"gte"}}"#,
+      query: "from=0&size=2",
+      pages: .init(.offset(param: .query("from")), size: .init(2, param: .query("size"))), unseen: [.count]),
+    .init(
+      name: "a total of 1000 alone", facts: #""total":1000"#, pages: .init(.number()),
+      unseen: [.param, .style, .size, .count]),
+    .init(
+      name: "a limited total with an address of the next page", facts: #""total":1000,"next":"/x?page=2""#,
+      query: "page=1", pages: .init(.next(at: body("/next"))), unseen: [.size, .count]),
+    .init(
+      name: "Synapse's rooms", facts: #""offset":0,"next_batch":2,"total_rooms":20"#,
+      pages: .init(.cursor(param: .query("from"), at: body("/next_batch"))), unseen: [.param, .size, .count]),
+    .init(
+      name: "Synapse's users, with the parameter in the address", facts: #""next_token":"2","total":20"#,
+      query: "from=0&limit=2",
+      pages: .init(
+        .cursor(param: .query("from"), at: body("/next_token")), size: .init(2, param: .query("limit")),
+        count: body("/total")), unseen: []),
+    .init(
+      name: "Nova, an address in a list of one link",
+      facts: #""things_links":[{"rel":"next","href":"https://a.example/x?limit=2&marker=b"}]"#,
+      pages: .init(.next(at: body("/things_links/0/href"))), unseen: [.count]),
+    .init(
+      name: "a list of one link without a relation", facts: #""links":[{"uri":"/x?offset=2"}]"#,
+      pages: .init(.next(at: body("/links/0/uri"))), unseen: [.size, .count]),
+    .init(
+      name: "Mailman, whose answers have a start and whose address has a page",
+      facts: #""start":0,"total_size":20"#, query: "count=2&page=1",
+      pages: .init(.number(), size: .init(2, param: .query("count")), count: body("/total_size")), unseen: []),
+    .init(
+      name: "an offset in the address, and a number of pages in the answer", facts: #""pages":3,"total":5"#,
+      query: "offset=0&limit=2",
+      pages: .init(
+        .offset(param: .query("offset")), size: .init(2, param: .query("limit")), count: body("/total")), unseen: []),
     .init(
       name: "Strapi", facts: #""meta":{"pagination":{"page":1,"pageSize":2,"pageCount":3,"total":5}}"#,
       query: "pagination%5Bpage%5D=1&pagination%5BpageSize%5D=2",

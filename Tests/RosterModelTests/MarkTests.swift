@@ -9,7 +9,8 @@ struct MarkTests {
     path: String = "/items"
   ) -> Since {
     Since(
-      at: JSONPointer(segments: ["at"]), param: .query("since"), value: value, form: form, zone: zone,
+      at: JSONPointer(segments: ["at"]), param: .query("since"), value: value, form: form,
+      zone: zone.map { LocalZone(offset: $0) },
       overlap: overlap, listing: listing(path))
   }
 

@@ -25,7 +25,7 @@ import Testing
     String, [Request.Header]
   ) {
     switch flow {
-    case .none, .static, .basic: ("", [])
+    case .none, .static, .basic, .jwt: ("", [])
     case .oauth2Refresh, .oauth2ClientCredentials:
       ("grant_type=refresh_token&refresh_token=\(token)", [credentials.basic])
     case .authenticateForm: ("refreshToken=\(token)", [])

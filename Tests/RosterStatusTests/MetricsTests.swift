@@ -102,9 +102,8 @@ import Testing
     #expect(
       families.sorted() == [
         "process_cpu_seconds_total", "process_open_fds", "process_resident_memory_bytes",
-        "process_start_time_seconds", "rosterd_build_info", "rosterd_lists", "rosterd_missed_total",
-        "rosterd_received_bytes_total",
-        "rosterd_records",
+        "process_start_time_seconds", "rosterd_build_info", "rosterd_config_refused", "rosterd_lists",
+        "rosterd_missed_total", "rosterd_received_bytes_total", "rosterd_records",
         "rosterd_request_duration_seconds", "rosterd_requests_total", "rosterd_retries_total",
         "rosterd_snapshot_timestamp_seconds", "rosterd_state", "rosterd_sync_duration_seconds", "rosterd_sync_pages",
         "rosterd_sync_pages_done", "rosterd_syncs_total", "rosterd_token_refreshes_total",

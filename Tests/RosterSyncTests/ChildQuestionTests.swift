@@ -77,9 +77,9 @@ struct ChildQuestionTests {
   private static func benchWithGoneList() async throws -> (SyncBench, Topic, [Resource]) {
     let (bench, topic) = try bench()
     topic.update { $0.notes["/notes/1"] = [(1, "x", 20), (2, "x", 21)] }
-    let resources = [
-      Self.topic, note("/notes/{topic.id}", each: Each(of: "topic", emptyStatuses: [404]), hasSince: true),
-    ]
+    var gone = note("/notes/{topic.id}", each: Each(of: "topic"), hasSince: true)
+    gone.answers.noRecords.statuses = [404]
+    let resources = [Self.topic, gone]
     _ = try await bench.sync(resources)
     topic.update { $0.isGone = true }
     return (bench, topic, resources)
@@ -185,8 +185,9 @@ struct ChildQuestionTests {
       $0.name = "2025-06-15T15:06:00Z"
       $0.isGone = true
     }
-    let each = Each(of: "topic", changed: ["name"], emptyStatuses: [404])
-    let resources = [Self.topic, Self.note("/notes/{topic.id}", each: each)]
+    var note = Self.note("/notes/{topic.id}", each: Each(of: "topic", changed: ["name"]))
+    note.answers.noRecords.statuses = [404]
+    let resources = [Self.topic, note]
     // rosterd's clock is one hour ahead of the clock of upstream.
     for seconds in [3600.0, 3660, 3720] {
       _ = try await bench.sync(resources, after: seconds)

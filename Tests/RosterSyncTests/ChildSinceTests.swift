@@ -231,6 +231,41 @@ struct ChildSinceTests {
     #expect(record.trouble?.kind == .listReset)
   }
 
+  @Test("I8.1, E7.3: 400 on the first page of an incremental pull leads to a whole pull of that list, and 404 does not")
+  func refusedStart() async throws {
+    for (status, isReset) in [("400", true), ("422", true), ("404", false)] {
+      let (bench, resources) = try await Self.synced()
+      _ = bench.reported()
+      bench.serve(
+        Self.first,
+        [
+          "/issues/1/comments?since=11": status,
+          "/issues/1/comments": Self.list([1, 2, 3].map { Self.comment($0, at: 11 + $0) }),
+          "/issues/2/comments?since=39": Self.list([Self.comment(2, at: 41)]),
+        ])
+      let record = try await bench.sync(resources, after: 1)
+      #expect(record.exit == 0 && record.added == (isReset ? 2 : 1))
+      #expect(bench.reported().filter { $0.name == .listReset }.map(\.of) == (isReset ? ["[1]"] : []))
+    }
+  }
+
+  @Test("R5.3: {parent.column} in since.value is filled")
+  func filledStart() async throws {
+    let bench = try SyncBench(answers: [
+      "/issues": Self.issues(1, 1), "/issues/1/comments": Self.list([Self.comment(1, at: 12)]),
+      "/issues/2/comments": Self.list([Self.comment(1, at: 40)]),
+    ])
+    let resources = [Self.issue, Self.comment { $0.value = "i{issue.id}:{since}" }]
+    _ = try await bench.sync(resources)
+    _ = bench.asked()
+    bench.serve([
+      "/issues": Self.issues(1, 1), "/issues/1/comments?since=i1%3A11": Self.list([Self.comment(1, at: 12)]),
+      "/issues/2/comments?since=i2%3A39": Self.list([Self.comment(2, at: 41)]),
+    ])
+    let record = try await bench.sync(resources, after: 1)
+    #expect(record.exit == 0 && record.added == 1 && record.trouble == nil)
+  }
+
   @Test("I7.1, I7.2: each list has its delta token, and a forgotten one leads to a whole pull of that list only")
   func tokens() async throws {
     func page(_ records: [String], token: String) -> String {

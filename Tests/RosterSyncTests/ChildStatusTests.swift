@@ -91,7 +91,8 @@ struct ChildStatusTests {
   private static func marked() async throws -> (SyncBench, Forest, [Resource]) {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     var item = Forest.changedItem
-    item.each = Each(of: "doc", emptyStatuses: [404])
+    item.each = Each(of: "doc")
+    item.answers.noRecords.statuses = [404]
     let resources = [Forest.document(), item]
     _ = try await bench.sync(resources)
     _ = bench.asked()

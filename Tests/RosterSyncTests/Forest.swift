@@ -23,6 +23,8 @@ final class Forest: Sendable {
     var headers: [Request.Header] = []
     /// Answers by target, which win over the lists.
     var bodies: [String: String] = [:]
+    /// True if answers leave out empty lists.
+    var omitsEmptyLists = false
     /// Number of requests after which each is answered with 429; nil for no limit.
     var patience: Int?
     /// The declared number of items is wrong that many times.
@@ -107,6 +109,7 @@ final class Forest: Sendable {
     guard let key = Int(parts[3]), let item = document.items[key] else { return nil }
     if parts.count == 4 { return json(key, item) }
     let found = item.parts.sorted { $0.key < $1.key }.map { #"{"name":"\#($0.key)","value":\#($0.value)}"# }
+    if parts.count == 5, found.isEmpty, state.omitsEmptyLists { return "{}" }
     if parts.count == 5 { return #"{"list":[\#(found.joined(separator: ","))]}"# }
     return item.parts[parts[5]].map { #"{"name":"\#(parts[5])","value":\#($0)}"# }
   }
@@ -125,6 +128,7 @@ final class Forest: Sendable {
     }
     let isWrong = state.wrongCounts > 0
     if isWrong { state.wrongCounts -= 1 }
+    if shown.isEmpty, !isWrong, state.omitsEmptyLists { return "{}" }
     return #"{"count":\#(shown.count + (isWrong ? 1 : 0)),"list":[\#(shown.joined(separator: ","))]}"#
   }
 

@@ -107,22 +107,23 @@ private final class Planned {
     #expect(plan.outcome(of: 0) == PullOutcome(drift: nil, count: 9, hasPages: true))
   }
 
-  @Test("G5.4: a cursor that occurred before fails the sync with 65, also if it leads back to the first page")
+  @Test(
+    "G5.4: a cursor that occurred before fails the sync with 65 on known records, also if it leads to the first page")
   func circle() throws {
     let plan = Planned([cursor])
-    #expect(try plan.answer(ListFacts(records: 2, next: .text("a"))))
-    #expect(try plan.answer(ListFacts(records: 2, next: .text("b"))))
-    let third = try plan.asked()
+    for (next, likeness) in [("a", 1), ("b", 2), ("a", 3)] {
+      #expect(try plan.came(plan.asked(), facts: ListFacts(records: 2, next: .text(next)), likeness: likeness))
+    }
+    let fourth = try plan.asked()
     let failure = #expect(throws: Failure.self) {
-      try plan.came(third, facts: ListFacts(records: 2, next: .text("a")))
+      try plan.came(fourth, facts: ListFacts(records: 2, next: .text("b")), likeness: 2)
     }
     #expect(failure?.kind == .badAnswer)
-    let link = paging(.next(at: place))
-    let back = Planned([link])
-    let first = try back.asked()
-    #expect(throws: Failure.self) {
-      try back.came(first, facts: ListFacts(records: 2, next: .text("/character")))
-    }
+    let back = Planned([paging(.next(at: place))])
+    let facts = ListFacts(records: 2, next: .text("/character"))
+    #expect(try back.came(back.asked(), facts: facts, likeness: 7))
+    let second = try back.asked()
+    #expect(throws: Failure.self) { try back.came(second, facts: facts, likeness: 7) }
   }
 
   @Test("G5.4: two spellings of one letter in the bodies of a chain are two pages")
@@ -131,10 +132,13 @@ private final class Planned {
     resource.method = .post
     resource.pages = .init(.after(param: .body(at("after")), at: at("id")))
     let plan = Planned([Paging(resource, baseURL: "http://up")])
-    #expect(try plan.answer(ListFacts(records: 2, next: .text("\u{e9}"))))
-    #expect(try plan.answer(ListFacts(records: 2, next: .text("e\u{301}"))))
+    for (next, likeness) in [("\u{e9}", 1), ("e\u{301}", 2)] {
+      #expect(try plan.came(plan.asked(), facts: ListFacts(records: 2, next: .text(next)), likeness: likeness))
+    }
     let third = try plan.asked()
-    #expect(throws: Failure.self) { try plan.came(third, facts: ListFacts(records: 2, next: .text("\u{e9}"))) }
+    #expect(throws: Failure.self) {
+      try plan.came(third, facts: ListFacts(records: 2, next: .text("\u{e9}")), likeness: 2)
+    }
   }
 
   @Test("G2.2: an object that occurred before fails the sync with 65")
@@ -143,11 +147,10 @@ private final class Planned {
     func facts(_ value: String) -> ListFacts {
       ListFacts(records: 2, next: .members([.init("a", .text(value)), .init("b", .number("1"))]))
     }
-    #expect(try plan.answer(facts("1")))
-    #expect(try plan.answer(facts("2")))
+    for value in 1...2 { #expect(try plan.came(plan.asked(), facts: facts("\(value)"), likeness: value)) }
     let third = try plan.asked()
     #expect(third.page.request.url == "http://up/character?a=2&b=1")
-    let failure = #expect(throws: Failure.self) { try plan.came(third, facts: facts("1")) }
+    let failure = #expect(throws: Failure.self) { try plan.came(third, facts: facts("1"), likeness: 1) }
     #expect(failure?.kind == .badAnswer && failure?.cause == "it leads to a page that was requested before")
   }
 
@@ -163,13 +166,14 @@ private final class Planned {
 
   @Test("G4.2: a page by number with another number of records than count and page 1 predict is drift")
   func unpredicted() throws {
-    for (records, isDrift) in [([2, 2, 1], false), ([2, 1, 1], true), ([2, 2, 2], true), ([2, 0, 1], true)] {
+    for (records, isDrift) in [([2, 2, 1], false), ([2, 1, 1], true), ([2, 2, 2], false), ([2, 0, 1], true)] {
       let plan = Planned([paging(.number(), count: place)])
       for records in records where plan.outcome(of: 0).drift == nil {
         _ = try plan.answer(ListFacts(records: records, count: 5))
       }
       #expect((plan.outcome(of: 0).drift != nil) == isDrift, "\(records)")
-      #expect(plan.ask() == nil)
+      // More records than the total leaves for the last page: the total may be capped.
+      #expect((plan.ask() == nil) == (records != [2, 2, 2]))
     }
   }
 
@@ -236,7 +240,8 @@ private final class Planned {
             _ = try plan.came(
               job,
               facts: ListFacts(
-                records: isLast ? 0 : 2, count: 9, last: 5, next: isLast ? nil : .integer(job.page.number)))
+                records: isLast ? 0 : 2, count: style === parallel ? 9 : nil, last: style === parallel ? 5 : nil,
+                next: isLast ? nil : .integer(job.page.number)))
           }
         }
         guard isTooLong else {
@@ -295,11 +300,10 @@ private final class Planned {
     #expect(try rebased.came(first, facts: facts, links: .rebase))
     #expect(try rebased.asked().page.request.url == "http://up/character?c=a")
     let circle = Planned([paging(.link)])
+    let back = ListFacts(records: 2, next: .text("https://public.example/character"))
+    #expect(try circle.came(circle.asked(), facts: back, likeness: 7, links: .rebase))
     let page = try circle.asked()
-    #expect(throws: Failure.self) {
-      try circle.came(
-        page, facts: ListFacts(records: 2, next: .text("https://public.example/character")), links: .rebase)
-    }
+    #expect(throws: Failure.self) { try circle.came(page, facts: back, likeness: 7, links: .rebase) }
   }
 
   @Test("P4.5: if upstream no longer knows the address after a kept page, the list begins again")

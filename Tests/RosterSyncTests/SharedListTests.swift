@@ -99,8 +99,9 @@ struct SharedListTests {
   func declined() async throws {
     let bench = try SyncBench([:])
     Self.serve(bench, issues: 30, status: 404)
-    let each = Each(of: "issue", emptyStatuses: [404])
-    let resources = [Self.issue(), Self.child("milestone", path: "{issue.milestone}", each: each)]
+    var milestone = Self.child("milestone", path: "{issue.milestone}", each: Each(of: "issue"))
+    milestone.answers.noRecords.statuses = [404]
+    let resources = [Self.issue(), milestone]
     #expect(try await bench.sync(resources).error == nil)
     #expect(Self.asked(bench) == ["/milestones/1", "/milestones/2"])
   }

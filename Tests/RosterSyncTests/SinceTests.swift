@@ -221,6 +221,33 @@ struct SinceTests {
     #expect(events.map(\.resource) == ["item"] && events.map(\.reason) == ["refused"])
   }
 
+  @Test(
+    "I8.1: upstream refuses the first page of an incremental pull, and the list is pulled whole in the same sync",
+    arguments: [400, 404, 410, 422])
+  func refusedStart(status: Int) async throws {
+    let bench = try await Self.synced([Self.resource()], answers: ["/items?page=1": [Self.item(1, mark: 10)]])
+    bench.shelf.answer { _, target in
+      guard target == "/items?page=1" else { return Response(status: status) }
+      let records = [Self.item(1, mark: 10), Self.item(2, mark: 12)].joined(separator: ",")
+      return Response(json: #"{"pages":1,"count":2,"results":[\#(records)]}"#, headers: [Shelf.date])
+    }
+    for round in 1...2 {
+      let record = try await bench.sync([Self.resource()], after: Double(round))
+      #expect(record.exit == 0 && !record.isDegraded && record.trouble?.kind == .listReset)
+      #expect(record.added == (round == 1 ? 1 : 0))
+      #expect(bench.asked().map { $0.contains("since") } == [true, false])
+    }
+    #expect(bench.reported().filter { $0.name == .listReset }.map(\.reason) == ["refused", "refused"])
+    var scarce = bench
+    scarce.mostRequests = 0
+    let record = try await scarce.sync([Self.resource()], after: 3)
+    #expect(record.exit == 69 && record.trouble?.kind == .budget)
+    var beyond = Self.resource()
+    beyond.since?.listing.pages.beyond = [status]
+    #expect(try await bench.sync([beyond], after: 4).exit == 0)
+    #expect(try await bench.sync([beyond], after: 5).exit != 0)
+  }
+
   @Test("I2.7: records without a value at since.at fail the sync with 65, which names since.at and since.form")
   func unreadable() async throws {
     let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: nil), Self.item(2, mark: nil)]])

@@ -101,7 +101,7 @@ struct SyncBench {
     let tally = Tally(resources: resources.map(\.name))
     events.tally = tally
     let gate = RetryAfterGate(clock: clock)
-    let links = refusesTokens ? [Interceptor.authorize(tokens, baseURL: Shelf.baseURL, logout: [])] : []
+    let links = refusesTokens ? [Interceptor.authorize(tokens, baseURL: Shelf.baseURL)] : []
     let send = Interceptor.chain(links, to: shelf.send)
     let sync = Sync(
       SyncRequest(allowRemoval: allowRemoval, isDryRun: isDryRun, isFresh: isFresh), of: plans, from: Shelf.baseURL,

@@ -55,6 +55,13 @@ extension SyncMachine {
   }
 }
 
+/// Answers without one to any question.
+private let unanswered: KeyAnswers = {
+  var answers = KeyAnswers()
+  answers.failure = Failure(.unreachable, step: "a", subject: "b", cause: "c")
+  return answers
+}()
+
 private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   if case .fail(let failure) = after { failure.kind } else { nil }
 }
@@ -63,7 +70,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   @Test("T6.6, P8.8: if the session ends among the questions and is tried once more, the steps begin again")
   func restarts() throws {
     var machine = machine(.asking)
-    try machine.asked("character", answers: .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
+    try machine.asked("character", answers: unanswered, allowRemoval: false)
     machine.restarts()
     #expect(machine.state == .pulling && machine.shortcoming == nil && !machine.asks(for: "character"))
     try machine.pulled()
@@ -204,14 +211,14 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
   @Test("P8.7, P8.8: missing records are removed only if each of them could be asked for")
   func asked() throws {
     var asked = machine(.asking)
-    try asked.asked("character", answers: .success(KeyAnswers()))
-    #expect(asked.decisions["character"]?.removal == .missing)
+    try asked.asked("character", answers: KeyAnswers(), allowRemoval: false)
+    #expect(asked.decisions["character"]?.removal == .notFound)
     #expect(asked.shortcoming == nil)
-    var unanswered = machine(.asking)
-    try unanswered.asked("character", answers: .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
-    #expect(unanswered.decisions["character"]?.removal == .keepsAll)
-    #expect(unanswered.shortcoming?.contains("no character was removed") == true)
-    try unanswered.publishes()
+    var failed = machine(.asking)
+    try failed.asked("character", answers: unanswered, allowRemoval: false)
+    #expect(failed.decisions["character"]?.removal == .keepsAll)
+    #expect(failed.shortcoming?.contains("no character was removed") == true)
+    try failed.publishes()
   }
 
   @Test("S9.1, S18.3: the trouble of a sync names rejected records beside records that could not be asked for")
@@ -219,7 +226,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     var machine = Self.comparing()
     #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
     #expect(machine.trouble?.kind == .rejects && machine.trouble?.others == nil)
-    try machine.asked("character", answers: .failure(Failure(.unreachable, step: "a", subject: "b", cause: "c")))
+    try machine.asked("character", answers: unanswered, allowRemoval: false)
     #expect(machine.trouble?.kind == .unasked && machine.trouble?.others?.map(\.kind) == [.rejects])
   }
 
@@ -228,7 +235,9 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     var unknown = Self.comparing()
     #expect(unknown.compared(found(distinct: 8, rejected: 1, unknown: 1, missing: 1, snapshot: 10)) == .publish)
     #expect(unknown.decisions["character"]?.removal == .keepsAll)
-    #expect(unknown.shortcoming == "1 record could not be stored; see the table rejects")
+    #expect(
+      unknown.shortcoming == "1 record could not be stored; no character can be removed, "
+        + "because 1 of them has no known key; see the table rejects")
     var known = Self.comparing()
     #expect(known.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
   }
@@ -250,8 +259,8 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
     var answers = KeyAnswers()
     answers.rejected = 1
-    try machine.asked("character", answers: .success(answers))
-    #expect(machine.decisions["character"]?.removal == .missing)
+    try machine.asked("character", answers: answers, allowRemoval: false)
+    #expect(machine.decisions["character"]?.removal == .notFound)
     #expect(machine.shortcoming == "2 records could not be stored; see the table rejects")
   }
 
@@ -282,7 +291,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
       machine = RosterSyncTests.machine(state)
     }
     if state != .asking {
-      #expect(throws: Failure.self) { try machine.asked("character", answers: .success(KeyAnswers())) }
+      #expect(throws: Failure.self) { try machine.asked("character", answers: KeyAnswers(), allowRemoval: false) }
     }
     machine = RosterSyncTests.machine(state)
     if state != .asking, state != .publishing { #expect(throws: Failure.self) { try machine.publishes() } }

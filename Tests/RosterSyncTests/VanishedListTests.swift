@@ -75,6 +75,21 @@ struct VanishedListTests {
     #expect(bench.asked().sorted().filter { !$0.contains("s/5/") } == ["/issues/2", "/issues/5", "/issues?since=19"])
   }
 
+  @Test("E7.7, E7.4: if all parents are gone, a child with another definition is published, and is empty with them")
+  func allGone() async throws {
+    var (resources, bench) = ([Self.issue(), Self.comment], try SyncBench([:]))
+    bench.serve(Self.first)
+    #expect(try await bench.sync(resources).error == nil)
+    resources[1].path = "/issues/{issue.id}/replies"
+    bench.serve(["/issues?since=8": Self.list()])
+    let published = try await bench.sync(resources, after: 60)
+    #expect(published.exit == 0, "\(published.error ?? "")")
+    bench.serve(["/issues?since=8": Self.list()])
+    let record = try await bench.sync(resources, allowRemoval: true, after: 120)
+    #expect(record.exit == 0 && record.removed == 18, "\(record.error ?? "")")
+    #expect(try bench.ask("SELECT count(*) FROM comments") == ["0"])
+  }
+
   @Test("E7.4, P16.4: without an answer to the control question the parent stays")
   func control() async throws {
     let (bench, resources) = try await Self.vanish()
@@ -215,7 +230,8 @@ struct VanishedListTests {
   func absentParent(_ removal: Resource.Removal) async throws {
     let (bench, issue) = (try SyncBench([:]), Self.issue(removal))
     var comment = Self.comment
-    comment.each = Each(of: "issue", emptyStatuses: [404])
+    comment.each = Each(of: "issue")
+    comment.answers.noRecords.statuses = [404]
     let resources = [issue, comment]
     bench.serve(Self.first)
     #expect(try await bench.sync(resources).error == nil)

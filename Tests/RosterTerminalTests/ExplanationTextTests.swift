@@ -19,6 +19,13 @@ import Testing
     return Explanation(situation)
   }
 
+  @Test("The first line names the cache if it is given")
+  func cache() throws {
+    let now = try #require(Date(rfc3339: "2026-11-21T05:20:04.000Z"))
+    let text = ExplanationText(explanation, now: now, cache: "/tmp/other.db").text(width: 120)
+    #expect(text.hasPrefix("▲ degraded since 2026-11-20 23:19:04 UTC (6 h 1 min ago), cache /tmp/other.db\n"))
+  }
+
   private func text(_ width: Int, colour: Bool = false) throws -> String {
     let now = try #require(Date(rfc3339: "2026-11-21T05:20:04.000Z"))
     return ExplanationText(explanation, now: now).text(width: width, colour: colour)

@@ -55,6 +55,10 @@ import Testing
     #expect(text.contains("  budget  4,011 of 10,000 a day\n"))
     status.upstream.heldUntil = "2026-01-01T12:02:00.000Z"
     #expect(StatusText(status, width: 100).text.contains("requests a day, wants no request for 2 min\n"))
+    status.upstream.heldUntil = nil
+    status.upstream.clientCertificate = .init(notAfter: "2026-01-02T12:00:00.000Z")
+    #expect(
+      StatusText(status, width: 120).text.contains("requests a day, the client certificate expires in 1 d\n"))
     status.message = "idle: no snapshot yet; next sync at 2026-01-01T12:14:57.000Z, when limit.budget holds it"
     let waiting = StatusText(status, width: 100).text
     #expect(

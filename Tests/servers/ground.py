@@ -195,9 +195,21 @@ class Roster(roster.Roster):
 
     def end_logged(self, before, process, exit=0):
         report = self.end(process, exit)
-        report["log"] = self.server.log()[before:]
+        lines = self.server.log()[before:]
+        report["log"] = [line for line in lines if not self.is_after_end(line[1])]
+        report["requests"] -= len(lines) - len(report["log"])
         report["statuses"] = [line[2] for line in report["log"]]
         return report
+
+    def is_after_end(self, address):
+        """The request for the page after the last one. It follows if only the total says that a full page is the last
+        one (G5.2)."""
+        found = re.search(r"[?&](page|offset)=(\d+)", address)
+        if not found:
+            return False
+        number, first = found[1], int(found[2])
+        start = first if number == "offset" else (first - 1) * PAGE_SIZE
+        return start >= RECORDS - PAGE_SIZE and start >= len(self.server.keys())
 
     def slow_sync(self, answers, action):
         """Length of the log before a slow sync, and its process, after this number of answers and the action."""

@@ -112,10 +112,14 @@ def killed(listing, text, ground):
     report = roster.sync()
     assert roster.rows() == server.rows()
     assert len(report["log"]) <= PAGES, report
-    # A page with a validator is requested conditionally; Eve sends it again all the same.
-    if listing.validators != "ignored":
-        transferred = {address for _, address, status, *_ in report["log"] if status == "200"}
-        assert not kept & transferred, (kept, report)
+    # A page with a validator is requested conditionally; Eve sends it again all the same. Each of Datasette's objects
+    # has the duration of its query, so that the first page differs and the list begins again.
+    if listing.validators == "ignored" or (listing.server is Datasette and '"objects"' in listing.text):
+        return
+    transferred = {address for _, address, status, *_ in report["log"] if status == "200"}
+    # A chain without validators goes on only if its first page is unchanged (P4.4).
+    first = {report["log"][0][1]} if listing.validators == "none" else set()
+    assert not (kept - first) & transferred, (kept, report)
 
 
 def disturbed(listing, text, ground):

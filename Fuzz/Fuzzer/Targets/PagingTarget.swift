@@ -88,6 +88,7 @@ enum PagingTarget {
     let home: String
     let links: NextLinks
     private var asked = 0
+    private var hasAnnounced = false
 
     init(paging: Paging, home: String, links: NextLinks) {
       self.paging = paging
@@ -114,10 +115,15 @@ enum PagingTarget {
           links: { [links] in links })
         guard came != nil else { return }
         checkCounts(plan, asking.page)
-        // A pull notices a repetition after at most twice as many pages as there are answers.
-        let most = asking.isAnnounced ? PagingTarget.maxAsked : 2 * answers.count + 3
+        // A pull notices a repetition after at most twice as many pages as there are answers, and empty pages after
+        // their limit (G5.10).
+        hasAnnounced = hasAnnounced || asking.isAnnounced
+        let hasEmpty = answers.contains { $0.facts?.records == 0 }
+        let most =
+          hasAnnounced
+          ? PagingTarget.maxAsked : (2 * answers.count + 5) * (hasEmpty ? paging.maxEmptyPages : 1)
         guard asked <= most else {
-          return promise(asking.isAnnounced, "page \(asking.page.number) of \(answers.count) answers, and no end")
+          return promise(hasAnnounced, "page \(asking.page.number) of \(answers.count) answers, and no end")
         }
       }
     }

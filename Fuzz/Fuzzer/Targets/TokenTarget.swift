@@ -54,18 +54,20 @@ enum TokenTarget {
 
   private static func expect(_ refusal: GrantRefusal, _ status: Int, _ grant: Grant, _ json: Written?) {
     switch refusal {
-    case .refused(status, let said):
-      promise([400, 401, 403].contains(status), "refused by a \(status)")
+    case .refused(status, let said, let isFinal):
+      promise(isFinal ? status < 500 : [400, 401, 403].contains(status), "refused by a \(status)")
+      promise(!isFinal || said != nil, "a final refusal without a statement")
       expect(said, json)
-    case .refused, .tooLarge: fatalError("\(refusal) of a \(status)")
+    case .refused, .passing, .tooLarge: fatalError("\(refusal) of a \(status)")
     case .malformed: promise(json == nil && (200...299).contains(status), "JSON is malformed")
     case .incomplete(let field, let said):
       expect(said, json)
       let value = text(json, field)
       promise((200...299).contains(status) && value.map(isSendable) != true, "\(field) is there")
     case .other: promise(![200, 201, 400, 401, 403, 408, 429, 500].contains(status), "\(status) is other")
-    case .passing(_, let wait):
-      promise([408, 429, 500].contains(status), "\(status) passes")
+    case .passing(status, let said, let wait, let isRefusal):
+      promise(isRefusal || [408, 429, 500].contains(status), "\(status) passes")
+      expect(said, json)
       promise(wait.map { (0...86_400).contains($0.seconds) } ?? true, "a wait of \(wait as Any)")
     }
   }

@@ -325,10 +325,8 @@ private struct PendingReading {
     for place in conclusion?.parts[index].answers ?? [] {
       let facts = try file.facts(at: place)
       let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, in: database)
-      try database.run(
-        "INSERT OR REPLACE INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(list))
-      _ = try PulledTables.answer(
-        index, list: list, with: facts, isText: plan.hasTextKeys, in: database)
+      try PulledTables.answer(
+        index, list: list, with: facts, place: place, isText: plan.hasTextKeys, in: database)
     }
   }
 

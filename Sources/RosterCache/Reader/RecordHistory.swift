@@ -96,6 +96,10 @@ extension ResourceTables {
     var json = JSONWriter()
     try json.list { json in
       for (column, part) in zip(columns, parts) {
+        if part.isEmpty, column.isNullable {
+          json.value(JSONValue.null)
+          continue
+        }
         guard column.type == .integer else {
           json.value(part)
           continue

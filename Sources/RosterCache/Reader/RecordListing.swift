@@ -55,6 +55,8 @@ extension CacheReader {
     package var records: [String]
     /// True if a snapshot was published.
     package var hasSnapshot: Bool
+    /// Number of rejected records of unknown key on the pages of the last whole pull: no record counts as absent then.
+    package var unknown = 0
 
     /// The contract's JSON of `rosterctl list RESOURCE`.
     package var json: String {
@@ -104,10 +106,20 @@ extension CacheReader {
       let records = try database.rows(
         tables.page(choice), choice.value(of: resource), Value(limit), Value(skipped)
       ) { $0.text(0) }
-      return Listing(
+      var listing = Listing(
         resource: resource, telling: tables.telling, columns: tables.listed, page: page ?? 1, pages: pages,
         total: total, records: records, hasSnapshot: try hasSnapshot())
+      if isAbsent { listing.unknown = try unknownKeys(resource) }
+      return listing
     }
+  }
+
+  private func unknownKeys(_ resource: String) throws -> Int {
+    try database.count(
+      """
+      SELECT coalesce(sum(l.unknown), 0) FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
+      WHERE c.name = ?1
+      """, .text(resource))
   }
 
   /// The number of all records is stored: SQLite would read the whole table to count its rows.

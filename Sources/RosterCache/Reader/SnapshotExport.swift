@@ -7,7 +7,7 @@ package struct SnapshotExport {
     case all
     /// Rows of records that `changes` names after this id.
     case changed(after: Int64)
-    /// Rows whose `id` is at least this one.
+    /// Rows of an appended table from that value of its increasing column on.
     case from(Int64)
   }
 
@@ -19,16 +19,18 @@ package struct SnapshotExport {
   package let verifiedAt: String?
   /// `cache_info.published_at`; nil before the first publication.
   package let publishedAt: String?
+  /// `cache_info.upstream`; nil before the first publication.
+  package let upstream: String?
   /// Tables for readers, the records of a resource before the elements of their lists.
   package let tables: [ReplicaTable]
   private let database: Database
 
   fileprivate init(_ database: Database) throws {
     self.database = database
-    let facts = try database.first("SELECT feed, snapshot, verified_at, published_at FROM main.cache_info") {
+    let facts = try database.first("SELECT feed, snapshot, verified_at, published_at, upstream FROM main.cache_info") {
       (
         feed: $0.text(0), snapshot: $0.optionalInteger(1) ?? 0, verified: $0.optionalText(2),
-        published: $0.optionalText(3)
+        published: $0.optionalText(3), upstream: $0.optionalText(4)
       )
     }
     guard let facts else { throw SQLiteError.damaged("cache_info is empty") }
@@ -43,6 +45,7 @@ package struct SnapshotExport {
     earliestChange = changes.first
     verifiedAt = facts.verified
     publishedAt = facts.published
+    upstream = facts.upstream
     tables = try Self.tables(database)
   }
 
@@ -64,6 +67,11 @@ package struct SnapshotExport {
     try database.first(
       "SELECT finished_at FROM main.syncs WHERE id > ?1 AND outcome = 'published' ORDER BY id LIMIT 1", .integer(sync)
     ) { $0.text(0) }
+  }
+
+  /// The stored definitions, by resource.
+  package func definitions() throws -> [String: String] {
+    Dictionary(try database.definitions().map { ($0.name, $0.definition) }) { first, _ in first }
   }
 
   /// Names of the resources that `changes` mentions after that id.
@@ -113,7 +121,9 @@ package struct SnapshotExport {
     let from = "main.\(quoted(table.name)) t"
     switch scope {
     case .all: return "SELECT \(columns) FROM \(from)"
-    case .from: return "SELECT \(columns) FROM \(from) WHERE t.id >= ?1"
+    case .from:
+      guard case .appended(let column) = table.role else { return "SELECT \(columns) FROM \(from)" }
+      return "SELECT \(columns) FROM \(from) WHERE t.\(quoted(column)) >= ?1"
     case .changed:
       let changed = "(SELECT DISTINCT record_id FROM main.cache_changes WHERE id > ?1 AND +resource = ?2) c"
       return "SELECT \(columns) FROM \(changed) CROSS JOIN \(from) ON t.\(quoted(recordColumn(table))) = c.record_id"
@@ -130,9 +140,13 @@ package struct SnapshotExport {
   private static func tables(_ database: Database) throws -> [ReplicaTable] {
     let fixed: [ReplicaTable] = [
       try table(database, name: "resources", key: ["name"], role: .whole),
-      try table(database, name: "cache_info", key: [], role: .whole),
-      try table(database, name: "syncs", key: ["id"], role: .appended),
-      try table(database, name: "changes", storedIn: "cache_changes", key: ["id"], role: .appended),
+      try table(database, name: "cache_info", key: ["feed"], role: .whole),
+      try table(database, name: "resource_lists", key: ["resource", "parent_id"], role: .whole),
+      try table(database, name: "syncs", key: ["id"], role: .appended(by: "id")),
+      try table(database, name: "sync_resources", key: nil, role: .appended(by: "sync_id")),
+      try table(database, name: "changes", storedIn: "cache_changes", key: ["id"], role: .appended(by: "id")),
+      // The documents of rejected records may have what a definition leaves out on purpose.
+      try table(database, name: "rejects", key: nil, without: "document", role: .whole),
     ]
     return try fixed + Schema(of: database).tables.flatMap { try tables(database, resource: $0.resource) }
   }
@@ -153,9 +167,11 @@ package struct SnapshotExport {
   /// - Parameters:
   ///   - stored: The table that has the rows of a view, perhaps with more columns; nil for a table.
   ///   - key: The columns of the primary key; nil if the table of SQLite has the same primary key.
+  ///   - omitted: A column that is not copied.
   ///   - types: Types by column, for columns whose type in SQLite is not sufficient.
   private static func table(
-    _ database: Database, name: String, storedIn stored: String? = nil, key: [String]?, role: ReplicaTable.Role,
+    _ database: Database, name: String, storedIn stored: String? = nil, key: [String]?,
+    without omitted: String? = nil, role: ReplicaTable.Role,
     types: [String: ReplicaTable.ColumnType] = [:]
   ) throws -> ReplicaTable {
     let found = try database.rows(
@@ -164,7 +180,7 @@ package struct SnapshotExport {
       WHERE name IN (SELECT name FROM pragma_table_info(?1, 'main')) ORDER BY cid
       """, .text(name), .text(stored ?? name)
     ) { (name: $0.text(0), type: $0.text(1), isRequired: $0.int(2) == 1, place: $0.int(3)) }
-    let columns = found.map { column in
+    let columns = found.filter { $0.name != omitted }.map { column in
       ReplicaTable.Column(
         name: column.name, type: types[column.name] ?? fixedType(column.name, declared: column.type),
         isRequired: column.isRequired || column.place > 0)

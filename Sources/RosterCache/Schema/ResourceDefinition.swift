@@ -2,7 +2,8 @@ internal import RosterJSON
 internal import RosterModel
 
 extension Resource {
-  /// `resources.definition`: the JSON of `[resource.NAME]` in the contract's form, with defaults filled in.
+  /// `resources.definition`: the JSON of `[resource.NAME]` in the contract's form, with defaults filled in and secrets
+  /// masked (T9.5).
   var definition: String { JSONWriter(definitionValue).text }
 
   /// `definition` without keys that neither the choice nor the reading of pages depends on. Pages that were pulled by
@@ -14,7 +15,7 @@ extension Resource {
   /// True if a stored definition differs at most in keys that may change without a new feed.
   func hasFeed(of definition: String) -> Bool {
     if definition.utf8.elementsEqual(self.definition.utf8) { return true }
-    return (try? JSONValue(json: definition.utf8))?.feedPart == definitionValue.feedPart
+    return (try? JSONValue(json: definition.utf8))?.definitionMasked.feedPart == definitionValue.feedPart
   }
 
   /// True if a stored definition has the same settings of `each`.
@@ -25,10 +26,13 @@ extension Resource {
   }
 
   /// The requests of the resource, and the way in which its pages are read (P12). If the list has a single page, no
-  /// value on it decides how the list continues. Then the place of the records does not belong to it.
+  /// value on it decides how the list continues. Then the place of the records does not belong to it. Secrets belong to
+  /// it: another key may give another list.
   package var pulledList: [UInt8] {
-    guard case .object(let members) = definitionValue else { return [] }
-    let names: Set = ["path", "query", "method", "body", Later.shape, Later.rowNames, "pages", FeedFree.since]
+    guard case .object(let members) = requestedValue else { return [] }
+    let names: Set = [
+      "path", "query", "method", "body", Later.shape, Later.rowNames, "pages", FeedFree.since, AnswerKey.table,
+    ]
     return JSONWriter(
       .object(members.filter { names.contains($0.name) || $0.name == "records" && pages.style != .one })
     ).bytes
@@ -37,13 +41,18 @@ extension Resource {
   /// The request of an incremental pull, and the places that a pull reads to set the mark. `overlap` and `whole_every`
   /// do not belong to it (I1.1). nil without `since`.
   var sinceQuestion: String? {
-    since.map { JSONWriter($0.json(isQuestion: true)).text }
+    since.map { JSONWriter($0.json(isQuestion: true).definitionMasked).text }
   }
 
-  private var definitionValue: JSONValue {
+  private var definitionValue: JSONValue { requestedValue.definitionMasked }
+
+  private var requestedValue: JSONValue {
     let lists = lists.map { list in
       JSONValue.Member(
-        list.table, .object([.init("at", .text(list.at.description)), .init("columns", list.columns.json)]))
+        list.table,
+        .object(
+          [.init("at", .text(list.at.description)), .init("columns", list.columns.json)]
+            + (list.isListOfOne ? [.init(AnswerKey.listOfOne, .boolean(true))] : [])))
     }
     return .object(
       [
@@ -56,7 +65,9 @@ extension Resource {
         .init("max_removal", maxRemoval.map { .integer($0) } ?? .null),
         .init(FeedFree.audit, .text(auditEvery?.text ?? "never")),
       ] + (since.map { [.init(FeedFree.since, $0.json(isQuestion: false))] } ?? [])
-        + (each.map { [.init(EachKey.table, $0.json)] } ?? []) + (inline.map { [.init("inline", .list($0))] } ?? []) + [
+        + (each.map { [.init(EachKey.table, $0.json(emptyStatuses: answers.noRecords.statuses))] } ?? [])
+        + (answers == AnswerRules() ? [] : [.init(AnswerKey.table, answers.json)])
+        + (inline.map { [.init("inline", .list($0))] } ?? []) + [
           .init("pages", pages.json), .init("columns", columns.json), .init("lists", .object(lists)),
         ])
   }
@@ -97,10 +108,21 @@ private enum EachKey {
   static let emptyStatuses = "none"
 }
 
+/// Keys of `answers`, and of a list.
+private enum AnswerKey {
+  static let table = "answers"
+  static let expect = "expect"
+  static let partial = "partial"
+  static let noRecords = "no_records"
+  static let listOfOne = "list_of_one"
+}
+
 /// Keys that definitions of earlier versions lack.
 private enum Later {
   static let shape = "shape"
   static let rowNames = "row_names"
+  /// True if an integer column is a part of a composite key that may be NULL.
+  static let nullInKey = "null_in_key"
   private static let defaults = [shape: Resource.Shape.objects.rawValue, rowNames: ""]
 
   static func isDefault(_ member: JSONValue.Member) -> Bool {
@@ -112,7 +134,8 @@ extension JSONValue {
   /// A definition without the keys that may change without a new feed. A definition that an earlier version stored
   /// lacks keys of later versions.
   fileprivate var feedPart: JSONValue {
-    guard case .object(let members) = without([FeedFree.audit, FeedFree.byKeyRecords, FeedFree.since]) else {
+    guard case .object(let members) = without([FeedFree.audit, FeedFree.byKeyRecords, FeedFree.since, AnswerKey.table])
+    else {
       return self
     }
     return .object(
@@ -189,6 +212,10 @@ extension Resource {
     }
     body = json["body"] ?? body
     byKey = json["by_key"]?.text
+    if let json = json[AnswerKey.table] {
+      guard let answers = AnswerRules(pulledBy: json) else { return nil }
+      self.answers = answers
+    }
     if let since = json[FeedFree.since] { self.since = Since(pulledBy: since, listing) }
   }
 }
@@ -211,26 +238,44 @@ extension Since {
 extension Each {
   fileprivate init?(_ json: JSONValue) {
     guard let parent = json[EachKey.parent]?.text, case .list(let changed)? = json[EachKey.changed],
-      case .object(let empty)? = json[EachKey.empty], case .list(let statuses)? = json[EachKey.emptyStatuses],
+      case .object(let empty)? = json[EachKey.empty],
       let whole = json[EachKey.wholeEvery].flatMap(Whole.init)
     else { return nil }
     self.init(
       of: parent, changed: changed.compactMap(\.text), wholeEvery: whole,
       empty: empty.compactMap { member in
         Resource.Condition.Test(member.value).map { ParentCondition(member.name, $0) }
-      }, emptyStatuses: statuses.compactMap { $0.integer.map(Int.init) })
-    guard self.changed.count == changed.count, self.empty.count == empty.count,
-      emptyStatuses.count == statuses.count
-    else { return nil }
+      })
+    guard self.changed.count == changed.count, self.empty.count == empty.count else { return nil }
   }
 
-  fileprivate var json: JSONValue {
+  /// - Parameter emptyStatuses: Those of `no_records`, because a change of them concerns the lists of a child.
+  fileprivate func json(emptyStatuses: [Int]) -> JSONValue {
     .object([
       .init(EachKey.parent, .text(parent)), .init(EachKey.changed, .list(changed.map(JSONValue.text))),
       .init(EachKey.wholeEvery, wholeEvery.json),
       .init(EachKey.empty, .object(empty.map { .init($0.column, $0.test.json) })),
       .init(EachKey.emptyStatuses, .list(emptyStatuses.map { .integer($0) })),
     ])
+  }
+}
+
+extension AnswerRules {
+  fileprivate var json: JSONValue {
+    let forms: [JSONValue] = (noRecords.isAbsent ? [.text("absent")] : []) + (noRecords.isNull ? [.text("null")] : [])
+    return .object([
+      .init(AnswerKey.expect, expect.json), .init(AnswerKey.partial, .list(partial.map { .text($0.description) })),
+      .init(AnswerKey.noRecords, .list(forms + noRecords.statuses.map { .integer($0) })),
+      .init(AnswerKey.listOfOne, .boolean(isListOfOne)),
+    ])
+  }
+
+  /// Reads what the pages of the file depend on when they are read again. nil if rosterd did not write this JSON.
+  fileprivate init?(pulledBy json: JSONValue) {
+    self.init()
+    guard case .list(let places)? = json[AnswerKey.partial] else { return nil }
+    partial = places.compactMap(\.pointer)
+    isListOfOne = json[AnswerKey.listOfOne] == .boolean(true)
   }
 }
 
@@ -284,6 +329,7 @@ extension Resource.List {
       return nil
     }
     self.init(table: member.name, at: at, columns: columns)
+    isListOfOne = member.value[AnswerKey.listOfOne] == .boolean(true)
   }
 }
 
@@ -292,7 +338,8 @@ extension Resource.Column {
     guard let at = member.value["at"]?.pointer,
       let type = member.value["type"]?.text.flatMap(Resource.ColumnType.init(rawValue:))
     else { return nil }
-    self.init(member.name, at: at, type, isNullable: type == .text && member.value["null"] == .boolean(true))
+    let isNullable = member.value[type == .text ? "null" : Later.nullInKey] == .boolean(true)
+    self.init(member.name, at: at, type, isNullable: isNullable)
   }
 }
 
@@ -323,7 +370,9 @@ extension [Resource.Column] {
           .init("at", .text(column.at.description)), .init("type", .text(column.type.rawValue)),
           .init("null", .boolean(column.isNullable || column.type != .text)),
         ]
-        return JSONValue.Member(column.name, .object(members))
+        let isPart = column.isNullable && column.type != .text
+        return JSONValue.Member(
+          column.name, .object(members + (isPart ? [.init(Later.nullInKey, .boolean(true))] : [])))
       })
   }
 }
@@ -347,7 +396,8 @@ extension Since {
     let members: [(String, JSONValue)] = [
       ("at", .text(at?.description ?? "")), ("token", .text(token?.description ?? "")),
       ("param", .text(param?.description ?? "")), ("value", .text(value)),
-      ("form", .text(form.rawValue)), ("zone", zone.map { .integer($0) } ?? .null),
+      ("form", .text(form.rawValue)),
+      ("zone", zone.map { $0.name.map(JSONValue.text) ?? .integer($0.firstOffset) } ?? .null),
       ("from", from.map(JSONValue.text) ?? .null),
       ("path", .text(listing.path)), ("query", .object(listing.query.map { .init($0.name, $0.value.json) })),
       ("method", .text(listing.method.rawValue)), ("body", listing.body),
@@ -375,6 +425,9 @@ extension Resource.Pages {
       ("more", more.map { .text($0.description) }), ("done", done.map { .text($0.description) }),
       ("count", count.map { .text($0.description) }),
       ("short", .boolean(short)), ("beyond", .list(beyond.map { JSONValue.integer($0) })),
+      // Defaults are left out, so that an upgrade changes no stored definition.
+      ("empty", empty == .noSign ? nil : .text(empty.rawValue)), ("omits_false", omitsFalse ? .boolean(true) : nil),
+      ("hidden", hidden ? .boolean(true) : nil),
     ]
     let value = style.placeholder.flatMap { self.value?.filled(with: $0) }
     return .object(

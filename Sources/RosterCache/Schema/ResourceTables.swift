@@ -68,14 +68,19 @@ final class ResourceTables: Sendable {
     let ofParent = parentColumn.map { ["\(row).\($0) = \(parent)"] } ?? []
     let own =
       resource.hasCompositeKey
-      ? keyNames.enumerated().map { "\(row).\(quoted($1)) = \(Self.value(at: "'$[\($0)]'", in: key))" }
+      ? keyParts.enumerated().map { "\(row).\(equals($1)) \(Self.value(at: "'$[\($0)]'", in: key))" }
       : resource.isDetail ? [] : ["\(row).\(keyColumn) = \(key)"]
     return (ofParent + own).joined(separator: " AND ")
   }
 
   /// A condition that is true if the row `row` has the key of a document of `changes`. Its parent may be another one.
   func hasKey(_ row: String, inDocument document: String) -> String {
-    zip(keyNames, keyParts(inDocument: document)).map { "\(row).\(quoted($0)) = \($1)" }.joined(separator: " AND ")
+    zip(keyParts, keyParts(inDocument: document)).map { "\(row).\(equals($0)) \($1)" }.joined(separator: " AND ")
+  }
+
+  /// The column of a part of the key, and the operator that compares it: a part with `null = true` may be NULL.
+  private func equals(_ part: Int) -> String {
+    "\(quoted(resource.columns[part].name)) \(resource.columns[part].isNullable ? "IS" : "=")"
   }
 
   private func keyParts(inDocument document: String) -> [String] {
@@ -175,7 +180,7 @@ final class ResourceTables: Sendable {
     switch column.type {
     case .text: column.isNullable ? " TEXT" : " TEXT NOT NULL"
     case .json: " TEXT"
-    case .integer where keyParts.contains { resource.columns[$0] == column }: " INTEGER NOT NULL"
+    case .integer where keyParts.contains { resource.columns[$0] == column && !column.isNullable }: " INTEGER NOT NULL"
     case .integer, .boolean: " INTEGER"
     case .real: " REAL"
     }

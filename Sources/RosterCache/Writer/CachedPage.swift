@@ -10,7 +10,8 @@ package struct CachedPage: Sendable, Equatable {
     /// The page was received by a pull that was not published, possibly this one. It may be requested conditionally or
     /// reused (P4).
     case kept
-    /// As `kept`, but the removal guard stopped that pull: a page without a validator must be pulled again (P4).
+    /// As `kept`, but the removal guard or a dry run ended that pull: upstream must confirm the page, or it is pulled
+    /// again (P4.7).
     case guarded
   }
 
@@ -81,7 +82,8 @@ extension CachedPage {
     LEFT JOIN temp.pulled p USING (resource, list, address) LEFT JOIN temp.seen s USING (resource, list, address)
     """
 
-  /// Takes the note of `selectEntries`, unless it is older than the page's current body or belongs to a guarded pull.
+  /// Takes the note of `selectEntries`, unless it is older than the page's current body. A note of a guarded pull or of
+  /// a dry run does not count.
   mutating func came(again entry: Row, guardedBelow: Int64) {
     guard let noted = entry.optionalInteger(1), noted >= guardedBelow, state == .published || noted > place else {
       return

@@ -56,8 +56,9 @@ extension Cache {
         AND kept_asked IN (asked, \(ParentTables.question))
       """, Value(index), .integer(pull.guardedBelow)
     ) { (list: $0.integer(0), place: $0.integer(1), at: $0.real(2), mustBeEmpty: $0.int(3) != 0) }
-    let earliest = pull.pauses.earliest(age: maxAge, at: now).timeIntervalSince1970
-    for entry in kept where isDated || entry.at > earliest && entry.at <= now.timeIntervalSince1970 {
+    let age = isDated ? plans[index].resource.each?.maxKeptAge ?? maxAge : maxAge
+    let earliest = pull.pauses.earliest(age: age, at: now).timeIntervalSince1970
+    for entry in kept where entry.at > earliest && entry.at <= now.timeIntervalSince1970 {
       tick()
       let (facts, body) = try file.page(at: entry.place)
       guard try isSameQuestion(facts, resource: index, list: entry.list, in: database) else { continue }
@@ -207,6 +208,16 @@ extension Cache {
       SELECT l.path AS path, l.error AS error, \(hasVanished) AS has_vanished
       FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
       """
+  }
+}
+
+extension Each {
+  /// Largest age of a list that an interrupted sync pulled, if the parent's `changed` columns are unchanged (E8.1).
+  fileprivate var maxKeptAge: Duration {
+    switch wholeEvery {
+    case .every(let period): min(period, .seconds(86_400))
+    case .inEachSync, .never: .seconds(86_400)
+    }
   }
 }
 

@@ -97,47 +97,23 @@ extension Cache {
     }
   }
 
-  @discardableResult
-  func keep(_ answer: PageBody) throws -> KeptAnswer {
+  func keep(_ answer: PageBody, notFound: [String]) throws {
     try performPull("keep records asked for by key") { database, file in
+      let index = try self.index(of: answer.resource)
+      let isText = plans[index].hasTextKeys
+      var facts = EntryFacts(answer, kind: .answer)
+      var missing = KeyList()
+      for key in notFound { missing.append(key, isText: isText) }
+      // Records that `where` skips are not found either. The keys of one list cannot follow those of another one.
+      facts.skippedKeys.forEachKey(isText: isText) { missing.append($0) }
+      facts.skippedKeys = missing.bytes
       try database.transaction("BEGIN") {
-        try use(
-          append(answer, in: database, file: file), resource: answer.resource, list: answer.place.number, in: database)
+        for place in try store([(facts, answer.body)], in: database, file: file) {
+          try PulledTables.answer(
+            index, list: answer.place.number, with: facts, place: place, isText: isText, in: database)
+        }
       }
     }
-  }
-
-  func keepControl(_ answer: PageBody) throws {
-    try performPull("keep the answer to a control question") { database, file in
-      _ = try append(answer, in: database, file: file)
-    }
-  }
-
-  private func append(
-    _ answer: PageBody, in database: Database, file: PageSpool
-  ) throws -> [(facts: EntryFacts, place: Int64)] {
-    let facts = EntryFacts(answer, kind: .answer)
-    let index = try self.index(of: answer.resource)
-    return try store([(facts, answer.body)], in: database, file: file).map { place in
-      try PulledTables.see(facts, index: index, list: answer.place.number, place: place, in: database)
-      return (facts, place)
-    }
-  }
-
-  /// Makes kept answers part of this sync.
-  private func use(
-    _ answers: [(facts: EntryFacts, place: Int64)], resource: String, list: Int64, in database: Database
-  ) throws -> KeptAnswer {
-    let index = try self.index(of: resource)
-    var kept = KeptAnswer(rejected: 0, found: 0)
-    for (facts, place) in answers {
-      try database.run(
-        "INSERT INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(list))
-      kept.rejected += facts.rejects
-      kept.found += try PulledTables.answer(
-        index, list: list, with: facts, isText: plans[index].hasTextKeys, in: database)
-    }
-    return kept
   }
 
   func seenKeys(_ resource: String, list: Int64, limit: Int) throws -> [MissingRecord.Key] {
@@ -193,70 +169,55 @@ extension Cache {
     }
   }
 
-  func latestKeys(_ resource: String, in place: ListPlace, limit: Int) throws -> [MissingRecord.Key] {
-    try performPull("read the latest records") { database, _ in
+  func latestKeys(_ resource: String, in place: ListPlace, limit: Int) throws -> LatestKeys? {
+    try performPull("read the latest records") { database, _ -> LatestKeys? in
       let index = try self.index(of: resource)
       let tables = schema.tables[index]
-      let isBelow = tables.parentColumn.map { "t.\($0) = ?4" } ?? "?4 = 0"
-      return try database.rows(
+      let isText = tables.keys.isText
+      let parent = tables.parentColumn.map { "t.\($0)" } ?? "0"
+      let found = try database.rows(
         """
-        SELECT \(tables.key(of: "t")) FROM main.\(tables.table) t
-        WHERE \(isBelow) AND NOT EXISTS (SELECT 1 FROM \(tables.keys.missing) m
-          WHERE m.resource = ?1 AND m.list = ?3 AND m.record_id = t.\(tables.id))
-        ORDER BY t.\(tables.id) IN (
-          SELECT u.record_id FROM main.cache_resources c
-          CROSS JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = ?4
+        SELECT \(tables.key(of: "t")), \(parent) FROM main.\(tables.table) t
+        WHERE NOT EXISTS (SELECT 1 FROM \(tables.keys.missing) m WHERE m.resource = ?1 AND m.record_id = t.\(tables.id)
+            AND m.list = coalesce((SELECT l.list FROM temp.lists l WHERE l.resource = ?1 AND l.parent = \(parent)), 0))
+          AND NOT EXISTS (SELECT 1 FROM temp.removed_parents r WHERE r.resource = ?4 AND r.record_id = \(parent))
+        ORDER BY \(parent) = ?3 DESC, t.\(tables.id) IN (
+          SELECT u.record_id FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
           CROSS JOIN main.cache_unlisted u ON u.list_id = l.id AND u.absent > 0 WHERE c.name = ?5),
           t.changed_sync DESC, t.\(tables.id) DESC LIMIT ?2
-        """, Value(index), Value(limit), .integer(place.number), .integer(place.parent), .text(resource)
-      ) { tables.keys.isText ? .text($0.text(0)) : .integer($0.integer(0)) }
+        """, Value(index), Value(limit), .integer(place.parent),
+        Value(Family(tables: schema.tables).parent(of: index) ?? -1), .text(resource)
+      ) { (key: isText ? MissingRecord.Key.text($0.text(0)) : .integer($0.integer(0)), parent: $0.integer(1)) }
+      guard let first = found.first else { return nil }
+      let keys = found.filter { $0.parent == first.parent }.map(\.key)
+      return LatestKeys(
+        keys: keys, isOfList: first.parent == place.parent, values: try values(of: first.parent, for: index, database))
     }
   }
 
-  func unanswered(_ resource: String) throws -> Int {
+  /// The values of a stored parent on which the requests for its list depend.
+  private func values(of record: Int64, for child: Int, _ database: Database) throws -> ParentValues {
+    let family = Family(tables: schema.tables)
+    guard let parent = family.parent(of: child) else { return ParentValues([]) }
+    let facts = try database.first(
+      """
+      SELECT \(family.facts(parent, "p")) FROM main.\(family.tables[parent].table) p
+      WHERE p.\(family.tables[parent].id) = ?1
+      """, .integer(record)
+    ) { $0.text(0) }
+    return facts.flatMap { ParentValues(json: $0.utf8) } ?? ParentValues([])
+  }
+
+  func notFound(_ resource: String) throws -> Int {
     try performPull("count missing records") { database, _ in
       let index = try self.index(of: resource)
       let isAsked = "(list = 0 OR list IN (SELECT l.list FROM temp.lists l WHERE l.start IS NOT NULL))"
       return try database.count(
         """
         SELECT count(*) FROM \(schema.tables[index].keys.missing)
-        WHERE resource = ?1 AND \(isAsked) AND record_id > 0 AND NOT answered
+        WHERE resource = ?1 AND \(isAsked) AND record_id > \(KeyTables.lastPlaceholder) AND \(KeyTables.isNotFound)
         """, Value(index))
     }
-  }
-
-  func takeOver(
-    _ resource: String, list: Int64 = 0, answer address: String, receivedIn times: Range<Date>
-  ) throws -> KeptAnswer? {
-    try performPull("keep records asked for by key") { database, file in
-      try kept(resource, list: list, address: address, times: times, in: database, file: file).map {
-        try use([$0], resource: resource, list: list, in: database)
-      }
-    }
-  }
-
-  func keptKeys(
-    _ resource: String, list: Int64 = 0, answer address: String, receivedIn times: Range<Date>
-  ) throws -> [MissingRecord.Key]? {
-    try performPull("read the answer to a control question") { database, file in
-      let isText = plans[try index(of: resource)].hasTextKeys
-      return try kept(resource, list: list, address: address, times: times, in: database, file: file).map { answer in
-        (answer.facts.keys + answer.facts.rejectedKeys).lastKeys(.max, isText: isText)
-      }
-    }
-  }
-
-  private func kept(
-    _ resource: String, list: Int64, address: String, times: Range<Date>, in database: Database,
-    file: PageSpool
-  ) throws -> (facts: EntryFacts, place: Int64)? {
-    let found = try database.first(
-      "SELECT place, at FROM temp.seen WHERE resource = ?1 AND list = ?3 AND address = ?2",
-      Value(try index(of: resource)), .text(address), .integer(list)
-    ) { (place: $0.integer(0), at: $0.date(1)) }
-    guard let found, found.place >= pull.guardedBelow, times.contains(found.at) else { return nil }
-    let facts = try file.facts(at: found.place)
-    return facts.kind == .answer ? (facts, found.place) : nil
   }
 
   func listsToAskFor(_ resource: String) throws -> [WantedList] {
@@ -304,6 +265,24 @@ extension MissingRecord.Key {
     switch key {
     case .integer(let number): self = .integer(number)
     case .text(let text): self = .text(String(decoding: text, as: UTF8.self))
+    }
+  }
+}
+
+extension KeyList {
+  /// Appends a key of the cache, as its text.
+  fileprivate mutating func append(_ key: String, isText: Bool) {
+    if isText {
+      Array(key.utf8).withUnsafeBufferPointer { append($0) }
+    } else if let number = Int64(key) {
+      append(number)
+    }
+  }
+
+  fileprivate mutating func append(_ key: RecordKey) {
+    switch key {
+    case .integer(let number): append(number)
+    case .text(let text): append(text)
     }
   }
 }

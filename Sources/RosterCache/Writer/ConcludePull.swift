@@ -9,7 +9,7 @@ extension Cache {
   ) throws -> SyncRecord {
     try Task.checkCancellation()
     var report = try sum(report, decisions: decisions)
-    try concludePull(of: report.id, isGuarded: false, decisions)
+    try concludePull(of: report.id, isGuarded: false, isDryRun: true, decisions)
     report.outcome = .tried
     let end = now()
     report.finishedAt = end.rfc3339
@@ -17,7 +17,11 @@ extension Cache {
     return report
   }
 
-  func concludePull(of sync: Int64, isGuarded: Bool, _ decisions: [String: RemovalDecision]) throws {
+  /// - Parameter isDryRun: True if the next sync must ask upstream for each of the pages again, as after the removal
+  ///   guard (P4.7).
+  func concludePull(
+    of sync: Int64, isGuarded: Bool, isDryRun: Bool = false, _ decisions: [String: RemovalDecision]
+  ) throws {
     try performPull("keep pulled pages") { database, file in
       let removals = plans.map { plan -> RemovalDecision.Removal in
         decisions[plan.resource.name]?.removal ?? pull.compared[plan.resource.name]?.removal ?? .missing
@@ -26,7 +30,7 @@ extension Cache {
       let conclusion = try PullManifest(
         database, sync: sync, isGuarded: isGuarded, isFresh: pull.isFresh, removals: removals, incremental: incremental)
       _ = try store([], in: database, file: file)
-      if isGuarded { pull.guardedBelow = file.end }
+      if isGuarded || isDryRun { pull.guardedBelow = file.end }
       try file.conclude(EntryFacts(.conclusion, number: sync), body: conclusion.bytes)
       try writeOwner(database, file: file)
     }

@@ -142,12 +142,13 @@ struct IncrementalComparison {
     return earlier
   }
 
-  /// Marks each received key for a question to upstream. A key that the cache does not have gets a negative record id.
+  /// Marks each received key for a question to upstream. A key that the cache does not have gets a number
+  /// in place of a record id (`KeyTables.lastPlaceholder`).
   private func ask(_ found: inout ResourceComparison) throws {
     try database.run(
       """
       INSERT OR IGNORE INTO \(keys.missing)
-      SELECT ?1, ?2, g.key, coalesce(t.\(tables.id), -row_number() OVER (ORDER BY g.key)), 0, 0
+      SELECT ?1, ?2, g.key, coalesce(t.\(tables.id), \(Int64.min) + row_number() OVER (ORDER BY g.key)), 0, 0
       FROM \(keys.received) g LEFT JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
       WHERE g.resource = ?1 AND g.list = ?2 AND g.kind = \(Kind.storable.rawValue)
       """, in: scope)

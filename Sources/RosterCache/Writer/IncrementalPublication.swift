@@ -36,7 +36,9 @@ extension ResourcePublication {
     try database.run(
       """
       INSERT OR IGNORE INTO main.cache_overlaid
-      SELECT ?3, key FROM \(tables.keys.missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0 AND NOT answered
+      SELECT ?3, key FROM \(tables.keys.missing)
+      WHERE resource = ?1 AND list = ?2 AND record_id > \(KeyTables.lastPlaceholder)
+        AND \(decision.isRemoved(comparison: found))
       """, in: scope)
   }
 
@@ -47,7 +49,7 @@ extension ResourcePublication {
       """
       UPDATE main.cache_unlisted SET absent = 0 WHERE list_id = ?3 AND record_id IN (
         SELECT t.\(tables.id) FROM \(received) CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "c.key"))
-        WHERE c.resource = ?1 AND c.list = ?2 \(found.isAsked ? "AND c.answered" : "")) AND absent > 0
+        WHERE c.resource = ?1 AND c.list = ?2 \(found.isAsked ? "AND c.\(KeyTables.isFound)" : "")) AND absent > 0
       """, in: scope)
   }
 

@@ -130,7 +130,7 @@ struct KeyComparison {
   private func countAscending(_ places: [Int64], found: inout ResourceComparison) throws -> Bool {
     guard !plan.hasTextKeys else { return false }
     var counted = found
-    var last: Int64 = 0
+    var last = Int64.min
     var ascends = true
     for place in places {
       try data.onPage()

@@ -73,3 +73,13 @@ package struct ListCounts: Sendable, Equatable {
   /// True if a list of the resource was ever pulled by this definition.
   package var wasEverPulled = false
 }
+
+/// Keys of records of the snapshot, for a control question (P16).
+package struct LatestKeys: Sendable {
+  /// The keys, those of the latest change first.
+  package var keys: [MissingRecord.Key]
+  /// False if they belong to another list than the one that was named.
+  package var isOfList: Bool
+  /// The values of the parent of their list; empty for a resource without parents.
+  package var values: ParentValues
+}

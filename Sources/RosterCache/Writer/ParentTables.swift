@@ -229,7 +229,7 @@ struct Family {
         AND NOT EXISTS (SELECT 1 FROM \(table.keys.pulled) uc
           WHERE uc.resource = \(index) AND uc.list = \(list) AND uc.key = \(table.key(of: row)))
         AND NOT EXISTS (SELECT 1 FROM \(table.keys.missing) um WHERE um.resource = \(index) AND um.list = \(list)
-          AND um.record_id = \(row).\(table.id) AND um.answered)
+          AND um.record_id = \(row).\(table.id) AND um.\(KeyTables.isFound))
       """
   }
 

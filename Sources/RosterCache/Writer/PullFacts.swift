@@ -4,7 +4,7 @@ internal import RosterModel
 struct PullFacts {
   /// `Cache.generation` when the sync began.
   var generation = 0
-  /// The removal guard stopped the pull of the pages before this offset of the file.
+  /// The removal guard or a dry run ended the pull of the pages before this offset of the file.
   var guardedBelow: Int64 = 0
   /// End of the file when the sync began. The pages before it were received by earlier syncs.
   var begunAt: Int64 = 0

@@ -9,7 +9,15 @@ struct PullManifest {
     /// Places of answers.
     let answers: [Int64]
 
-    private var flags: Int64 { (removal == .missing ? 1 : 0) + (isIncremental ? 2 : 0) }
+    private var flags: Int64 {
+      let decision: Int64 =
+        switch removal {
+        case .keepsAll: 0
+        case .missing: 1
+        case .notFound: 4
+        }
+      return decision + (isIncremental ? 2 : 0)
+    }
 
     fileprivate var numbers: [Int64] {
       [flags] + [composition.pages.count, composition.same.count, answers.count].map { Int64($0) }
@@ -94,7 +102,8 @@ extension PullManifest.Part {
       answers.append(Int64(place))
     }
     self.init(
-      removal: flags & 1 == 1 ? .missing : .keepsAll, isIncremental: flags & 2 == 2, composition: composition,
+      removal: flags & 4 == 4 ? .notFound : flags & 1 == 1 ? .missing : .keepsAll, isIncremental: flags & 2 == 2,
+      composition: composition,
       answers: answers)
   }
 }

@@ -170,6 +170,11 @@ package struct PullSession: Sendable {
     try await cache.rejected(resource, limit: limit)
   }
 
+  /// The first rejected record of unknown key on the pages of the last `compare` (P9.13).
+  package nonisolated(nonsending) func firstOfUnknownKey(_ resource: String) async throws -> RejectedRecord? {
+    try await cache.firstOfUnknownKey(resource)
+  }
+
   /// The missing records of the last comparison that no kept answer has, by ascending id.
   /// - Parameter onlyDoubted: True for those whose child lists have vanished (E7.4).
   package nonisolated(nonsending) func missing(
@@ -184,21 +189,16 @@ package struct PullSession: Sendable {
   }
 
   /// Number of records of the snapshot that incremental pulls asked `by_key` for and that it did not find.
-  package nonisolated(nonsending) func unanswered(_ resource: String) async throws -> Int {
-    try await cache.unanswered(resource)
+  package nonisolated(nonsending) func notFound(_ resource: String) async throws -> Int {
+    try await cache.notFound(resource)
   }
 
   /// Keeps an answer of `by_key` (P8), scanned as an answer, for this sync. Its records are kept in the snapshot and
   /// updated. A record that cannot be stored keeps its last good version (P9). Records that were not requested are
-  /// ignored.
-  @discardableResult
-  package nonisolated(nonsending) func keep(_ answer: PageBody) async throws -> KeptAnswer {
-    try await cache.keep(answer)
-  }
-
-  /// Keeps the answer to a control question (P16) for the next sync. Its records are not updated.
-  package nonisolated(nonsending) func keepControl(_ answer: PageBody) async throws {
-    try await cache.keepControl(answer)
+  /// ignored. No later sync uses the answer.
+  /// - Parameter notFound: The keys that upstream does not have, by this answer.
+  package nonisolated(nonsending) func keep(_ answer: PageBody, notFound: [String]) async throws {
+    try await cache.keep(answer, notFound: notFound)
   }
 
   /// Keys of storable records on the last page that this sync received. Without such a page: of one that an
@@ -215,26 +215,13 @@ package struct PullSession: Sendable {
     try await cache.seenList(of: resource)
   }
 
-  /// Keys of the records of a list that changed last and that were not asked for, for a control question (I9.2). A
-  /// record that the last whole pull missed comes last, because upstream has probably deleted it.
+  /// Keys for a control question (I9.2): of the records of the snapshot that changed last, in this list, else in one
+  /// other list. Records that this pull misses are left out. A record that the last whole pull missed comes last,
+  /// because upstream has probably deleted it. nil if no record is left.
   package nonisolated(nonsending) func latestKeys(
     _ resource: String, in place: ListPlace, limit: Int
-  ) async throws -> [MissingRecord.Key] {
+  ) async throws -> LatestKeys? {
     try await cache.latestKeys(resource, in: place, limit: limit)
-  }
-
-  /// Uses an answer that an earlier sync kept (P4) within these times; nil if there is no such answer.
-  package nonisolated(nonsending) func takeOver(
-    _ resource: String, list: Int64 = 0, answer address: String, receivedIn times: Range<Date>
-  ) async throws -> KeptAnswer? {
-    try await cache.takeOver(resource, list: list, answer: address, receivedIn: times)
-  }
-
-  /// The keys in the answer to a control question that an earlier sync kept within these times; nil if it kept none.
-  package nonisolated(nonsending) func keptKeys(
-    _ resource: String, list: Int64 = 0, answer address: String, receivedIn times: Range<Date>
-  ) async throws -> [MissingRecord.Key]? {
-    try await cache.keptKeys(resource, list: list, answer: address, receivedIn: times)
   }
 
   // MARK: The end

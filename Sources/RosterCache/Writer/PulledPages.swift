@@ -235,6 +235,7 @@ extension Cache {
   func hasPulled(_ database: Database) throws -> Bool {
     let isThere = """
       SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)
+        OR EXISTS (SELECT 1 FROM temp.answers)
         OR EXISTS (SELECT 1 FROM temp.lists WHERE kept IS NOT NULL)
       """
     return try database.count(isThere) == 1

@@ -17,6 +17,54 @@ extension Cache {
     }
   }
 
+  /// The first rejected record of unknown key (P9.13). nil if only answers of `by_key` have such records.
+  func firstOfUnknownKey(_ resource: String) throws -> RejectedRecord? {
+    try performPull("list rejected records") { database, file in
+      let index = try self.index(of: resource)
+      var found: [RejectedRecord] = []
+      let data = data(database, file: file)
+      try data.forEachList(of: index, while: { found.isEmpty }) { scope, compared in
+        guard compared.rejectedUnknown > 0 else { return }
+        if var pulled = try PulledRecords(.pages, of: scope, compared, in: data) {
+          try collect(&pulled, resource: resource, limit: 1, isUnknown: true, found: &found)
+        }
+        if found.isEmpty { found = try unchanged(resource, of: scope, compared, in: database) }
+        try name(&found[...], parentOf: scope, of: plans[index].resource, in: database)
+      }
+      return found.first
+    }
+  }
+
+  /// The first rejected record of unknown key on the unchanged pages of a list, as a list of at most one.
+  private func unchanged(
+    _ resource: String, of scope: ListScope, _ compared: ResourceComparison, in database: Database
+  ) throws -> [RejectedRecord] {
+    let plan = plans[scope.index]
+    // A page of an incremental pull has a negative number in `rejects`.
+    let records = try database.rows(
+      """
+      SELECT r.sync_id, s.number, r.position, r.reason, r.document
+      FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
+      CROSS JOIN main.rejects r ON r.resource = ?5 AND r.parent_id = ?4
+        AND r.page = \(compared.isIncremental ? "-" : "")p.number
+      WHERE s.resource = ?1 AND s.list = ?2 AND p.unknown > 0 ORDER BY s.number, r.position
+      """, in: scope, .text(resource)
+    ) {
+      RejectedRecord(
+        sync: $0.integer(0), resource: resource, page: $0.int(1), position: $0.int(2), reason: $0.text(3),
+        document: $0.text(4))
+    }
+    var decoder = RecordDecoder(plan)
+    let first = records.first { record in
+      // Only an object has its key within the document.
+      guard plan.resource.shape == .objects,
+        let scan = try? decoder.scan(answer: Array(record.document.utf8), isWhole: true)
+      else { return true }
+      return scan.records == 0 || scan.rejectsOfUnknownKey > 0
+    }
+    return first.map { [$0] } ?? []
+  }
+
   /// Adds the parent of a list to its records.
   private func name(
     _ records: inout ArraySlice<RejectedRecord>, parentOf scope: ListScope, of resource: Resource, in database: Database
@@ -32,12 +80,13 @@ extension Cache {
   }
 
   private func collect(
-    _ pulled: inout PulledRecords, resource: String, limit: Int, found: inout [RejectedRecord]
+    _ pulled: inout PulledRecords, resource: String, limit: Int, isUnknown: Bool = false, found: inout [RejectedRecord]
   ) throws {
     while found.count < limit, try pulled.nextPage() != nil {
       while found.count < limit, let step = try pulled.next() {
         guard case .rejected = step else { continue }
         let reject = pulled.decoder.reject
+        if isUnknown, reject.key != nil { continue }
         found.append(
           RejectedRecord(
             sync: begun, resource: resource, page: pulled.number, position: reject.position,

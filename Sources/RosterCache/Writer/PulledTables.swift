@@ -11,7 +11,7 @@ enum PulledTables {
   /// - answers: answers of `by_key` that are part of this pull.
   /// - missed_pages: published pages that are not part of this pull.
   /// - rejected: records that cannot be stored, with the reasons.
-  /// - seen: the place in the file of a note that a page is unchanged, or of an answer, and its time.
+  /// - seen: the place in the file of a note that a page is unchanged, and its time.
   /// - listed: the pages of a conclusion.
   ///
   /// Each primary key except that of `listed` begins with the resource, so that no statement reads the rows of other
@@ -76,10 +76,11 @@ enum PulledTables {
     let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, in: database)
     switch facts.kind {
     case .page: try insert(index, list: list, address: facts.address, number: number, place: place, in: database)
-    case .again, .answer: try see(facts, index: index, list: list, place: place, in: database)
+    case .again: try see(facts, index: index, list: list, place: place, in: database)
     case .dropped: try drop(index, list: facts.list.isEmpty ? nil : list, tables: ["pulled", "seen"], in: database)
     case .list: try ParentTables.keep(facts, list: list, place: place, in: database)
-    case .source, .conclusion, .lie, .pause: break
+    // An answer is part of the sync that asked, and of no later one.
+    case .answer, .source, .conclusion, .lie, .pause: break
     }
   }
 
@@ -104,24 +105,25 @@ enum PulledTables {
     ])
   }
 
-  /// Notes that upstream still has the missing records of an answer. Returns their number.
+  /// Makes an answer of `by_key` part of this pull, and notes what it says about missing records.
   static func answer(
-    _ index: Int, list number: Int64, with facts: EntryFacts, isText: Bool, in database: Database
-  ) throws -> Int {
-    let before = database.totalChanges
-    let missing = KeyTables(isText: isText).missing
+    _ index: Int, list number: Int64, with facts: EntryFacts, place: Int64, isText: Bool, in database: Database
+  ) throws {
+    try database.run(
+      "INSERT OR REPLACE INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(number))
     let mark = try database.statement(
-      "UPDATE \(missing) SET answered = ?4 WHERE resource = ?1 AND list = ?2 AND key = ?3")
-    for (keys, isStorable) in [(facts.rejectedKeys, false), (facts.keys, true)] {
+      """
+      UPDATE \(KeyTables(isText: isText).missing) SET answered = ?4 WHERE resource = ?1 AND list = ?2 AND key = ?3
+      """)
+    for (keys, state) in [(facts.skippedKeys, 3), (facts.rejectedKeys, 2), (facts.keys, 1)] {
       try keys.forEachKey(isText: isText) { key in
         mark.bind(1, Int64(index))
         mark.bind(2, number)
         mark.bind(3, key)
-        mark.bind(4, Int64(isStorable ? 1 : 2))
+        mark.bind(4, Int64(state))
         try mark.run()
       }
     }
-    return database.totalChanges - before
   }
 }
 
@@ -141,8 +143,15 @@ struct KeyTables {
   /// Keys of rejected and skipped records of pages that were transferred.
   var excluded: String { name("excluded_keys") }
   /// Records of the snapshot that no page lists. answered: 0 without an answer, 1 if upstream still has the record, 2
-  /// if that record was rejected.
+  /// if that record was rejected, 3 if `by_key` did not find it.
   var missing: String { name("missing") }
+
+  /// A condition for rows of `missing`: upstream has the record.
+  static let isFound = "answered BETWEEN 1 AND 2"
+  /// A condition for rows of `missing`: `by_key` was asked in this sync and did not find the record.
+  static let isNotFound = "answered = 3"
+  /// Numbers up to this one are no record ids, but placeholders of keys that the cache does not have.
+  static let lastPlaceholder = Int64.min + (1 << 40)
 
   /// Keys of an incremental pull: the highest value at `since.at`, its place, and what the record is
   /// (`IncrementalComparison.Kind`).

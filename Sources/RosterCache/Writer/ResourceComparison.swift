@@ -63,14 +63,6 @@ package struct MissingRecord: Sendable, Equatable {
   package var key: Key
 }
 
-/// An answer of `by_key` that is part of a sync.
-package struct KeptAnswer: Sendable, Equatable {
-  /// Number of its records that cannot be stored.
-  package var rejected: Int
-  /// Number of missing records that it has.
-  package var found: Int
-}
-
 /// A child list whose pages do not fit together.
 package struct ListDrift: Sendable, Equatable {
   /// Identifies the list in this pull.

@@ -95,26 +95,40 @@ extension RemovalDecision {
     if found.isIncremental {
       // The rejected record may be a later version of any of them (P9.10).
       if found.rejectedUnknown > 0 { return nil }
-      let isKnown = self.removal == .missing
-      guard found.isAsked ? isKnown && found.asked + found.doubted > 0 : found.missing + found.doubted > 0 else {
-        return nil
-      }
+      guard found.missing + found.asked + found.doubted > 0 else { return nil }
       return """
-        SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0 AND NOT answered
-          AND (\(isKnown) OR absent <> \(VanishedLists.doubted)) ORDER BY record_id
+        SELECT record_id FROM \(missing)
+        WHERE resource = ?1 AND list = ?2 AND record_id > \(KeyTables.lastPlaceholder)
+          AND \(isRemoved(comparison: found)) ORDER BY record_id
         """
     }
-    guard self.removal == .missing, removal != .never, found.missing > 0 else { return nil }
-    let twice = removal == .twice && !found.listChanged ? "AND absent > 0" : ""
-    return """
-      SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND NOT answered \(twice) ORDER BY record_id
-      """
+    guard self.removal != .keepsAll, removal != .never, found.missing > 0 else { return nil }
+    let isRemoved =
+      switch removal {
+      case .ask where self.removal == .notFound: KeyTables.isNotFound
+      case .twice where !found.listChanged: "NOT answered AND absent > 0"
+      case .ask, .twice, .never: "NOT \(KeyTables.isFound)"
+      }
+    return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND \(isRemoved) ORDER BY record_id"
+  }
+
+  /// A condition for rows of `missing` after an incremental pull: the record is removed. Either `where` skips it now
+  /// (I5.2), or `by_key` did not find it.
+  func isRemoved(comparison found: ResourceComparison) -> String {
+    let isSkipped = found.isAsked ? "false" : "NOT answered AND absent <> \(VanishedLists.doubted)"
+    let isMissing =
+      switch removal {
+      case .keepsAll: "false"
+      case .missing: found.isAsked ? "NOT \(KeyTables.isFound)" : KeyTables.isNotFound
+      case .notFound: KeyTables.isNotFound
+      }
+    return "(\(isSkipped) OR \(isMissing))"
   }
 
   /// Query for the ids of records that this pull misses for the first time and that stay (P8). nil if the definition
   /// keeps no such record.
   func firstMissedQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
-    guard removal == .missing, found.missing > 0, !found.isIncremental else { return nil }
+    guard removal != .keepsAll, found.missing > 0, !found.isIncremental else { return nil }
     switch plan.resource.removal {
     case .ask: return nil
     case .twice where found.listChanged: return nil

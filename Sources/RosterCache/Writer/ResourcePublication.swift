@@ -79,8 +79,9 @@ struct ResourcePublication {
     guard found.isIncremental, found.rejectedUnknown > 0 else { return false }
     return try database.count(
       """
-      SELECT EXISTS (SELECT 1 FROM \(tables.keys.missing) WHERE resource = ?1 AND list = ?2 AND record_id > 0
-        AND NOT answered AND absent <> \(VanishedLists.doubted))
+      SELECT EXISTS (SELECT 1 FROM \(tables.keys.missing)
+        WHERE resource = ?1 AND list = ?2 AND record_id > \(KeyTables.lastPlaceholder)
+        AND NOT \(KeyTables.isFound) AND absent <> \(VanishedLists.doubted))
       """, in: scope) == 1
   }
 
@@ -148,7 +149,7 @@ struct ResourcePublication {
     (mark, missed) = (try storedMark(), 0)
     isHeldBack = try holdsBack()
     // The next pull must ask again for keys that could not be asked for (I9.2).
-    let isUnasked = found.isAsked && decision.removal == .keepsAll
+    let isUnasked = found.isAsked && !decision.isSettled
     move = isUnasked || isHeldBack ? .stays : complete.move(plan.resource.since)
   }
 
@@ -227,7 +228,7 @@ struct ResourcePublication {
       if isHeldBack { continue }
       // The next pull must ask for its keys again if one of them could not be asked for (I9.2). The same holds if a
       // record may change again within the same time stamp (I9.3).
-      if !found.isAsked || (decision.removal == .missing && isSettled(facts)) { try pages.write(facts, pulled.number) }
+      if !found.isAsked || (decision.isSettled && isSettled(facts)) { try pages.write(facts, pulled.number) }
     }
   }
 
@@ -397,7 +398,7 @@ struct ResourcePublication {
       """)
     try statement.run([.integer(self.list.id)] + values.map { Value($0) })
     // If missing records could not be removed, the list in the cache is still the old one.
-    let isOfThisList = isFirst || decision.removal == .missing || !found.listChanged
+    let isOfThisList = isFirst || decision.removal != .keepsAll || !found.listChanged
     let list = isOfThisList ? plan.resource.listed : nil
     try database.run(
       """

@@ -20,11 +20,13 @@ struct SnapshotPublication {
 package struct RemovalDecision: Sendable, Equatable {
   /// The decision about records that the pull has missed.
   package enum Removal: Sendable, Equatable {
-    /// Missing records are kept: one of them or the control question failed, or a record of unknown key was rejected.
+    /// Missing records are kept: the control question failed, or a record of unknown key was rejected.
     case keepsAll
-    /// The definition decides (P8): missing records without an answer are removed, or those that two successive whole
-    /// pulls have missed.
+    /// The definition decides (P8): missing records are removed, or those that two successive whole pulls have missed.
+    /// With `ask`, `by_key` was not asked.
     case missing
+    /// Missing records are removed if `by_key` was asked for them in this sync, and did not find them.
+    case notFound
   }
 
   /// The proof that the pull is complete (P7), the strongest first.

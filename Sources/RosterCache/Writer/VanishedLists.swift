@@ -63,7 +63,7 @@ struct VanishedLists {
     return """
       EXISTS (SELECT 1 FROM main.\(tables.table) q \(lists) WHERE q.\(tables.id) = \(id) AND (\(isWhole)
         OR EXISTS (SELECT 1 FROM \(keys.missing) m
-          WHERE m.resource = \(index) AND m.list = \(list) AND m.record_id = q.\(tables.id) AND m.answered)
+          WHERE m.resource = \(index) AND m.list = \(list) AND m.record_id = q.\(tables.id) AND m.\(KeyTables.isFound))
         OR EXISTS (SELECT 1 FROM \(keys.received) g
           WHERE g.resource = \(index) AND g.list = \(list) AND g.key = \(tables.key(of: "q")) AND +g.kind < 2)))
       """

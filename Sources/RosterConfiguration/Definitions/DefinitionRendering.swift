@@ -40,7 +40,9 @@ extension Resource {
     lines += columns.enumerated().map { "\($1.name) = \($1.toml(isKey: key.contains($0)))" }
     for list in lists {
       let columns = inlineTable(list.columns.map { ($0.name, $0.toml(isKey: false)) })
-      lines += ["", "[\(name).lists.\(list.table)]"] + Self.lines(ListDraft.keys, draft: ListDraft(at: list.at))
+      lines +=
+        ["", "[\(name).lists.\(list.table)]"]
+        + Self.lines(ListDraft.keys, draft: ListDraft(at: list.at, isListOfOne: list.isListOfOne))
       lines += ["columns = \(columns)"]
     }
     return lines.joined(separator: "\n") + "\n"
@@ -70,7 +72,8 @@ extension [Resource.Parameter] {
   fileprivate func secretsMasked(besides secret: String?) -> Self {
     map { parameter in
       let isSecret = parameter.name == secret || parameter.name.namesSecret
-      return isSecret ? Resource.Parameter(parameter.name, .text("***")) : parameter
+      return isSecret
+        ? Resource.Parameter(parameter.name, .text((parameter.value.json.text ?? "").maskedText)) : parameter
     }
   }
 }
@@ -80,7 +83,7 @@ extension Resource.Column {
   /// never NULL.
   fileprivate func toml(isKey: Bool) -> String {
     if type == .text, !isNullable { return at.description.tomlString }
-    let draft = ColumnDraft(at: at, type: type, isNullable: isKey && type != .text ? nil : true)
+    let draft = ColumnDraft(at: at, type: type, isNullable: isKey && type != .text && !isNullable ? nil : true)
     return inlineTable(ColumnDraft.keys.compactMap { key in key.write(draft).map { (key.name, $0) } })
   }
 }

@@ -15,13 +15,18 @@ extension ValueType<[Resource.Parameter]> {
 }
 
 extension ValueType<[Resource.Condition]> {
-  static var conditions: Self {
+  /// Conditions on a record. The place of the whole record is for elements that are null.
+  static var conditions: Self { conditions(of: "a record") }
+  /// Conditions on a whole answer.
+  static var answerConditions: Self { conditions(of: "an answer") }
+
+  private static func conditions(of value: String) -> Self {
     .entries(
       "a table of conditions",
       allowed: "JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }",
       read: { (name, item) throws(Mistakes) in
-        guard let at = JSONPointer(name), !at.isWhole, at.segments.count <= ValueType<JSONPointer>.maxNames else {
-          throw Mistakes("is no JSON Pointer to a place in a record")
+        guard let at = JSONPointer(name), at.segments.count <= ValueType<JSONPointer>.maxNames else {
+          throw Mistakes("is no JSON Pointer to a place in \(value)")
         }
         return Resource.Condition(at, try Resource.Condition.Test(item))
       },

@@ -35,6 +35,45 @@ extension ValueType<[JSONPointer]> {
   }
 }
 
+extension ValueType<[JSONPointer]> {
+  /// Different places, in any number.
+  static var pointers: Self {
+    .list(
+      "a list of strings", of: .pointer, allowed: "JSON Pointers such as \"/errors\"",
+      problem: { place, before in before.contains(place) ? "\(place.description.tomlString) is given twice" : nil })
+  }
+}
+
+extension ValueType<AnswerRules.NoRecords> {
+  private static let (absent, null) = ("absent", "null")
+
+  static var noRecords: Self {
+    let status = ValueType<Int>.integer(400...599)
+    return Self(
+      name: "a list of forms", allowed: "\"absent\", \"null\", 204, and statuses from \(status.allowed)", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .list(let items) = item else { throw Mistakes(item.isNot("a list of forms")) }
+        var forms = AnswerRules.NoRecords()
+        for item in items {
+          switch item {
+          case .string(absent): forms.isAbsent = true
+          case .string(null): forms.isNull = true
+          // It is empty in any case.
+          case .integer(AnswerRules.NoRecords.noContent): continue
+          case .string(let text): throw Mistakes("\(text.tomlString) is no form of an answer without records")
+          case .integer, .float, .boolean, .date, .list, .table: forms.statuses.append(try status.read(item))
+          }
+        }
+        return forms
+      },
+      write: { forms in
+        let texts = (forms.isAbsent ? [absent] : []) + (forms.isNull ? [null] : [])
+        let statuses = [AnswerRules.NoRecords.noContent] + forms.statuses
+        return "[\((texts.map(\.tomlString) + statuses.map(String.init)).joined(separator: ", "))]"
+      })
+  }
+}
+
 extension ValueType<JSONPointer?> {
   /// nil is written as an empty text.
   static var optionalPointer: Self {

@@ -43,13 +43,19 @@ struct DefinitionsReader {
     if draft.path.flatMap({ ParentColumn(whole: $0) }) != nil, !draft.query.isEmpty {
       warnings.append("\(dotted(path + ["query"])) is not sent, because path is an address")
     }
-    for column in draft.columns where draft.key == [column.at] && column.isNullable && !draft.isDetail {
+    for column in draft.columns
+    where draft.key == [column.at] && column.type == .text && column.isNullable && !draft.isDetail {
       warnings.append("\(dotted(path + ["columns", column.name, "null"])) has no effect: a key is never NULL")
     }
     for place in draft.oddDays {
       warnings.append(
         "\(dotted(path + place)): {today… without a valid end is literal text; {today}, {today-7d} and "
           + "{today-7d:date} are replaced")
+    }
+    if let place = draft.skippingAfter {
+      warnings.append(
+        "\(dotted(path + ["pages", "at"])): records that share a value at \(place.description) may be skipped between two "
+          + "pages, so that the proof is weak; name the key, if upstream sorts by it")
     }
     if draft.pages.sizeParam != nil, draft.pages.size == nil {
       warnings.append("\(dotted(path + ["pages", "size_param"])) says nothing without size")
@@ -126,7 +132,7 @@ struct DefinitionsReader {
         "false has no effect: a column of the type \(draft.type.rawValue) is NULL if the value is absent",
         allowed: "true, or nothing; false is for text")
     }
-    return Resource.Column(name, at: draft.at, draft.type, isNullable: draft.isNullable == true && draft.type == .text)
+    return Resource.Column(name, at: draft.at, draft.type, isNullable: draft.isNullable == true && draft.type.isOfKeys)
   }
 
   private mutating func lists(_ item: TOMLItem, at path: [String]) -> [Resource.List] {
@@ -137,7 +143,12 @@ struct DefinitionsReader {
       var draft = ListDraft()
       faults.read(members, at: place, ListDraft.keys, besides: ListDraft.tables, into: &draft)
       let columns = members.given("columns").map { self.columns($0, at: place + ["columns"]) }
-      return Resource.List(table: table.name, at: draft.at, columns: columns ?? [])
+      var list = Resource.List(table: table.name, at: draft.at, columns: columns ?? [])
+      for index in list.columns.indices where list.columns[index].type != .text {
+        list.columns[index].isNullable = false
+      }
+      list.isListOfOne = draft.isListOfOne
+      return list
     }
   }
 

@@ -47,7 +47,10 @@ extension ResourceDraft {
   /// Each placeholder of an ancestor's column, and its place below the definition (R5.2).
   fileprivate var placeholders: [(path: [String], column: ParentColumn)] {
     let since = since.map { since in
-      Self.placeholders(path: since.path, query: since.query ?? [], body: since.body).map {
+      let start = ["value": since.value, "from": since.from ?? ""].sorted { $0.key > $1.key }.flatMap { key, text in
+        ParentColumn.all(in: text).map { (path: [key], column: $0) }
+      }
+      return (Self.placeholders(path: since.path, query: since.query ?? [], body: since.body) + start).map {
         (path: ["since"] + $0.path, column: $0.column)
       }
     }

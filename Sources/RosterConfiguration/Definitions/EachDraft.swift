@@ -7,7 +7,8 @@ struct EachDraft: Sendable {
   /// nil for the default, which depends on `changed`.
   var wholeEvery: Each.Whole?
   var empty: [Each.ParentCondition] = []
-  var emptyStatuses: [Int] = []
+  /// An older name for statuses of `no_records`.
+  var emptyStatuses: [Int]?
 
   init() {}
 
@@ -16,19 +17,19 @@ struct EachDraft: Sendable {
     changed = each.changed
     wholeEvery = each.wholeEvery == .inEachSync ? nil : each.wholeEvery
     empty = each.empty
-    emptyStatuses = each.emptyStatuses
   }
 
   /// nil without a parent.
   var each: Each? {
-    parent.map { Each(of: $0, changed: changed, wholeEvery: wholeEvery, empty: empty, emptyStatuses: emptyStatuses) }
+    parent.map { Each(of: $0, changed: changed, wholeEvery: wholeEvery, empty: empty) }
   }
 
   static let keys: [DefinitionKey<EachDraft>] = [
     DefinitionKey("of", \.parent, .text("the name of another resource")),
     DefinitionKey("changed", \.changed, .columnNames("names of columns of the parent")),
     DefinitionKey("whole_every", \.wholeEvery, .wholeEvery, absent: nil),
-    DefinitionKey("empty", \.empty, .parentConditions), DefinitionKey("none", \.emptyStatuses, .integers(400...599)),
+    DefinitionKey("empty", \.empty, .parentConditions),
+    DefinitionKey("none", \.emptyStatuses, .integers(400...599), absent: nil),
   ]
 }
 

@@ -21,6 +21,9 @@ struct PagesDraft: Sendable {
   var count: Resource.AnswerPlace?
   var short = false
   var beyond: [Int] = []
+  var empty = Resource.EmptyPage.noSign
+  var omitsFalse = false
+  var hidden = false
 
   init() {}
 
@@ -33,6 +36,7 @@ struct PagesDraft: Sendable {
     count = pages.count
     short = pages.short
     beyond = pages.beyond
+    (empty, omitsFalse, hidden) = (pages.empty, pages.omitsFalse, pages.hidden)
     switch pages.style {
     case .number(let param, let first, let last):
       (style, self.param, self.first, self.last) = (.number, param, first, last)
@@ -52,7 +56,7 @@ struct PagesDraft: Sendable {
     guard let style = style(key: key) else { return nil }
     return Resource.Pages(
       style, value: template(for: style), size: size.map { Resource.Size($0, param: sizeParam) }, more: more,
-      done: done, count: count, short: short, beyond: beyond)
+      done: done, count: count, short: short, beyond: beyond, empty: empty, omitsFalse: omitsFalse, hidden: hidden)
   }
 
   /// nil if `value` is missing, or if it is only the placeholder.
@@ -90,7 +94,17 @@ struct PagesDraft: Sendable {
     DefinitionKey("more", \.more, .answerPlace), DefinitionKey("done", \.done, .answerPlace),
     DefinitionKey("last", \.last, .answerPlace), DefinitionKey("count", \.count, .answerPlace),
     DefinitionKey("short", \.short, .boolean), DefinitionKey("beyond", \.beyond, .integers(400...599)),
+    DefinitionKey("empty", \.empty, .choice), DefinitionKey("omits_false", \.omitsFalse, .boolean),
+    DefinitionKey("hidden", \.hidden, .boolean),
   ]
+}
+
+extension ResourceDraft {
+  /// The place of the value after which the next page begins, if it is not the key (P7.5).
+  var skippingAfter: JSONPointer? {
+    guard pages.style == .after, case .body(let place)? = pages.at, key != [place] else { return nil }
+    return place
+  }
 }
 
 extension PagesDraft.StyleName {

@@ -79,12 +79,7 @@ extension ResourceDraft {
   private func keyWithoutColumn(_ key: JSONPointer) -> DefinitionConflict? {
     guard !columns.isEmpty else { return nil }
     let there = columns.filter { $0.at == key }
-    if let column = there.first(where: \.type.isOfKeys) {
-      guard self.key.count > 1, column.isNullable else { return nil }
-      return DefinitionConflict(
-        path: ["key"], restsOn: [["key"], ["columns"]], problem: "the column \(column.name) has null = true",
-        allowed: "columns without null = true: no part of a key is NULL")
-    }
+    if there.contains(where: \.type.isOfKeys) { return nil }
     let problem =
       there.first.map { "the column \($0.name), which is at \(key.description.tomlString), is \($0.type.rawValue)" }
       ?? "no column is at \(key.description.tomlString)"
@@ -230,6 +225,14 @@ extension PagesDraft {
         "at", rests: [], problem: "a header has nothing of the last record", allowed: "a JSON Pointer into a record")
     }
     if short, size == nil { conflict("short", rests: ["size"], problem: "needs size", allowed: "short with size") }
+    if omitsFalse, more == nil, done == nil {
+      conflict(
+        "omits_false", rests: ["more", "done"], problem: "needs more or done", allowed: "omits_false with more or done")
+    }
+    if hidden, style != .number, style != .offset {
+      conflict(
+        "hidden", rests: ["style"], problem: "is for lists by number or offset", allowed: "the style number or offset")
+    }
     if let problem = paramTwice {
       conflict("size_param", rests: ["param"], problem: problem, allowed: "a parameter of its own")
     }

@@ -24,6 +24,7 @@ struct ResourceDraft: Sendable {
   var since: SinceDraft?
   var each: EachDraft?
   var inline: [JSONValue]?
+  var answers = AnswerRules()
 
   init() {}
 
@@ -51,6 +52,7 @@ struct ResourceDraft: Sendable {
     since = resource.since.map { SinceDraft($0, of: resource) }
     each = resource.each.map(EachDraft.init)
     inline = resource.inline
+    answers = resource.answers
   }
 
   /// True if each record of the parent has one record, without a key of its own.
@@ -66,7 +68,10 @@ struct ResourceDraft: Sendable {
       rowNames: rowNames, key: first, otherKeys: Array(key.dropFirst()), table: table, conditions: conditions,
       search: search, byKey: byKey, byKeyRecords: byKeyRecords, removal: removal, maxRemoval: maxRemoval,
       auditEvery: auditEvery, pages: pages,
-      columns: columns, lists: lists, inline: inline)
+      columns: columns.map { storable($0) }, lists: lists, inline: inline)
+    resource.answers = answers
+    let statuses = (each?.emptyStatuses ?? []).filter { !answers.noRecords.statuses.contains($0) }
+    resource.answers.noRecords.statuses += statuses
     if let since {
       guard let since = since.since(of: resource.listing, pages: self.pages) else { return nil }
       resource.since = since
@@ -76,6 +81,13 @@ struct ResourceDraft: Sendable {
       resource.each = each
     }
     return resource
+  }
+
+  /// The column without `null = true` if that has no effect: an integer is NULL anyway, unless it is a part of the key.
+  private func storable(_ column: Resource.Column) -> Resource.Column {
+    var column = column
+    if column.type != .text { column.isNullable = column.isNullable && key.count > 1 && key.contains(column.at) }
+    return column
   }
 
   static let keys: [DefinitionKey<ResourceDraft>] = [
@@ -88,6 +100,10 @@ struct ResourceDraft: Sendable {
     DefinitionKey("by_key_records", \.byKeyRecords, .pointer), DefinitionKey("removal", \.removal, .choice),
     DefinitionKey("max_removal", \.maxRemoval, .integer(0...100), absent: nil),
     DefinitionKey("audit_every", \.auditEvery, .durationOrNever(atLeast: .milliseconds(1))),
+    DefinitionKey("expect", \.answers.expect, .answerConditions),
+    DefinitionKey("partial", \.answers.partial, .pointers),
+    DefinitionKey("no_records", \.answers.noRecords, .noRecords),
+    DefinitionKey("list_of_one", \.answers.isListOfOne, .boolean),
     DefinitionKey("inline", \.inline, .records, absent: nil),
   ]
   /// Keys whose tables are read by rules of their own.
@@ -95,7 +111,7 @@ struct ResourceDraft: Sendable {
   /// Keys that say how records are requested and read, which `inline` makes meaningless.
   static let keysOfRequests: Set = [
     "path", "query", "method", "body", "records", "shape", "row_names", "by_key", "by_key_records", "pages", "since",
-    "each",
+    "each", "expect", "partial", "no_records", "list_of_one",
   ]
 }
 
@@ -115,7 +131,10 @@ struct ColumnDraft: Sendable {
 /// `[resource.NAME.lists.TABLE]` without its columns.
 struct ListDraft: Sendable {
   var at = JSONPointer()
+  var isListOfOne = false
 
-  static let keys: [DefinitionKey<ListDraft>] = [DefinitionKey("at", \.at, .pointer)]
+  static let keys: [DefinitionKey<ListDraft>] = [
+    DefinitionKey("at", \.at, .pointer), DefinitionKey("list_of_one", \.isListOfOne, .boolean),
+  ]
   static let tables = ["columns"]
 }

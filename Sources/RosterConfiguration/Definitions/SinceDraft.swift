@@ -1,3 +1,4 @@
+import RosterFiles
 import RosterModel
 
 /// The keys of `[resource.NAME.since]`, each by itself.
@@ -7,7 +8,7 @@ struct SinceDraft: Sendable {
   var param: Resource.RequestPlace?
   var value = "{since}"
   var form = Since.Form.rfc3339
-  var zone: Int?
+  var zone: LocalZone?
   var overlap: Since.Overlap?
   var from: String?
   var wholeEvery: Duration? = Since.usualWhole
@@ -106,22 +107,38 @@ extension ValueType<String> {
   }
 }
 
-extension ValueType<Int> {
-  /// Seconds east of Greenwich.
+extension ValueType<LocalZone> {
+  /// Folder of the time zone database.
+  private static var folder: String { "/usr/share/zoneinfo" }
+
+  /// Largest size of a file of the database that is read.
+  private static var maxBytes: Int { 1 << 20 }
+
   static var zone: Self {
     .text(
-      allowed: "an offset such as \"+01:00\"", problem: "is not an offset",
-      parse: { text in
-        guard let match = text.wholeMatch(of: /([+-])(\d\d):(\d\d)/), let hours = Int(match.2), hours < 24,
-          let minutes = Int(match.3), minutes < 60
-        else { return nil }
-        return (hours * 3600 + minutes * 60) * (match.1 == "-" ? -1 : 1)
-      },
-      write: { seconds in
-        let minutes = abs(seconds) / 60
-        func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(seconds < 0 ? "-" : "+")\(digits(minutes / 60)):\(digits(minutes % 60))"
-      })
+      allowed: "an offset such as \"+01:00\", or a name of the time zone database such as \"Europe/Berlin\"",
+      problem: "is neither an offset nor a name in \(folder) (package tzdata)",
+      parse: { offset($0) ?? place($0) }, write: { $0.name ?? text(of: $0.firstOffset) })
+  }
+
+  private static func offset(_ text: String) -> LocalZone? {
+    guard let match = text.wholeMatch(of: /([+-])(\d\d):(\d\d)/), let hours = Int(match.2), hours < 24,
+      let minutes = Int(match.3), minutes < 60
+    else { return nil }
+    return LocalZone(offset: (hours * 3600 + minutes * 60) * (match.1 == "-" ? -1 : 1))
+  }
+
+  private static func place(_ name: String) -> LocalZone? {
+    guard name.wholeMatch(of: /[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*/) != nil,
+      let file = try? contents(of: "\(folder)/\(name)", limit: maxBytes)
+    else { return nil }
+    return LocalZone(name: name, file: file)
+  }
+
+  private static func text(of seconds: Int) -> String {
+    let minutes = abs(seconds) / 60
+    func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "\(seconds < 0 ? "-" : "+")\(digits(minutes / 60)):\(digits(minutes % 60))"
   }
 }
 

@@ -59,7 +59,7 @@ struct Answer {
     guard head.isCompressed else {
       // Some servers put a charset there, and send plain JSON.
       if let coding = head.unknownCoding, String(validating: body, as: UTF8.self) == nil {
-        throw BodyFault.unknownCoding(coding)
+        throw BodyFault.unknownCoding(coding.text, header: coding.header)
       }
       return body
     }
@@ -92,10 +92,14 @@ extension HTTPResponseHead {
     ["gzip", "x-gzip", "deflate"].contains(headers.first(name: "Content-Encoding")?.lowercased())
   }
 
-  /// A Content-Encoding that zlib cannot undo; nil if zlib can, or the answer names no coding.
-  fileprivate var unknownCoding: String? {
-    let codings = headers[canonicalForm: "Content-Encoding"].filter { $0.lowercased() != "identity" }
-    return codings.isEmpty ? nil : codings.joined(separator: ", ")
+  /// Codings that nothing undoes, and their header: a Content-Encoding other than those of zlib, or a Transfer-Encoding
+  /// besides `chunked`. nil without such a coding.
+  fileprivate var unknownCoding: (text: String, header: String)? {
+    for (header, plain) in [("Content-Encoding", "identity"), ("Transfer-Encoding", "chunked")] {
+      let codings = headers[canonicalForm: header]
+      if codings.contains(where: { $0.lowercased() != plain }) { return (codings.joined(separator: ", "), header) }
+    }
+    return nil
   }
 
   /// False if the body lasts until the connection ends (RFC 9112 §6.3).

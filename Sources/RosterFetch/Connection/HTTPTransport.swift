@@ -94,7 +94,7 @@ package final class HTTPTransport: Sendable {
   /// decided by their status alone: any but 200 to a GET, any but 2xx to a POST. Their body is empty if it cannot be
   /// read.
   package func send(_ request: Request) async throws -> Response {
-    let deadline = NIODeadline.now() + timeout
+    let deadline = NIODeadline.now() + (request.timeout.map(TimeAmount.init(_:)) ?? timeout)
     let url = request.secret.map { QueryText.setting($0, in: request.url) } ?? request.url
     guard let target = RequestTarget(url), let route = routes.route(to: target) else {
       throw fault(ExchangeFailure(cause: TransportFault.unusableRequest, isUnsent: true), by: nil)

@@ -9,7 +9,7 @@ enum BodyFault: Error {
   /// The body is larger than this number of bytes.
   case tooLarge(Int)
   /// The body's Content-Encoding is neither gzip nor deflate, the only ones that can be decoded.
-  case unknownCoding(String)
+  case unknownCoding(String, header: String)
 }
 
 /// The contents of a gzip or zlib body, with all its members one after another (RFC 1952 §2.2). An empty body has no

@@ -112,10 +112,11 @@ extension BodyFault {
   fileprivate var fault: RequestFault {
     switch self {
     case .tooLarge(let most): .passing(.tooLarge, cause: "the answer is larger than \(most / 1024 / 1024) MiB")
-    case .unknownCoding(let coding):
+    case .unknownCoding(let coding, let header):
       .passing(
         .malformed,
-        cause: "the answer has Content-Encoding \(coding.printable.prefix(64)), and only gzip and deflate can be read",
+        cause: "the answer has \(header) \(coding.printable.prefix(64)), and only "
+          + (header == "Content-Encoding" ? "gzip and deflate can be read" : "chunked can be read"),
         hint: "the server, or a proxy before it, must obey Accept-Encoding: gzip")
     case .broken, .cutShort: .passing(.malformed, cause: "the answer's compression is broken")
     }

@@ -22,7 +22,7 @@ package struct ListFacts: Sendable, Equatable {
   package var count: Int?
   /// Number of pages of the whole list. With `first = 0` the last page has the number below it.
   package var last: Int?
-  /// False ends the list; nil if no answer says. An empty page of a chain ends the list unless this is true (G5.2).
+  /// True if `more` or `done` says that more pages follow; nil without such a key (G5.2).
   package var more: Bool?
   /// The next position. A missing, null or empty value is nil and ends the list.
   package var next: Value?
@@ -86,11 +86,13 @@ extension ListFacts.Value {
 
 /// The position where the list continues, as a text that is stored with the page.
 extension ListFacts {
-  /// nil if the pages have numbers or offsets, which follow from the page's place.
+  /// nil if the page has neither a next value nor `more` or `done`.
   package var continuation: String? {
-    if more == false { return Self.over }
-    // Without this mark, a kept empty page ends the list.
-    return records == 0 && more == true ? position.map { Self.onward + $0 } : position
+    switch more {
+    case false?: Self.over
+    case true?: Self.onward + (position ?? "")
+    case nil: position
+    }
   }
 
   private var position: String? {
@@ -108,7 +110,7 @@ extension ListFacts {
     self.init(records: records, count: count, last: last)
     if continuation == Self.over { more = false }
     var position = continuation
-    if records == 0, let text = continuation?.utf8, text.starts(with: Self.onward.utf8) {
+    if let text = continuation?.utf8, text.starts(with: Self.onward.utf8) {
       more = true
       position = String(text.dropFirst(Self.onward.utf8.count))
     }
@@ -124,7 +126,7 @@ extension ListFacts {
   }
 
   private static let over = "over"
-  /// Precedes the position after an empty page that does not end its list.
+  /// Precedes the position after a page that says that more pages follow.
   private static let onward = "more:"
 
   private static func parts(_ text: String) -> (kind: Substring, value: String)? {

@@ -4,13 +4,31 @@ package import RosterModel
 package struct PageRequest: Sendable, Equatable {
   /// Position in the order of the list, from 1: not the number that is sent.
   package var number: Int
-  /// Number of records on the pages before it, if the pages follow one another. Only the style `offset` and lists
-  /// with `count` use it.
+  /// Number of records on the pages before it, if the pages follow one another. By offset it is the number of
+  /// positions, which empty pages take too. Only the style `offset` and lists with `count` use it.
   package var recordsBefore: Int
+  /// Number of records on the longest page before it; 0 for the first page.
+  package var longest = 0
+  /// The total that the pages before it report; nil without one.
+  package var total: Int?
+  /// Number of empty pages directly before it.
+  package var emptyPages = 0
+  /// True if a sign says that the list is over, so that any answer without new records is the end (G5.8).
+  package var isTrial = false
+  /// True if an earlier page of this pull had the same request: only upstream knows the position (G5.7).
+  package private(set) var isRepeated = false
   /// The request without validators and tokens.
   package var request: Request
   /// Identifies the page from pull to pull (P6): its address below base_url, and its body for a POST.
   package var address: String
+
+  /// The same request once more, which leads to other records (G5.7). Its place tells the pages apart.
+  package func repeated() -> PageRequest {
+    var page = self
+    page.isRepeated = true
+    page.address += "\n#\(number)"
+    return page
+  }
 
   /// Hash of the bytes of the address. Two spellings of one letter are two addresses, but `String` takes them for one.
   package var addressHash: Int {

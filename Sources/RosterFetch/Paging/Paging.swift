@@ -111,40 +111,39 @@ package final class Paging: Sendable {
     _ = try request(1, after: 0, at: token, from: page, links)
   }
 
-  var startsFromToken: Bool { token != nil }
+  /// True if the pull starts from a delta token (I7.1).
+  package var startsFromToken: Bool { token != nil }
 
   /// True if a page ends the list and has no delta token (I7.1).
   func lacksToken(_ facts: ListFacts, on page: PageRequest) -> Bool {
     guard resource.since?.token != nil, facts.token == nil else { return false }
-    return ends(at: page, facts)
+    return verdict(after: page, facts) == .ends
   }
 
-  /// True if a page that was not announced ends the list.
-  private func ends(at page: PageRequest, _ facts: ListFacts) -> Bool {
-    switch try? next(after: page, facts) {
-    case .end: true
-    case .announced(let pages): pages == 1
-    case .page, nil: false
-    }
-  }
-
-  /// False if a page with these facts is not the last one, announced or not.
+  /// False if a page with these facts is not the last one.
   func mayEnd(_ page: PageRequest, _ facts: ListFacts) -> Bool {
-    if page.number == 1 || announced(by: facts) == nil { return !pages.beyond.isEmpty || ends(at: page, facts) }
-    if let last = facts.last { return page.number >= last }
-    return facts.count.map { page.recordsBefore + facts.records >= $0 } ?? true
+    if case .goesOn = verdict(after: page, facts) { return !pages.beyond.isEmpty }
+    return true
   }
 
   /// Makes the request for page `number` of the announced pages.
   package func page(_ number: Int, announcedBy first: ListFacts) -> PageRequest {
-    let before = (number - 1) * first.records
+    let before = (number - 1) * announcedSize(by: first)
+    var page: PageRequest
     switch pages.style {
     case .offset(let param, let start):
-      return request(number, after: before, setting: (param, .integer(start + before)))
+      page = request(number, after: before, setting: (param, .integer(start + before)))
     case .number(let param, let start, _):
-      return request(number, after: before, setting: (param, .integer(start + number - 1)))
-    case .cursor, .next, .link, .after, .one, .record: return request(number, after: 0)
+      page = request(number, after: before, setting: (param, .integer(start + number - 1)))
+    case .cursor, .next, .link, .after, .one, .record: page = request(number, after: 0)
     }
+    (page.longest, page.total) = (first.records, first.count)
+    return page
+  }
+
+  /// The number of records of each announced page but the last one.
+  private func announcedSize(by first: ListFacts) -> Int {
+    pages.hidden ? max(pages.size?.records ?? 0, first.records) : first.records
   }
 
   /// Throws `PagingFault` if an answer leads to an address that cannot be requested.
@@ -152,23 +151,35 @@ package final class Paging: Sendable {
   package func next(
     after page: PageRequest, _ facts: ListFacts, links: () -> NextLinks = { .sameOrigin }
   ) throws(PagingFault) -> Next {
-    // The records of the file are one page.
-    if resource.inline != nil { return .end }
-    if page.number == 1, let announced = announced(by: facts) { return .announced(pages: announced) }
-    if isLast(page, facts: facts) { return .end }
+    if page.number == 1, let pages = announced(by: facts), pages > 1 { return .announced(pages: pages) }
+    let verdict = verdict(after: page, facts)
+    if verdict == .ends { return .end }
+    guard var next = try following(page, facts, links) else { return .end }
+    next.longest = max(page.longest, facts.records)
+    next.total = page.total ?? facts.count
+    next.emptyPages = facts.records == 0 ? page.emptyPages + 1 : 0
+    next.isTrial = verdict == .isTried
+    return .page(next)
+  }
+
+  /// The request for the next page; nil if the answer has no value for it.
+  private func following(
+    _ page: PageRequest, _ facts: ListFacts, _ links: () -> NextLinks
+  ) throws(PagingFault) -> PageRequest? {
     let (number, before) = (page.number + 1, page.recordsBefore + facts.records)
     switch pages.style {
     case .number(let param, let first, _):
-      return .page(request(number, after: before, setting: (param, .integer(first + number - 1))))
+      return request(number, after: before, setting: (param, .integer(first + number - 1)))
     case .offset(let param, let first):
-      return .page(request(number, after: before, setting: (param, .integer(first + before))))
+      let before = page.recordsBefore + (try width(of: page, facts))
+      return request(number, after: before, setting: (param, .integer(first + before)))
     case .cursor(let param, _, _), .after(let param, _):
-      guard let value = facts.next else { return .end }
-      return .page(request(number, after: before, setting: (param, value)))
+      guard let value = facts.next else { return nil }
+      return request(number, after: before, setting: (param, value))
     case .next, .link:
-      guard case .text(let address)? = facts.next else { return .end }
-      return .page(try request(number, after: before, at: address, from: page, links))
-    case .one, .record: return .end
+      guard case .text(let address)? = facts.next else { return nil }
+      return try request(number, after: before, at: address, from: page, links)
+    case .one, .record: return nil
     }
   }
 
@@ -179,38 +190,27 @@ package final class Paging: Sendable {
     case .number, .offset:
       guard pages.count != nil else { return nil }
       guard first.records > 0, let count = first.count else { return 1 }
+      let size = announcedSize(by: first)
       // A sum that rounds up could overflow: upstream may send any number.
-      return max(1, count / first.records + (count % first.records == 0 ? 0 : 1))
+      return max(1, count / size + (count % size == 0 ? 0 : 1))
     case .cursor, .next, .link, .after, .one, .record: return nil
     }
   }
 
-  /// Number of records that an announced page must have according to `count` and the first page (G4.2). nil if the
-  /// number of pages was not calculated from them.
-  package func predictedRecords(on page: Int, announcedBy first: ListFacts) -> Int? {
+  /// Numbers of records that an announced page may have according to `count` and the first page (G4.2). nil if the
+  /// number of pages was not calculated from them. The last page may have more records than the total leaves for it: a
+  /// total may be capped (G5.8).
+  package func predictedRecords(
+    on page: Int, isLast: Bool, announcedBy first: ListFacts
+  ) -> ClosedRange<Int>? {
     guard case .number(_, _, nil) = pages.style, let count = first.count, first.records > 0 else { return nil }
-    return min(first.records, max(0, count - (page - 1) * first.records))
+    let size = announcedSize(by: first)
+    let predicted = min(size, max(0, count - (page - 1) * size))
+    return (pages.hidden ? 0 : predicted)...(isLast ? size : predicted)
   }
 
   /// True if upstream may answer 206, because the definition reads the total of a Content-Range (G3.2).
   var takesPartialContent: Bool { pages.count?.isContentRange == true }
-
-  /// True if the answer itself says that another page follows. By number or offset, only the next page shows it.
-  package func saysMore(_ facts: ListFacts) -> Bool {
-    switch pages.style {
-    case .number, .offset, .after: facts.more == true || facts.count != nil
-    case .cursor, .next, .link, .one, .record: true
-    }
-  }
-
-  private func isLast(_ page: PageRequest, facts: ListFacts) -> Bool {
-    if facts.more == false { return true }
-    // Pages by number or offset have no next value, so that only records show that a page exists.
-    if facts.records == 0, !followsAnswers || facts.more != true { return true }
-    if let count = facts.count, page.recordsBefore + facts.records >= count { return true }
-    guard pages.short, let size = pages.size else { return false }
-    return facts.records < size.records
-  }
 }
 
 // MARK: Requests
@@ -330,6 +330,8 @@ package enum PagingFault: Error, Sendable, Equatable {
   case noAddress
   /// The next page is at another origin than base_url (T8, `upstream.links`).
   case elsewhere
+  /// The page is empty, and nothing says how many positions it takes in a list by offset.
+  case noWidth
 }
 
 extension Resource {

@@ -21,12 +21,15 @@ extension Paging {
     let scan = adding(response, to: scan)
     var facts = ListFacts(records: scan.records)
     facts.skipped = scan.skipped
-    if let place = resource.listing.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent {
+    // An answer without a list may leave out its totals and flags too.
+    func isGiven(_ value: PointedValue) -> Bool { !scan.lacksList || !value.isAbsent }
+    if let place = resource.listing.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent,
+      isGiven(scan.count)
+    {
       facts.count = try total(scan.count, named: "count", at: place)
     }
-    if let place = last { facts.last = try total(scan.last, named: "last", at: place) }
-    if let place = resource.listing.pages.more { facts.more = try flag(scan.more, named: "more", at: place) }
-    if let place = resource.listing.pages.done { facts.more = try !flag(scan.more, named: "done", at: place) }
+    if let place = last, isGiven(scan.last) { facts.last = try total(scan.last, named: "last", at: place) }
+    if isGiven(scan.more) { facts.more = try more(in: scan, isFirst: isFirst) }
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
@@ -39,13 +42,22 @@ extension Paging {
     {
       throw UndefinedAnswer(reason: "its next-page value repeats the access token")
     }
-    if facts.records == 0, facts.more == nil, followsAnswers { facts.more = isContinued(facts) }
+    if facts.more == true, facts.next == nil, followsAnswers, facts.records > 0 || resource.pages.empty != .end {
+      throw UndefinedAnswer(reason: lostNext)
+    }
     return facts
   }
 
-  /// True if an empty page must have a successor: only the last page has a delta token (I7.1).
-  private func isContinued(_ facts: ListFacts) -> Bool {
-    resource.since?.token != nil && facts.token == nil && facts.next != nil
+  /// The reason why an answer that calls itself followed by another page is malformed without a next value (G5.3).
+  private var lostNext: String {
+    let done = resource.pages.done?.description ?? ""
+    let flag = resource.pages.more.map { "\($0) (more) is true" } ?? "\(done) (done) is false"
+    return switch resource.pages.style {
+    case .link: "\(flag), and it has no Link header with rel=\"next\""
+    case .after(_, let at): "\(flag), and no record has a value at \(at) (at)"
+    case .cursor(_, _, let at), .next(let at): "\(flag), and there is no next value at \(at) (at)"
+    case .number, .offset, .one, .record: flag
+    }
   }
 
   /// Without the access token, if it is an address. Empty is absent.
@@ -61,7 +73,8 @@ extension Paging {
     }
   }
 
-  /// Adds the values that the definition expects in the answer's headers, as if they were in the body.
+  /// Adds the values that the definition expects in the answer's headers, as if they were in the body. Totals are
+  /// integers, however they are written (G5.3).
   func adding(_ response: Response, to scan: PageScan) -> PageScan {
     var scan = scan
     if let place = resource.listing.pages.count, case .header(let name) = place {
@@ -72,6 +85,8 @@ extension Paging {
       scan.token = PointedValue(response[name].map(PointedValue.Kind.text) ?? .absent)
     }
     if case .header(let name)? = resource.listing.pages.ending { scan.more = PointedValue(header: response[name]) }
+    // The page is stored with its totals.
+    (scan.count, scan.last) = (scan.count.asWhole, scan.last.asWhole)
     return scan
   }
 
@@ -81,12 +96,12 @@ extension Paging {
   func agrees(_ response: Response, with known: ListFacts?, on page: PageRequest? = nil) -> Bool {
     guard readsHeaders else { return true }
     let told = adding(response, to: PageScan())
-    let count = PointedValue.Kind(known?.count)
-    let last = PointedValue.Kind(known?.last)
-    return agrees(response, resource.listing.pages.count, told.count.kind, count)
-      && agrees(response, self.last, told.last.kind, last)
-      && agrees(response, resource.listing.pages.more, told.more.kind, .boolean(known?.more != false))
-      && agrees(response, resource.listing.pages.done, told.more.kind, .boolean(known?.more == false))
+    let (isSilent, pages) = (response.status == 304, resource.listing.pages)
+    return agrees(pages.count, told.count, isSilent) { $0.number == known?.count }
+      && agrees(last, told.last, isSilent) { $0.number == known?.last }
+      && agrees(pages.ending, told.more, isSilent) { _ in
+        (try? more(in: told, isFirst: false)) == (known?.more != false)
+      }
       && (known?.more == false || leads(response, to: known?.next))
       && agrees(response, deltaToken: told.token, with: known, on: page)
   }
@@ -101,11 +116,12 @@ extension Paging {
     return (try? deltaToken(told, response: response)) == known?.token
   }
 
+  /// - Parameter isSilent: True for a 304, which may leave the header out.
   private func agrees(
-    _ response: Response, _ place: Resource.AnswerPlace?, _ told: PointedValue.Kind, _ known: PointedValue.Kind
+    _ place: Resource.AnswerPlace?, _ told: PointedValue, _ isSilent: Bool, as isKnown: (PointedValue) -> Bool
   ) -> Bool {
     guard case .header? = place else { return true }
-    return told == known || (told == .absent && response.status == 304)
+    return isSilent && told.kind == .absent || isKnown(told)
   }
 
   private func leads(_ response: Response, to known: ListFacts.Value?) -> Bool {
@@ -220,41 +236,72 @@ extension Paging {
   /// Limit for numbers of records or pages: more than a cache could hold. Sums over all resources still fit an Int.
   private static let most = 1_000_000_000_000
 
-  private func flag(
-    _ found: PointedValue, named name: String, at place: Resource.AnswerPlace
-  ) throws(UndefinedAnswer) -> Bool {
-    guard case .boolean(let flag) = found.kind else {
-      throw UndefinedAnswer(reason: "\(place) (\(name)) is neither true nor false")
+  /// True if `more` or `done` says that more pages follow; nil without such a key. An answer may leave it out where it
+  /// is false, if an earlier page has it, or if the definition says so (G5.3).
+  private func more(in scan: PageScan, isFirst: Bool) throws(UndefinedAnswer) -> Bool? {
+    let pages = resource.listing.pages
+    guard let place = pages.ending else { return nil }
+    let name = pages.more == nil ? "done" : "more"
+    let flag: Bool
+    if scan.more.isAbsent {
+      guard !isFirst || pages.omitsFalse else {
+        let hint = "if upstream leaves it out where it is false, set omits_false = true"
+        throw UndefinedAnswer(reason: "\(place) (\(name)) is absent: \(hint)")
+      }
+      flag = false
+    } else {
+      guard let told = scan.more.flag else {
+        throw UndefinedAnswer(reason: "\(place) (\(name)) is neither true nor false")
+      }
+      flag = told
     }
-    return flag
+    return pages.more == nil ? !flag : flag
   }
 }
 
 extension PointedValue {
-  /// A header's value, parsed like a JSON number or boolean; absent if the header is missing.
+  /// A header's value; absent if the header is missing.
   fileprivate init(header text: String?) {
-    self.init(text.map(Kind.init) ?? .absent)
+    self.init(text.map { .text($0) } ?? .absent)
   }
 
+  /// The whole number, which may be written as a text or with a fraction of zero: `25`, `"25"`, `25.0`.
   fileprivate var number: Int? {
-    if case .integer(let number) = kind { Int(number) } else { nil }
-  }
-
-  fileprivate var isAbsent: Bool { kind == .absent || kind == .null }
-}
-
-extension PointedValue.Kind {
-  fileprivate init(_ text: String) {
-    switch text {
-    case "true": self = .boolean(true)
-    case "false": self = .boolean(false)
-    default: self = Int64(text).map(Self.integer) ?? .text(text)
+    switch kind {
+    case .integer(let number): Int(number)
+    case .number(let digits), .text(let digits): Self.whole(digits)
+    case .absent, .null, .boolean, .compound, .members: nil
     }
   }
 
-  fileprivate init(_ number: Int?) {
-    self = number.map { .integer(Int64($0)) } ?? .absent
+  /// The same value, as an integer if it is a whole number.
+  fileprivate var asWhole: PointedValue {
+    number.map { PointedValue(.integer(Int64($0)), offset: offset) } ?? self
   }
+
+  /// The flag, which may be written as `true`, `"true"`, `1` or `"1"`.
+  fileprivate var flag: Bool? {
+    switch kind {
+    case .boolean(let flag): return flag
+    case .text("true"), .text("True"), .text("TRUE"): return true
+    case .text("false"), .text("False"), .text("FALSE"): return false
+    case .integer, .number, .text:
+      let number = number
+      return number == 1 ? true : number == 0 ? false : nil
+    case .absent, .null, .compound, .members: return nil
+    }
+  }
+
+  /// nil if the text is not a whole number.
+  private static func whole(_ text: String) -> Int? {
+    let parts = text.split { $0 == " " || $0 == "\t" }
+    guard parts.count == 1, let text = parts.first else { return nil }
+    if let number = Int(text) { return number }
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || ".eE+".utf8.contains($0) }) else { return nil }
+    return Double(text).flatMap { Int(exactly: $0) }
+  }
+
+  fileprivate var isAbsent: Bool { kind == .absent || kind == .null }
 }
 
 extension Resource {

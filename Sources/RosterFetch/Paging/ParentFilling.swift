@@ -16,6 +16,8 @@ extension Resource {
     filled.listing = try filling.filled(listing)
     if var since {
       since.listing = try filling.filled(since.listing)
+      since.value = filling.filled(text: since.value)
+      since.from = since.from.map { filling.filled(text: $0) }
       filled.since = since
     }
     filled.conditions = conditions(with: values)
@@ -48,6 +50,8 @@ private struct ParentFilling {
   private func encoded(_ text: String) -> String {
     ParentColumn.filling(text) { QueryText.encoded(values[$0]?.queryText ?? "") }
   }
+
+  func filled(text: String) -> String { ParentColumn.filling(text) { values[$0]?.queryText ?? "" } }
 
   func filled(_ value: JSONValue) -> JSONValue {
     switch value {

@@ -30,19 +30,15 @@ package struct Each: Sendable, Equatable {
   package var wholeEvery: Whole
   /// If all of these are true, the list is empty and not requested (E4.1); empty without `empty`.
   package var empty: [ParentCondition]
-  /// Statuses of the first page that mean an empty list (`none`).
-  package var emptyStatuses: [Int]
 
   /// `wholeEvery` nil means the default of the contract.
   package init(
-    of parent: String, changed: [String] = [], wholeEvery: Whole? = nil, empty: [ParentCondition] = [],
-    emptyStatuses: [Int] = []
+    of parent: String, changed: [String] = [], wholeEvery: Whole? = nil, empty: [ParentCondition] = []
   ) {
     self.parent = parent
     self.changed = changed
     self.wholeEvery = wholeEvery ?? Self.usualWhole(changed)
     self.empty = empty
-    self.emptyStatuses = emptyStatuses
   }
 
   /// The default of `whole_every`.
@@ -80,7 +76,10 @@ extension Resource {
     let own = listing.parentColumns
     let since = since?.listing.parentColumns.filter { found in !own.contains { $0 == found } } ?? []
     let tests = conditions.flatMap { $0.test.parentColumns.map { ("where", $0) } }
-    return own + since.map { ("since.\($0.key)", $0.column) } + tests
+    let start = [("since.value", self.since?.value), ("since.from", self.since?.from)].flatMap { key, text in
+      ParentColumn.all(in: text ?? "").map { (key, $0) }
+    }
+    return own + since.map { ("since.\($0.key)", $0.column) } + start + tests
       + ParentColumn.all(in: byKey ?? "").map { ("by_key", $0) }
   }
 

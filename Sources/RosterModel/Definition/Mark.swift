@@ -10,14 +10,14 @@ package struct Mark: Sendable, Equatable {
   package let hasZone: Bool
 
   /// Reads a value in that form. nil if it is not one.
-  package init?(_ text: String, form: Since.Form, zone: Int? = nil) {
+  package init?(_ text: String, form: Since.Form, zone: LocalZone? = nil) {
     var copy = text
     guard let found = copy.withUTF8({ Timestamp($0, form: form, zone: zone) }) else { return nil }
     self.init(value: found.value, text: text, hasZone: found.hasZone)
   }
 
   /// A value in the notation of another text of the same form: zone, separator and number of digits. Rounds down.
-  package init(_ value: Int64, like text: String, form: Since.Form, zone: Int? = nil) {
+  package init(_ value: Int64, like text: String, form: Since.Form, zone: LocalZone? = nil) {
     var copy = text
     let notation = copy.withUTF8 { Timestamp($0, form: form, zone: zone) }
     let written = notation?.written(value, like: text) ?? Timestamp.text(of: value, form)
@@ -44,6 +44,8 @@ package struct Timestamp: Sendable, Equatable {
   private var digits = 0
   /// Seconds east of Greenwich.
   private var offset = 0
+  /// The zone of a time without one; nil if it is unknown, or if its offset is constant.
+  private var zone: LocalZone?
 
   static let second: Int64 = 1_000_000_000
   /// The whole years that `value` can represent.
@@ -65,8 +67,8 @@ package struct Timestamp: Sendable, Equatable {
   }
 
   /// nil if the bytes are not a value of that form.
-  /// - Parameter zone: Seconds east of Greenwich for a time without a zone; nil if unknown; 0 is used then.
-  package init?(_ bytes: UnsafeBufferPointer<UInt8>, form: Since.Form, zone: Int?) {
+  /// - Parameter zone: The zone of a time without one; nil if unknown; UTC is used then.
+  package init?(_ bytes: UnsafeBufferPointer<UInt8>, form: Since.Form, zone: LocalZone?) {
     self.form = form
     let isRead =
       switch form {
@@ -125,7 +127,7 @@ package struct Timestamp: Sendable, Equatable {
   // MARK: Times
 
   /// RFC 3339 §5.6, also without a zone, seconds or time, with a space for T, and with an offset without a colon.
-  private mutating func readTime(_ bytes: UnsafeBufferPointer<UInt8>, zone: Int?) -> Bool {
+  private mutating func readTime(_ bytes: UnsafeBufferPointer<UInt8>, zone: LocalZone?) -> Bool {
     func number(_ range: Range<Int>) -> Int64? {
       guard range.upperBound <= bytes.count else { return nil }
       return range.reduce(Int64?(0)) { sum, at in sum.flatMap { sum in Self.digit(bytes[at]).map { sum * 10 + $0 } } }
@@ -155,14 +157,16 @@ package struct Timestamp: Sendable, Equatable {
       if at < bytes.count, let found = fraction(bytes, start: at, of: Self.second) { (part, at) = found }
     }
     guard readZone(bytes, start: at, zone: zone) else { return false }
-    value = (seconds - Int64(offset)) * Self.second + part
+    let time = self.zone?.time(ofLocal: seconds) ?? seconds - Int64(offset)
+    value = time * Self.second + part
     return true
   }
 
-  private mutating func readZone(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, zone: Int?) -> Bool {
+  private mutating func readZone(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, zone: LocalZone?) -> Bool {
     let text = bytes[start...]
     guard let sign = text.first else {
-      offset = zone ?? 0
+      offset = zone?.firstOffset ?? 0
+      if zone?.name != nil { self.zone = zone }
       hasZone = false
       return true
     }
@@ -207,7 +211,8 @@ package struct Timestamp: Sendable, Equatable {
     let pattern = Array(text.utf8)
     let (sum, isOver) = value.addingReportingOverflow(Int64(offset) * Self.second)
     let local = isOver ? (offset < 0 ? .min : .max) : sum
-    let all = Self.dateAndTime(Self.floor(local, unit: Self.second))
+    let seconds = Self.floor(local, unit: Self.second)
+    let all = Self.dateAndTime(zone?.lowestLocal(from: Self.floor(value, unit: Self.second)) ?? seconds)
     var bytes = Array(all.utf8.prefix(whole))
     if whole > 10 { bytes[10] = pattern[10] }
     var end = whole

@@ -9,6 +9,8 @@ package struct Resource: Sendable, Equatable {
   package var since: Since?
   /// The parent whose records have a list each; nil if the resource has one list.
   package var each: Each?
+  /// Conditions on an answer, and the forms of an answer without records.
+  package var answers = AnswerRules()
   /// The records themselves, if the definition has them: then nothing is requested.
   package var inline: [JSONValue]?
   /// Table of its records in the cache; by default the resource's name.
@@ -146,7 +148,7 @@ package struct Resource: Sendable, Equatable {
     /// Type of the stored value (P9).
     package var type: ColumnType
     /// For text columns: true to store NULL, false to store '' if the value is absent or null. Other types always store
-    /// NULL then.
+    /// NULL then. In a part of a composite key, true allows such a value.
     package var isNullable: Bool
 
     /// The default is a text column that is never NULL.
@@ -169,6 +171,8 @@ package struct Resource: Sendable, Equatable {
     package var at: JSONPointer
     /// Columns of `table`, besides the record's key and the element's position.
     package var columns: [Column]
+    /// True if one element in place of the list is a list of one (`list_of_one`).
+    package var isListOfOne = false
 
     /// Makes a list.
     package init(table: String, at: JSONPointer, columns: [Column]) {

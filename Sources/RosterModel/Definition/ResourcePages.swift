@@ -18,11 +18,18 @@ extension Resource {
     package var short: Bool
     /// Statuses that mean "past the end" after the first page. They are errors for announced pages.
     package var beyond: [Int]
+    /// The meaning of an empty page.
+    package var empty: EmptyPage
+    /// True if answers may leave out `more` or `done` where it is false.
+    package var omitsFalse: Bool
+    /// True if upstream hides records after it has cut the pages: pages are shorter, and the total counts more.
+    package var hidden: Bool
 
     /// The defaults are those of the contract.
     package init(
       _ style: Style = .number(), value: ValueTemplate? = nil, size: Size? = nil, more: AnswerPlace? = nil,
-      done: AnswerPlace? = nil, count: AnswerPlace? = nil, short: Bool = false, beyond: [Int] = []
+      done: AnswerPlace? = nil, count: AnswerPlace? = nil, short: Bool = false, beyond: [Int] = [],
+      empty: EmptyPage = .noSign, omitsFalse: Bool = false, hidden: Bool = false
     ) {
       self.style = style
       self.value = value
@@ -32,7 +39,18 @@ extension Resource {
       self.count = count
       self.short = short
       self.beyond = beyond
+      self.empty = empty
+      self.omitsFalse = omitsFalse
+      self.hidden = hidden
     }
+  }
+
+  /// The meaning of an empty page (G5.2).
+  package enum EmptyPage: String, Sendable, CaseIterable {
+    /// It ends the list unless another sign says that the list goes on.
+    case noSign = "no_sign"
+    /// It ends the list, whatever else its answer says.
+    case end
   }
 
   /// The text around the value that names a page: `(page:{page},page_size:50)` (G1).
@@ -155,6 +173,14 @@ extension Resource.Style {
     }
   }
 
+  /// True if the list has one page.
+  package var isSingle: Bool {
+    switch self {
+    case .one, .record: true
+    case .number, .offset, .cursor, .next, .link, .after: false
+    }
+  }
+
   /// True if the request of each page is made from the answer to the page before it.
   package var followsAnswers: Bool {
     switch self {
@@ -165,8 +191,8 @@ extension Resource.Style {
 }
 
 extension Resource.RequestPlace: CustomStringConvertible {
-  /// Reads a query parameter's name, a place in the body with a leading `/`, or `*`. nil if the text is empty or not a
-  /// JSON Pointer.
+  /// Reads a query parameter's name, a place in the body with a leading `/`, or `*`. nil if the text is empty, not a
+  /// JSON Pointer, or a header, because requests of pages have constant headers.
   package init?(_ text: String) {
     if text == Self.star {
       self = .everyMember
@@ -174,7 +200,7 @@ extension Resource.RequestPlace: CustomStringConvertible {
       guard let pointer = JSONPointer(text) else { return nil }
       self = .body(pointer)
     } else {
-      guard !text.isEmpty else { return nil }
+      guard !text.isEmpty, !text.hasPrefix(Resource.AnswerPlace.headerMark) else { return nil }
       self = .query(text)
     }
   }
@@ -217,7 +243,7 @@ extension Resource.AnswerPlace: CustomStringConvertible {
     return total == "*" ? nil : total
   }
 
-  private static let headerMark = "header:"
+  fileprivate static let headerMark = "header:"
 
   /// The place as the configuration writes it.
   package var description: String {

@@ -25,8 +25,8 @@ package struct Since: Sendable, Equatable {
   package var value: String
   /// Form of the values at `at`.
   package var form: Form
-  /// Offset of times without a zone, in seconds east of Greenwich; nil if unknown.
-  package var zone: Int?
+  /// Zone of times without one; nil if unknown.
+  package var zone: LocalZone?
   /// How far before the mark an incremental pull starts.
   package var overlap: Overlap
   /// Value of `param` in a whole pull; nil if a whole pull does not set it.
@@ -41,7 +41,8 @@ package struct Since: Sendable, Equatable {
   /// Defaults as the contract has them.
   package init(
     at: JSONPointer? = nil, token: Resource.AnswerPlace? = nil, param: Resource.RequestPlace? = nil,
-    value: String = "{since}", form: Form = .rfc3339, zone: Int? = nil, overlap: Overlap? = nil, from: String? = nil,
+    value: String = "{since}", form: Form = .rfc3339, zone: LocalZone? = nil, overlap: Overlap? = nil,
+    from: String? = nil,
     wholeEvery: Duration? = Self.usualWhole, asks: Bool = false, listing: Listing
   ) {
     self.at = at

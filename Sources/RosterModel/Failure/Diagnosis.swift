@@ -9,7 +9,8 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case totalAbsent, tooLarge
     case budget
     // Pages that do not form a list, and records that do not form a snapshot.
-    case drift, circle, ignoredParameter, foreignLink, guarded, unstorable, rejects, unasked, wrongByKey, validators
+    case drift, circle, ignoredParameter, foreignLink, unseenNext, guarded, unstorable, rejects, unasked, wrongByKey,
+      unproven, validators
     case absent
     // Incremental pulls.
     case missed, postponed, ignoredSince, listReset
@@ -58,13 +59,20 @@ extension Diagnosis {
       [.resource(resource)])
   }
 
-  /// An incremental pull could not continue, and the same sync pulled the list whole (I7.2, I8.1).
+  /// A list has one full page, and nothing led to the next one (G5.13).
+  package static func unseenNext(_ resource: String, _ request: Request) -> Diagnosis {
+    Diagnosis(
+      .unseenNext, "page 1 of \(resource) is full, and its answer has no next value where the definition expects it",
+      [request.concern(asPage: 1, of: resource), .resource(resource)])
+  }
+
+  /// Upstream refused an incremental pull, and the same sync pulled the list whole (I7.2, I8.1).
   package static func listReset(_ resource: String, isTokenForgotten: Bool, status: Int) -> Diagnosis {
     Diagnosis(
       .listReset,
       isTokenForgotten
         ? "upstream has forgotten the delta token of \(resource) (\(status))"
-        : "upstream refused to continue an incremental pull of \(resource) (\(status))",
+        : "upstream refused an incremental pull of \(resource) (\(status))",
       [.resource(resource)])
   }
 }

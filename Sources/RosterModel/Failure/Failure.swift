@@ -13,6 +13,8 @@ package struct Failure: Error, Sendable, Equatable {
   package enum Reason: Sendable, Equatable {
     case connection, dns, tls, timeout, truncated, malformed
     case tooLarge
+    /// The answer calls itself partial or failed.
+    case partialAnswer
     /// The server requires or refuses a client certificate (T15.4).
     case clientCertificate
     /// 429, or 403 if no permitted request remains.
@@ -29,6 +31,7 @@ package struct Failure: Error, Sendable, Equatable {
       case .truncated: "truncated"
       case .malformed: "malformed"
       case .tooLarge: "too_large"
+      case .partialAnswer: "partial_answer"
       case .clientCertificate: "client_certificate"
       case .rateLimit: "rate_limit"
       case .status(let code): "status_\(code)"

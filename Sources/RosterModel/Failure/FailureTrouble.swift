@@ -41,7 +41,7 @@ extension Failure.Reason {
     case .tls: .tls
     case .timeout: .timeout
     case .truncated: .truncated
-    case .malformed: .malformed
+    case .malformed, .partialAnswer: .malformed
     case .tooLarge: .tooLarge
     case .clientCertificate: .clientCertificate
     case .rateLimit: .rateLimit

@@ -12,7 +12,8 @@ package struct StatusRule: Sendable {
   package init(_ status: Int) {
     self =
       switch status {
-      case 403: Self(.forbidden)
+      // A 401 that is not about the token is a lack of rights (T3.2).
+      case 401, 403: Self(.forbidden)
       case 404, 410: Self(.notFound)
       case 406: Self(.notAcceptable)
       case 408, 500, 502, 503, 504: Self(.serverError, retriesPages: true, retriesTokens: true)

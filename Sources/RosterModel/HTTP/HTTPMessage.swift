@@ -55,6 +55,8 @@ package struct Request: Sendable, Hashable {
   /// Remaining life of the access token; nil if it is unknown. A request whose token expires while it waits for a
   /// connection is not sent (T2).
   package var tokenLife: Duration?
+  /// Longest duration from connect to last byte; nil for the transport's own limit.
+  package var timeout: Duration?
 
   /// Headers and body are empty by default.
   package init(_ method: Method, _ url: String, headers: [Header] = [], body: [UInt8] = []) {
@@ -109,6 +111,8 @@ package struct Response: Sendable {
   package var redirectedTo: String?
   /// The token of the request, because the answer may repeat it in links. Never shown (T9).
   package var token: SentToken?
+  /// All credentials of the session, because an answer may repeat them. Never shown (T9).
+  package var secrets: [String] = []
 
   /// `received` is the size of the body by default, as for an uncompressed answer.
   package init(status: Int, headers: [Request.Header] = [], body: [UInt8] = [], received: Int? = nil) {

@@ -3,13 +3,14 @@ package enum LinkHeader {
   /// The `>` after an address is missing, so that the further links are not known.
   package struct Unclosed: Error {}
 
-  /// The target of the first link whose relation types include `next`; nil without such a link.
+  /// The target of the first link whose relation types include `next`; nil without such a link. A link with
+  /// `results="false"` says that its page has no records (Sentry).
   package static func next(in headers: [Request.Header]) throws(Unclosed) -> String? {
     for header in headers where header.name.lowercased() == "link" {
       var reader = LinkReader(header.value)
       while let link = try reader.next() {
         // A link with an anchor is about another resource than the page (RFC 8288 §3.2).
-        if link.relations.contains("next"), !link.hasAnchor { return link.target }
+        if link.relations.contains("next"), !link.hasAnchor, !link.isEmpty { return link.target }
       }
     }
     return nil
@@ -24,6 +25,7 @@ private struct LinkReader {
     /// Relation types in lower case, because they are case-insensitive (RFC 8288 §2.1.1).
     var relations: [Substring] = []
     var hasAnchor = false
+    var isEmpty = false
   }
 
   private var rest: Substring
@@ -39,6 +41,7 @@ private struct LinkReader {
     var isRelated = false
     while let (name, value) = parameter() {
       if name == "anchor" { link.hasAnchor = true }
+      if name == "results" { link.isEmpty = value.lowercased() == "false" }
       // If a link has several `rel`, the first one applies (§3.3).
       guard name == "rel", !isRelated else { continue }
       isRelated = true

@@ -41,6 +41,14 @@ extension String {
   }
 }
 
+extension String {
+  /// `***` in the place of the text. Columns of ancestors are no secrets and remain.
+  package var maskedText: String {
+    let columns = ParentColumn.all(in: self).map(\.placeholder).joined()
+    return columns == self && !isEmpty ? self : "***\(columns)"
+  }
+}
+
 extension JSONValue {
   /// The tree without the texts and numbers of members that are named like a credential. It keeps its shape, so that
   /// the same places exist.
@@ -55,7 +63,7 @@ extension JSONValue {
           Member($0.name, $0.value.secretsMasked(isSecret: isSecret || $0.name.namesSecret, keeping: isHarmless))
         })
     case .list(let elements): .list(elements.map { $0.secretsMasked(isSecret: isSecret, keeping: isHarmless) })
-    case .text, .number: isSecret && !isHarmless(self) ? .text("***") : self
+    case .text, .number: isSecret && !isHarmless(self) ? .text((text ?? "").maskedText) : self
     case .null, .boolean: self
     }
   }

@@ -9,12 +9,14 @@ package enum Flow: String, Sendable, CaseIterable {
   case bearerRefresh = "bearer_refresh"
   case bearerRenew = "bearer_renew"
   case exchange
+  case jwt
 
-  /// True if the flow gets new tokens by requests. The other flows open no token store.
+  /// True if the flow gets or makes new tokens. The other flows open no token store.
   package var refreshes: Bool {
     switch self {
     case .none, .static, .basic: false
-    case .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew, .exchange: true
+    case .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew, .exchange, .jwt:
+      true
     }
   }
 
@@ -22,7 +24,7 @@ package enum Flow: String, Sendable, CaseIterable {
   package var identifiesClient: Bool {
     switch self {
     case .oauth2Refresh, .oauth2ClientCredentials: true
-    case .none, .static, .basic, .authenticateForm, .bearerRefresh, .bearerRenew, .exchange: false
+    case .none, .static, .basic, .authenticateForm, .bearerRefresh, .bearerRenew, .exchange, .jwt: false
     }
   }
 }

@@ -5,13 +5,15 @@ package struct TokenExchange: Sendable, Equatable {
     case json, form
   }
 
-  /// A text in braces that is replaced by a credential or a token (T13.2).
+  /// A text in braces that is replaced by a credential, a token or an assertion (T13.2).
   package enum Placeholder: String, Sendable, CaseIterable {
     case username, password
     case refreshToken = "refresh_token"
     case clientID = "client_id"
     case clientSecret = "client_secret"
     case accessToken = "access_token"
+    /// An assertion that is signed for this request (`auth.jwt`).
+    case jwt
 
     /// The placeholder with its braces.
     package var text: String { "{\(rawValue)}" }
@@ -63,22 +65,25 @@ package struct TokenExchange: Sendable, Equatable {
   /// Places of an answer.
   package struct Answer: Sendable, Equatable {
     /// The access token; nil if it is not set.
-    package var access: JSONPointer?
+    package var access: TokenSource?
     /// The refresh token; nil if no answer has one.
     package var refresh: JSONPointer?
     /// Seconds from the answer; nil if it is not set.
     package var expiresIn: JSONPointer?
+    /// Milliseconds from the answer; nil if it is not set.
+    package var expiresInMilliseconds: JSONPointer?
     /// A time; nil if it is not set.
     package var expiresAt: JSONPointer?
 
     /// An answer without any place, unless it is given.
     package init(
-      access: JSONPointer? = nil, refresh: JSONPointer? = nil, expiresIn: JSONPointer? = nil,
-      expiresAt: JSONPointer? = nil
+      access: TokenSource? = nil, refresh: JSONPointer? = nil, expiresIn: JSONPointer? = nil,
+      expiresInMilliseconds: JSONPointer? = nil, expiresAt: JSONPointer? = nil
     ) {
       self.access = access
       self.refresh = refresh
       self.expiresIn = expiresIn
+      self.expiresInMilliseconds = expiresInMilliseconds
       self.expiresAt = expiresAt
     }
   }

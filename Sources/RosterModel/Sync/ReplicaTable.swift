@@ -33,15 +33,15 @@ package struct ReplicaTable: Sendable, Equatable {
     case elements(resource: String, records: String, owner: String)
     /// A small table that is compared as a whole.
     case whole
-    /// Rows that are appended, and whose oldest ones expire; the key is an increasing `id`.
-    case appended
+    /// Rows that are appended, and whose oldest ones expire, by the value of an increasing column of the key.
+    case appended(by: String)
   }
 
   /// Not quoted.
   package var name: String
   /// Columns in the order of the cache.
   package var columns: [Column]
-  /// Names of columns; empty if the table has one row.
+  /// Names of columns.
   package var primaryKey: [String]
   /// Other sets of columns whose values are unique.
   package var unique: [[String]]

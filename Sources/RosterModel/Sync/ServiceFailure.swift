@@ -29,6 +29,13 @@ package struct ServiceFailure: Sendable, Equatable {
     return isOwn ? "\(head) (exit \(exitStatus)): \(status)" : "\(head) (exit \(exitStatus))"
   }
 
+  /// The remedy as an imperative; nil if the text of the failure is enough.
+  package var hint: String? {
+    guard exitStatus == Self.credentials else { return nil }
+    return "see which credentials the unit loads: systemctl cat \(unit); a plain file in /etc/credstore.encrypted, or "
+      + "at a path of LoadCredentialEncrypted=, must be encrypted with systemd-creds, or moved to /etc/credstore"
+  }
+
   /// EXIT_CREDENTIALS of systemd itself (systemd.exec(5)).
   private static let credentials: Int32 = 243
 }

@@ -1,0 +1,85 @@
+import RosterModel
+
+/// The end of a list, decided from all signs of an answer together (G5). The list goes on if any sign says so, and it
+/// is whole only if no sign contradicts. Pure, so that a kept page leads to the same decision as a transferred one.
+extension Paging {
+  /// The meaning of all signs together for the page after this one.
+  package enum Verdict: Sendable, Equatable {
+    /// - Parameter isSaid: False if no answer says so, and only the next page shows whether the list goes on.
+    case goesOn(isSaid: Bool)
+    /// A sign says that the list is over, but the page is full. The next page is requested, and any answer without new
+    /// records is the end (G5.8).
+    case isTried
+    case ends
+  }
+
+  /// Limit for empty pages in a row. Filtered scans have hundreds of them; a child has a list for each parent.
+  package var maxEmptyPages: Int { resource.each == nil ? 1000 : 20 }
+
+  /// The verdict about the page that follows this one. Announced pages before the last one are not asked about.
+  package func verdict(after page: PageRequest, _ facts: ListFacts) -> Verdict {
+    let pages = resource.pages
+    if resource.inline != nil || facts.records == 0 && pages.empty == .end { return .ends }
+    // A page that an earlier version stored without this sign had it, because an answer without it was malformed.
+    let more = facts.more ?? (pages.ending == nil ? nil : true)
+    if followsAnswers, facts.next == nil { return .ends }
+    if more == true { return pages.style.isSingle ? .ends : .goesOn(isSaid: true) }
+    if let last = facts.last, page.number < last { return .goesOn(isSaid: true) }
+    switch pages.style {
+    case .one, .record: return .ends
+    case .cursor, .next, .link: return more == false ? .ends : .goesOn(isSaid: true)
+    case .number, .offset, .after: break
+    }
+    // Only records show that such a page exists.
+    if facts.records == 0 || facts.last != nil { return .ends }
+    let total = facts.count ?? page.total
+    let received = page.recordsBefore + facts.records
+    if let total, received < total { return .goesOn(isSaid: true) }
+    if more == false { return .ends }
+    let isFull = isFull(page, facts)
+    if let total { return isFull && doubts(total, after: facts) ? .isTried : .ends }
+    guard pages.short, let size = pages.size else { return .goesOn(isSaid: false) }
+    if facts.records >= size.records { return .goesOn(isSaid: false) }
+    return isFull ? .isTried : .ends
+  }
+
+  /// True if the page has as many records as fit on a page, as far as is known. Upstream may have lowered the size of
+  /// the first page, usually to a multiple of ten.
+  private func isFull(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+    if page.longest > 0 { return facts.records >= page.longest }
+    guard let size = resource.pages.size else { return true }
+    return facts.records >= size.records || facts.records.isMultiple(of: 10)
+  }
+
+  /// True if a total may be capped, or may be the length of the page. A request for each list of a child is costly, so
+  /// that only round totals are doubted there, and those that equal the page.
+  private func doubts(_ total: Int, after facts: ListFacts) -> Bool {
+    resource.each == nil || total.isMultiple(of: 100) || total == facts.records
+  }
+
+  /// True if the only page of a list is full, and only the missing next value makes it the last one (G5.13). Sizes of
+  /// pages are usually multiples of ten.
+  package func lacksNext(_ facts: ListFacts) -> Bool {
+    switch resource.pages.style {
+    case .cursor, .next: break
+    case .number, .offset, .link, .after, .one, .record: return false
+    }
+    guard facts.next == nil, facts.more == nil, facts.count == nil, facts.records > 0 else { return false }
+    return facts.records.isMultiple(of: 10) || resource.pages.size.map { facts.records >= $0.records } == true
+  }
+
+  /// True if records came after the total that upstream reports: it is capped.
+  package func passesTotal(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+    guard page.number > 1, facts.records > 0, let total = facts.count ?? page.total else { return false }
+    return page.recordsBefore + facts.records > total
+  }
+
+  /// The number of positions that a page takes in a list by offset. An empty page takes as many as a full one.
+  func width(of page: PageRequest, _ facts: ListFacts) throws(PagingFault) -> Int {
+    let hidesRows = resource.pages.hidden
+    if facts.records > 0, !hidesRows { return facts.records }
+    let full = resource.pages.size?.records ?? max(page.longest, facts.records)
+    if full == 0, case .offset = resource.pages.style { throw .noWidth }
+    return full
+  }
+}

@@ -1,0 +1,252 @@
+import FoundationEssentials
+import RosterModel
+import Synchronization
+import Testing
+
+@testable import RosterSync
+
+/// Lists of upstreams that repeat a cursor or a page, or that never end.
+@Suite struct OddListTests {
+  private static func ids(_ bench: SyncBench) throws -> [Int] {
+    try bench.ask("SELECT id FROM items ORDER BY id").compactMap { Int($0) }
+  }
+
+  private static func body(_ ids: some Sequence<Int>, _ rest: String = "") -> Response {
+    Response(
+      json: #"{"data":[\#(ids.map { #"{"id":\#($0)}"# }.joined(separator: ","))]\#(rest)}"#, headers: [Shelf.date])
+  }
+
+  /// Serves the pages of a scroll: each request with the cursor brings the next page, and each without it begins again.
+  /// - Parameter failing: The request, counted from 1, that is answered with 503 after the scroll has moved.
+  private static func scroll(
+    _ pages: [[Int]], failing: Int = 0, flag: @escaping @Sendable (Int) -> String = { _ in "" }, in bench: SyncBench
+  ) {
+    let state = Mutex((place: 0, requests: 0))
+    bench.shelf.answer { _, target in
+      let (place, request) = state.withLock { state in
+        state.requests += 1
+        state.place = target.contains("?") ? state.place + 1 : 0
+        return (state.place, state.requests)
+      }
+      if request == failing { return Response(status: 503) }
+      return body(place < pages.count ? pages[place] : [], #","next":"scroll"\#(flag(place))"#)
+    }
+  }
+
+  private static let scrolled = WrittenList(kind: .cursor, pages: []).resource
+
+  @Test("G5.7: a cursor stays the same while the pages differ, and an empty page is the end")
+  func scroll() async throws {
+    let bench = try SyncBench([:])
+    Self.scroll([[1, 2], [3, 4], [5, 6], [7]], in: bench)
+    #expect(try await bench.sync([Self.scrolled]).added == 7)
+    #expect(try await bench.sync([Self.scrolled], after: 1).outcome == .unchanged)
+    Self.scroll([[1, 2], [3, 4], [6], [7, 8]], in: bench)
+    for round in 2...3 { _ = try await bench.sync([Self.scrolled], allowRemoval: true, after: Double(round)) }
+    #expect(try Self.ids(bench) == [1, 2, 3, 4, 6, 7, 8])
+    #expect(try bench.ask("SELECT proof FROM resources") == ["weak"])
+  }
+
+  @Test("G5.7: a failed page of such a list is not asked for again, because that would bring the page after it")
+  func failedScroll() async throws {
+    let bench = try SyncBench([:])
+    Self.scroll([[1, 2], [3, 4], [5, 6], [7]], failing: 3, in: bench)
+    #expect(try await bench.sync([Self.scrolled], after: 1).exit == 0)
+    #expect(try Self.ids(bench) == Array(1...7))
+  }
+
+  @Test("G5.4: a cursor that stays the same on an empty page with more = true, or on known records, is 65")
+  func circle() async throws {
+    let bench = try SyncBench([:])
+    var resource = Self.scrolled
+    resource.pages.more = .body(at("more"))
+    Self.scroll([[1, 2], [3, 4]], flag: { _ in #","more":true"# }, in: bench)
+    #expect(try await bench.sync([resource]).exit == 65)
+    Self.scroll([[1, 2], [3, 4], [3, 4], [3, 4]], in: bench)
+    #expect(try await bench.sync([Self.scrolled], after: 1).exit == 65)
+  }
+
+  /// Serves pages by number or offset where a page after the last one is the last page again.
+  private static func clamp(_ kind: WrittenList.Kind, _ pages: [[Int]], rest: String = "", in bench: SyncBench) {
+    bench.shelf.answer { _, target in
+      let value = target.split(separator: "=").last.flatMap { Int($0) } ?? 0
+      let index = kind == .number ? value - 1 : value / 2
+      return body(pages[min(index, pages.count - 1)], rest.isEmpty ? "" : #","asked":\#(index)"#)
+    }
+  }
+
+  @Test(
+    "G5.9: the last page again is the end, in later syncs too",
+    arguments: [WrittenList.Kind.number, .offset], ["", "page"])
+  func clamped(kind: WrittenList.Kind, rest: String) async throws {
+    for pages in [[[1, 2], [3, 4], [5]], [[1, 2], [3, 4]]] {
+      let bench = try SyncBench([:])
+      let resource = WrittenList(kind: kind, pages: []).resource
+      Self.clamp(kind, pages, rest: rest, in: bench)
+      let count = pages.flatMap(\.self).count
+      #expect(try await bench.sync([resource]).added == count)
+      #expect(try await bench.sync([resource], after: 1).outcome == .unchanged)
+      Self.clamp(kind, [[0, 1]] + pages.dropFirst(), rest: rest, in: bench)
+      #expect(try await bench.sync([resource], after: 2).exit == 0)
+      #expect(try Self.ids(bench).count == count + 1)
+    }
+  }
+
+  @Test("G5.9: the first page again is the end only if it has fewer records than size; else the parameter is ignored")
+  func ignored() async throws {
+    for (size, exit) in [(nil, 65), (2, 65), (3, 0)] as [(Int?, Int32)] {
+      let bench = try SyncBench([:])
+      var resource = WrittenList(kind: .number, pages: []).resource
+      resource.pages.size = size.map { .init($0) }
+      Self.clamp(.number, [[1, 2]], in: bench)
+      let record = try await bench.sync([resource])
+      #expect(record.exit == exit)
+      if exit == 65 { #expect(record.trouble?.kind == .ignoredParameter) }
+    }
+  }
+
+  @Test("G5.9: records that move onto the next page during the pull are no end of the list")
+  func moved() async throws {
+    let bench = try SyncBench([:])
+    let resource = WrittenList(kind: .number, pages: []).resource
+    let requests = Mutex(0)
+    bench.shelf.answer { _, target in
+      let page = target.split(separator: "=").last.flatMap { Int($0) } ?? 1
+      let request = requests.withLock { requests in
+        requests += 1
+        return requests
+      }
+      // Two records arrive at the beginning, while page 2 is on its way.
+      let all = request > 2 ? [8, 9] + Array(1...6) : Array(1...6)
+      return Self.body(all.dropFirst((page - 1) * 2).prefix(2))
+    }
+    #expect(try await bench.sync([resource]).added == 8)
+  }
+
+  @Test("G5.10: a list goes on over 999 empty pages, and ends with 65 after 1,000; a child's list after 20")
+  func empty() async throws {
+    let resource = Self.scrolled
+    for (count, exit) in [(999, 0), (1000, 65)] as [(Int, Int32)] {
+      let bench = try SyncBench([:])
+      bench.shelf.answer { _, target in
+        let page = target.split(separator: "=").last.flatMap { Int($0) } ?? 0
+        return Self.body(page == 0 || page > count ? [page + 1] : [], page > count ? "" : #","next":\#(page + 1)"#)
+      }
+      let record = try await bench.sync([resource])
+      #expect(record.exit == exit)
+      if exit == 65 { #expect(record.error?.contains(#"pages.empty = "end""#) == true) }
+    }
+  }
+
+  @Test("G5.10: 10,000 empty pages with new cursors are asked for 1,000 times")
+  func endless() async throws {
+    let bench = try SyncBench([:])
+    bench.shelf.answer { _, target in
+      let page = target.split(separator: "=").last.flatMap { Int($0) } ?? 0
+      return Self.body([], page < 10_000 ? #","next":\#(page + 1)"# : "")
+    }
+    #expect(try await bench.sync([Self.scrolled]).exit == 65)
+    #expect(bench.asked().count == 1000)
+  }
+
+  @Test("G5.10: the list of one parent with too many empty pages fails, and the others are published")
+  func emptyChild() async throws {
+    let bench = try SyncBench([:])
+    bench.shelf.answer { _, target in
+      if target == "/parents" { return Response(json: #"[{"id":1},{"id":2},{"id":3}]"#, headers: [Shelf.date]) }
+      let page = target.split(separator: "=").last.flatMap { Int($0) } ?? 0
+      let isFirst = target.hasPrefix("/parents/1/")
+      let last = isFirst ? 40 : 19
+      return Self.body(page == last ? [7] : [], page < last ? #","next":\#(page + 1)"# : "")
+    }
+    let parent = Resource(
+      name: "parent", path: "/parents", pages: .init(.one), columns: [.init("id", at: at("id"), .integer)])
+    var child = Self.scrolled
+    child.path = "/parents/{parent.id}/items"
+    child.each = Each(of: "parent")
+    let record = try await bench.sync([parent, child])
+    #expect(record.exit == 0 && record.isDegraded && record.error?.contains("1 of 3 lists") == true)
+    #expect(bench.asked().filter { $0.hasPrefix("/parents/1/") }.count == 20)
+    #expect(try Self.ids(bench) == [7, 7])
+  }
+
+  @Test(
+    "G5.11: short ends no list whose page size upstream has lowered", arguments: [[5, 5, 3], [10, 10], [10, 10, 4]])
+  func lowered(lengths: [Int]) async throws {
+    for kind in [WrittenList.Kind.number, .offset, .after] {
+      let bench = try SyncBench([:])
+      var next = 1
+      let pages = lengths.map { length in
+        defer { next += length }
+        return Array(next..<next + length)
+      }
+      var list = WrittenList(kind: kind, pages: pages, size: lengths[0])
+      list.beyond = { _ in Response(status: 404) }
+      var resource = list.resource
+      resource.pages.size = .init(lengths[0] == 5 ? 5 : 100)
+      resource.pages.short = true
+      list.serve(bench)
+      #expect(try await bench.sync([resource]).exit == 0)
+      #expect(try Self.ids(bench).count == next - 1)
+    }
+  }
+
+  @Test("P7.5: after with an at that is not the key proves little")
+  func ties() async throws {
+    let bench = try SyncBench([:])
+    var resource = WrittenList(kind: .after, pages: []).resource
+    resource.columns.append(.init("ts", at: at("ts"), .integer))
+    resource.pages.style = .after(param: .query("after"), at: at("ts"))
+    bench.serve(["/items": #"{"data":[{"id":1,"ts":5}]}"#, "/items?after=5": #"{"data":[]}"#])
+    #expect(try await bench.sync([resource]).exit == 0)
+    #expect(try bench.ask("SELECT proof FROM resources") == ["weak"])
+  }
+
+  @Test("G5.12: hidden rows are no drift, and the proof is weak", arguments: [WrittenList.Kind.number, .offset])
+  func hidden(kind: WrittenList.Kind) async throws {
+    for (pages, hasTotal) in [
+      ([[1, 2], [3], [5, 6], [7]], true), ([[1, 2], [3], [5, 6], [7]], false), ([[1], [3, 4], [], [7]], true),
+    ] {
+      let bench = try SyncBench([:])
+      var list = WrittenList(kind: kind, pages: pages)
+      list.members = { _ in #","total":7"# }
+      var resource = list.resource
+      resource.pages.size = .init(2)
+      resource.pages.hidden = true
+      if hasTotal { resource.pages.count = .body(at("total")) }
+      list.serve(bench)
+      for round in 0...1 { #expect(try await bench.sync([resource], after: Double(round)).exit == 0) }
+      #expect(try Self.ids(bench) == pages.flatMap(\.self))
+      #expect(try bench.ask("SELECT proof FROM resources") == ["weak"])
+    }
+  }
+
+  @Test("G5.13: a full page without a next value is reported, and the sync is no failure")
+  func unseenNext() async throws {
+    for (count, isReported) in [(10, true), (7, false)] {
+      let bench = try SyncBench([:])
+      bench.serve(["/items": #"{"data":[\#((1...count).map { #"{"id":\#($0)}"# }.joined(separator: ","))]}"#])
+      let record = try await bench.sync([Self.scrolled])
+      #expect(record.exit == 0 && !record.isDegraded)
+      #expect((record.trouble?.kind == .unseenNext) == isReported)
+    }
+  }
+
+  @Test("G5.8: an upstream that alternates between forms of its answers loses no record")
+  func alternating() async throws {
+    for kind in [WrittenList.Kind.number, .offset, .cursor, .next, .link] {
+      let bench = try SyncBench([:])
+      var resource = WrittenList(kind: kind, pages: []).resource
+      resource.pages.more = .body(at("more"))
+      resource.pages.omitsFalse = true
+      for round in 0...5 {
+        var list = WrittenList(kind: kind, pages: [[1, 2], round.isMultiple(of: 2) ? [] : [3, 8], [4, 7], [5, 6]])
+        let (yes, no) = [("true", #","more":false"#), ("1", ""), (#""true""#, #","more":null"#)][round % 3]
+        list.members = { $0 < 3 ? #","more":\#(yes)"# : no }
+        list.serve(bench)
+        #expect(try await bench.sync([resource], allowRemoval: true, after: Double(round)).exit == 0)
+        #expect(try Self.ids(bench).filter { ![3, 8].contains($0) } == [1, 2, 4, 5, 6, 7])
+      }
+    }
+  }
+}
