@@ -30,7 +30,7 @@ private struct Soak {
 
   let bench: Bench
   let runtime: Runtime
-  /// No part of a sync waits for this clock: the pauses of a sync end at once here.
+  /// No part of a sync waits for this clock: each pause moves it on, and ends at once.
   let clock: ManualClock
   /// Files and sockets of other tests, whose names change when they are removed.
   let inherited: Set<String>
@@ -47,8 +47,12 @@ private struct Soak {
     ]
     try await withBench(scenario, concurrency: 8, environment: environment) { bench in
       let clock = ManualClock()
-      let hasty = WallClock(
-        now: clock.wallClock.now, sleep: { _ in try Task.checkCancellation() }, uptime: clock.wallClock.uptime)
+      // A sleep that moved no time would be slept again and again by whoever waits for a point in time.
+      var hasty = clock.wallClock
+      hasty.sleep = { pause in
+        try Task.checkCancellation()
+        clock.advance(by: pause)
+      }
       weak var cache: Cache?
       do {
         let runtime = try await Runtime.open(
