@@ -47,7 +47,7 @@ private struct Soak {
     ]
     try await withBench(scenario, concurrency: 8, environment: environment) { bench in
       let clock = ManualClock()
-      // A sleep that moved no time would be slept again and again by whoever waits for a point in time.
+      // Without the advance, a caller that waits for a point in time would sleep again at once, for ever.
       var hasty = clock.wallClock
       hasty.sleep = { pause in
         try Task.checkCancellation()
