@@ -85,8 +85,11 @@ class Simulator:
         return self.change(lists={f"/api/{name}": change})
 
     def answer(self, status=None, pages=ALL_PAGES, token=None, body=None):
-        """Gives these pages that status, and the token URL the status `token`; None for the normal answers."""
+        """Gives these pages that status, and the token URL the status `token`; None for the normal answers. A 400
+        without another body ends the session."""
         rules = [{"pages": pages, "status": status}] if status else []
+        if token == 400 and body is None:
+            body = '{"error":"invalid_grant"}'
         rules += [{"status": token, "body": body}] if token else []
         self.change(rules=rules)
 

@@ -4,7 +4,7 @@ internal import RosterModel
 /// Converts between a row of `syncs` and a value.
 enum SyncRow {
   private static let columns =
-    ["id", "started_at", "finished_at", "outcome", "exit", "error"] + SyncRecord.counts.map(\.column)
+    ["id", "started_at", "finished_at", "outcome", "exit", "error", "verified_at"] + SyncRecord.counts.map(\.column)
   static let select = "SELECT \(columns.joined(separator: ", ")) FROM main.syncs"
 
   static func read(_ row: Row) -> SyncRecord {
@@ -14,7 +14,8 @@ enum SyncRow {
     report.finishedAt = row.optionalText(2)
     report.exit = row.optionalInteger(4).map(Int32.init)
     report.error = row.optionalText(5)
-    for (column, entry) in SyncRecord.counts.enumerated() { report[keyPath: entry.count] = row.int(Int32(column + 6)) }
+    report.verifiedAt = row.optionalText(6)
+    for (column, entry) in SyncRecord.counts.enumerated() { report[keyPath: entry.count] = row.int(Int32(column + 7)) }
     return report
   }
 
@@ -31,7 +32,7 @@ enum SyncRow {
     ).run(
       [
         Value(report.id), Value(report.startedAt), Value(report.finishedAt), Value(report.outcome.rawValue),
-        Value(report.exit.map(Int64.init)), Value(report.error),
+        Value(report.exit.map(Int64.init)), Value(report.error), Value(report.verifiedAt),
       ] + SyncRecord.counts.map { Value(report[keyPath: $0.count]) })
   }
 

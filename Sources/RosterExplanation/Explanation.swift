@@ -157,7 +157,7 @@ extension Situation {
     guard let snapshot = cache.snapshot, let published = cache.publishedAt else {
       return "There is no snapshot yet: the tables are empty."
     }
-    let verified = cache.verifiedAt.flatMap { $0 == published ? nil : ", and upstream had the same at \($0)" } ?? ""
+    let verified = cache.verifiedAt.flatMap { $0 <= published ? nil : ", and upstream had the same at \($0)" } ?? ""
     return
       "They see the snapshot of sync \(snapshot), whole: \(cache.records.counted(as: "record")), published at \(published)\(verified)."
   }

@@ -149,7 +149,7 @@ package struct ReplicaSQL: Sendable {
     case ("record_id", .records): "Number of the record, which no other record ever gets"
     case ("position", .elements): "Place in the list, from 0"
     case (let name, .elements(_, let records, let owner)) where name == owner: "Record that has the list (\(records))"
-    case ("verified_at", .whole): "End of the last sync that published or verified this snapshot"
+    case ("verified_at", .whole): "Time of the oldest answer of the last sync that published or verified this snapshot"
     default: nil
     }
   }

@@ -70,7 +70,7 @@ enum OpenAPISchemas {
         "path": {"type": "string"},
         "snapshot": {"description": "The id of the sync that published it.", "oneOf": [{"$ref": "#/components/schemas/ID"}, {"type": "null"}]},
         "published_at": {"oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
-        "verified_at": {"description": "End of the last published or unchanged sync.", "oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
+        "verified_at": {"description": "Time of the oldest answer that the last published or unchanged sync used.", "oneOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]},
         "age_seconds": {"description": "Since verified_at.", "type": ["number", "null"], "minimum": 0},
         \#(counts("records", "pages", "size_bytes", "wal_bytes")),
         "resources": {"type": "array", "items": {"$ref": "#/components/schemas/CachedResource"}}}},

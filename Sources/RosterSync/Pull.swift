@@ -128,11 +128,12 @@ final class Pull: Sendable {
       let known = try await work.lists[job.list]?.known(job, plan: work.plan, in: session)
       if known == nil, work.lists[job.list]?.isAfterEmpty == true { work.plan.wasLonger(job.list) }
       work.lists[job.list]?.isAfterEmpty = false
-      if let known, canTakeOver(known[0], job: job, of: list, in: work.plan) {
+      if let known, let receivedAt = answerToTakeOver(known[0], job: job, of: list, in: work.plan) {
         work.note(isResumed: true, list: job.list)
+        work.lists[job.list]?.uses(answerOf: receivedAt)
         try confirm(
           job, list: list, known: known, validator: Validator(), answered: nil, isTransferred: false, work: &work)
-        progress.resumed()
+        progress.resumed(answerOf: receivedAt)
         if list.isShared { work.shared.end(job.page.sharedKey) }
         settle(job, list: list, work: &work)
       } else {
@@ -169,28 +170,28 @@ final class Pull: Sendable {
     }
   }
 
-  /// True if the page may be reused without a request. The first page is always requested, and must be unchanged (P4).
+  /// The time of the page's answer if it may be reused without a request, otherwise nil. The first page is always requested, and must be unchanged (P4).
   /// A page that was received in the future has no known age, because the clock was wrong. After a pause a page with a
   /// validator is reused too. Otherwise a list of more pages than `limit.budget` would never be complete.
-  private func canTakeOver(
+  private func answerToTakeOver(
     _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, in plan: PullPlan
-  ) -> Bool {
+  ) -> Date? {
     let now = clock.now()
     guard !job.page.isRepeated, known.state != .guarded, let receivedAt = known.receivedAt, receivedAt <= now,
       receivedAt > pauses.earliest(age: Self.takeOver, at: now)
-    else { return false }
+    else { return nil }
     if !known.validator.isEmpty {
       let isAudited = known.state == .published && list.audited.contains(known.place)
-      guard pauses.hasPause(after: receivedAt), !isAudited else { return false }
+      guard pauses.hasPause(after: receivedAt), !isAudited else { return nil }
     }
     // The mark must not be later than the answer.
-    if list.since != nil, known.answered == nil { return false }
-    if list.plans[0].resource.inline != nil { return false }
+    if list.since != nil, known.answered == nil { return nil }
+    if list.plans[0].resource.inline != nil { return nil }
     // A record that entered the first page has moved another one onto the next page.
     guard let first = plan.first(of: job.list), job.page.number > 1, !plan.isFirstNew(of: job.list) else {
-      return false
+      return nil
     }
-    return !ListFacts(known).contradicts(first, inChain: list.paging.followsAnswers)
+    return ListFacts(known).contradicts(first, inChain: list.paging.followsAnswers) ? nil : receivedAt
   }
 
   private func fetch(
@@ -321,6 +322,7 @@ extension Pull {
   private func settle(_ job: PullPlan.PageJob, list: PulledList, work: inout PullState) {
     guard list.isChild, work.plan.isDone(job.list) else { return }
     let outcome = work.plan.outcome(of: job.list)
+    let oldestAnswer = work.lists[job.list]?.oldestAnswer
     let serverError = work.close(job.list)
     let resource = list.resources[0]
     if let lie = outcome.lie {
@@ -342,8 +344,8 @@ extension Pull {
     }
     work.children.note(list, outcome: outcome)
     var end = list.end(after: outcome)
-    // An empty list by its status (E4.1) is kept as long as any other.
-    end.receivedAt = clock.now()
+    // A list is as old as its oldest answer. An empty list by its status (E4.1) is kept as long as any other.
+    end.receivedAt = oldestAnswer ?? clock.now()
     if end.answered == nil { end.answered = end.receivedAt }
     progress.ended(end)
     work.queue.add(end)
@@ -353,6 +355,9 @@ extension Pull {
     _ answer: PageFetcher.Answer, to job: PullPlan.PageJob, list: PulledList, known: [CachedPage]?,
     work: inout PullState
   ) throws {
+    let receivedAt = if case .page(let page) = answer { page.receivedAt } else { clock.now() }
+    work.lists[job.list]?.uses(answerOf: receivedAt)
+    progress.received(at: receivedAt)
     switch answer {
     case .page(let page):
       if known == nil, job.page.number == 1 { warn(of: page.scans, in: list) }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterCache
 import RosterFetch
 import RosterModel
@@ -13,7 +14,16 @@ struct PullProgress: Sendable {
 
   func answered() { tally.update { $0.inFlight -= 1 } }
 
-  func resumed() { tally.update { $0.resumed += 1 } }
+  /// - Parameter time: time of the answer that an interrupted sync received.
+  func resumed(answerOf time: Date) {
+    tally.update {
+      $0.resumed += 1
+      $0.uses(answerOf: time)
+    }
+  }
+
+  /// - Parameter time: time of an answer in this sync.
+  func received(at time: Date) { tally.update { $0.uses(answerOf: time) } }
 
   /// - Parameter isKept: true if an interrupted sync kept the page.
   func notModified(isKept: Bool) {

@@ -113,6 +113,8 @@ struct OpenList {
   var list: PulledList
   /// The server error that one of its pages ended with.
   var serverError: Failure?
+  /// Time of the oldest answer that the list consists of; nil before the first one.
+  private(set) var oldestAnswer: Date?
   /// True if its last page is published, unchanged and empty. An earlier version ended the list there if the next page
   /// is not known.
   var isAfterEmpty = false
@@ -120,6 +122,8 @@ struct OpenList {
   private var end = 0
 
   init(_ list: PulledList) { self.list = list }
+
+  mutating func uses(answerOf time: Date) { oldestAnswer = min(oldestAnswer ?? time, time) }
 
   /// nil if the page is not known, or if its facts differ between the resources.
   mutating func known(_ job: PullPlan.PageJob, plan: PullPlan, in session: PullSession) async throws -> [CachedPage]? {

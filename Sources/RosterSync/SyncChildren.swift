@@ -51,7 +51,10 @@ extension Sync {
     let planned = try await pull.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver) {
       host.permits(requests: $0)
     }
-    tally.update { $0.resumed += planned.resumedPages }
+    tally.update {
+      $0.resumed += planned.resumedPages
+      if let oldest = planned.oldestAnswer { $0.uses(answerOf: oldest) }
+    }
     guard planned.postponed > 0 else { return }
     logger.notice(
       "limit.budget has no room for whole pulls: only the records that changed are pulled",

@@ -95,7 +95,7 @@ package struct StatusText: Sendable {
       if only.validators != DaemonStatus.CachedResource.trusted { facts.append("validators distrusted") }
     }
     if let verified = ago(cache.verifiedAt) { facts.append("verified \(verified)") }
-    if cache.publishedAt != cache.verifiedAt, let published = ago(cache.publishedAt) {
+    if let publishedAt = cache.publishedAt, publishedAt < cache.verifiedAt ?? "", let published = ago(publishedAt) {
       facts.append("published \(published)")
     }
     return facts
@@ -139,7 +139,7 @@ package struct StatusText: Sendable {
   private var last: String? {
     guard let last = sync.last else { return nil }
     let head = isTold(SyncText.head(last)) ? "" : SyncText.head(last)
-    let ended = last.finishedAt == cached.verifiedAt ? nil : ago(last.finishedAt)
+    let ended = last.outcome == .published || last.outcome == .unchanged ? nil : ago(last.finishedAt)
     let opening = head + (ended.map { " \($0)" } ?? "") + SyncText.took(last)
     if last.outcome == .interrupted { return "\(SyncText.head(last)): \(SyncText.kept)" }
     let parts = (SyncText.contents(last) + SyncText.work(last)).filter { !isTold($0) && !facts.contains($0) }

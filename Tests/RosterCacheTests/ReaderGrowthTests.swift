@@ -27,7 +27,7 @@ struct ReaderGrowthTests {
         """
         UPDATE syncs SET id = \(count + 1), started_at = '\(old)';
         \(numbers) INSERT INTO syncs SELECT i, '\(old)', '\(old)', 'unchanged', 1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 9, 0,
-          NULL, 0, 0 FROM n;
+          NULL, 0, 0, NULL FROM n;
         DELETE FROM sync_resources;
         \(numbers) INSERT INTO sync_resources SELECT i, 'thing', 1, 1, 0, 0, 0, 0, 0, 1, 1, NULL, 1, 0 FROM n;
         \(numbers) INSERT INTO changes(sync_id, resource, record_id, kind, at, before, after)

@@ -27,7 +27,7 @@ struct SnapshotPublicationTests {
     #expect(
       try columns("syncs")
         == "id started_at finished_at outcome pages records added changed removed rejected skipped requests not_modified "
-        + "resumed retries refreshes bytes exit error lists lists_failed")
+        + "resumed retries refreshes bytes exit error lists lists_failed verified_at")
     #expect(
       try columns("sync_resources")
         == "sync_id resource pages records added changed removed rejected skipped whole requests missed "

@@ -106,7 +106,7 @@ private struct Extent {
     let found = try reader.first(
       """
       SELECT (SELECT count(*) FROM syncs), (SELECT count(*) FROM changes),
-        NOT EXISTS (SELECT 1 FROM syncs, cache_info WHERE started_at < ?1 AND id <> snapshot AND finished_at <> verified_at)
+        NOT EXISTS (SELECT 1 FROM syncs, cache_info WHERE started_at < ?1 AND id <> snapshot AND coalesce(syncs.verified_at, finished_at) <> cache_info.verified_at)
         AND NOT EXISTS (SELECT 1 FROM changes WHERE at < ?1 AND id <> (SELECT max(id) FROM changes)),
         (SELECT page_count FROM pragma_page_count)
       """, .text(end.rfc3339)

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterCache
 import RosterModel
 import RosterSync
@@ -203,7 +204,30 @@ struct FreshAnswersTests {
       bench.budget = nil
       #expect(try await bench.sync([Self.shop, note], after: age).exit == 0)
       #expect(bench.asked().contains("/shops/1/notes") != isUsed, "\(wholeEvery) after \(age) s")
+      let oldest = bench.shelf.now.addingTimeInterval(isUsed ? 0 : age)
+      #expect(try bench.ask("SELECT verified_at FROM cache_info") == [oldest.rfc3339])
     }
+  }
+
+  @Test("C5.7: verified_at is the time of the oldest answer that the sync used", arguments: [true, false])
+  func verified(hasValidators: Bool) async throws {
+    let list = Resource(
+      name: "item", path: "/items", records: at("list"), table: "items", removal: .twice,
+      pages: .init(.number(last: .body(at("pages")))), columns: [Self.id])
+    func page(_ number: Int) -> String { #"{"pages":3,"list":[\#(Self.record(number))]}"# }
+    let bench = try SyncBench([:])
+    let tag = hasValidators ? "\"1\"" : nil
+    var answers = ["/items?page=1": page(1), "/items?page=2": page(2), "/items?page=3": "503"]
+    bench.serve(answers, tag: tag)
+    #expect(try await bench.sync([list]).exit == 69)
+    answers["/items?page=3"] = page(3)
+    bench.serve(answers, tag: tag)
+    #expect(try await bench.sync([list], after: 600).resumed == (hasValidators ? 2 : 1))
+    let oldest = bench.shelf.now.addingTimeInterval(hasValidators ? 600 : 0)
+    #expect(try bench.ask("SELECT verified_at FROM cache_info") == [oldest.rfc3339])
+    #expect(try bench.ask("SELECT verified_at FROM syncs ORDER BY id DESC LIMIT 1") == [oldest.rfc3339])
+    #expect(try await bench.sync([list], after: 1200).outcome == .unchanged)
+    #expect(try bench.ask("SELECT verified_at FROM cache_info") == [bench.shelf.now.addingTimeInterval(1200).rfc3339])
   }
 
   // MARK: Answers that say little

@@ -205,7 +205,8 @@ class Roster(roster.Roster):
         """The request for the page after the last one. It follows if only the total says that a full page is the last
         one (G5.2)."""
         found = re.search(r"[?&](page|offset)=(\d+)", address)
-        if not found:
+        # The servers with lists of children have no list of RECORDS.
+        if not found or not hasattr(self.server, "keys"):
             return False
         number, first = found[1], int(found[2])
         start = first if number == "offset" else (first - 1) * PAGE_SIZE

@@ -26,7 +26,7 @@ enum FirstVersion {
   private static let takeOver = [
     """
     INSERT INTO main.syncs SELECT id, started_at, finished_at, outcome, pages, characters, added, changed, removed,
-      rejected, 0, requests, not_modified, resumed, retries, refreshes, bytes, exit, error, 0, 0 FROM main.syncs_1
+      rejected, 0, requests, not_modified, resumed, retries, refreshes, bytes, exit, error, 0, 0, NULL FROM main.syncs_1
     """,
     """
     INSERT INTO main.sync_resources

@@ -61,8 +61,12 @@ enum FixedTables {
     "whole INTEGER", "requests INTEGER", "missed INTEGER", "lists INTEGER", "lists_failed INTEGER",
   ]
 
-  /// Columns of `syncs` that version 3 adds, over all resources.
-  static let syncColumns = ["lists INTEGER NOT NULL DEFAULT 0", "lists_failed INTEGER NOT NULL DEFAULT 0"]
+  /// Columns of `syncs` that version 3 adds, over all resources. verified_at: the time of the oldest answer that the
+  /// sync used; NULL if it used none.
+  static let syncColumns = [
+    "lists INTEGER NOT NULL DEFAULT 0", "lists_failed INTEGER NOT NULL DEFAULT 0", verifiedColumn,
+  ]
+  static let verifiedColumn = "verified_at TEXT"
 
   /// snapshot: the sync that first published the resource. list: `Resource.listed` of its records.
   static let ownResources =
@@ -191,7 +195,7 @@ enum FixedTables {
   static let info = """
     CREATE VIEW main.cache_info AS
       SELECT \(Schema.version) AS schema_version, i.upstream AS upstream, p.id AS snapshot, p.finished_at AS published_at,
-        v.finished_at AS verified_at, (SELECT coalesce(sum(r.records), 0) FROM resources r) AS records,
+        coalesce(v.verified_at, v.finished_at) AS verified_at, (SELECT coalesce(sum(r.records), 0) FROM resources r) AS records,
         (SELECT coalesce(sum(r.pages), 0) FROM resources r) AS pages,
         -- The first snapshot writes no changes: whoever read before it must be told to read anew.
         i.feed || CASE WHEN p.id IS NULL THEN '-empty' ELSE '' END AS feed

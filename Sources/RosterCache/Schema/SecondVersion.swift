@@ -15,13 +15,22 @@ enum SecondVersion {
     try Schema(of: database).defineRemoved(database)
   }
 
-  /// Completes a cache of an early build of 0.3, in which `changes` was still a table.
+  /// Completes a cache of an early build of 0.3, in which `changes` was still a table, or `syncs` had no `verified_at`.
   static func complete(_ database: Database) throws {
     let isTable = "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'changes' AND type = 'table')"
-    guard try database.count(isTable) == 1 else { return }
-    try database.transaction {
-      for statement in changes { try database.execute(statement) }
-      try Schema(of: database).defineRemoved(database)
+    if try database.count(isTable) == 1 {
+      try database.transaction {
+        for statement in changes { try database.execute(statement) }
+        try Schema(of: database).defineRemoved(database)
+      }
+    }
+    let isVerified = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('syncs', 'main') WHERE name = 'verified_at')"
+    if try database.count(isVerified) == 0 {
+      try database.transaction {
+        try database.execute("ALTER TABLE main.syncs ADD COLUMN \(FixedTables.verifiedColumn)")
+        try database.execute("DROP VIEW main.cache_info")
+        try database.execute(FixedTables.info)
+      }
     }
   }
 

@@ -35,18 +35,17 @@ extension Cache {
           data(database, file: file), resource: index, upstream: upstream, now: now, isFresh: pull.isFresh
         ).run()
         var planned = try chooseStarts(index, at: now, permits: permits, in: database)
-        planned.resumedPages = try useKept(index, at: now, maxAge: maxAge, in: database, file: file)
+        try useKept(index, at: now, maxAge: maxAge, planned: &planned, in: database, file: file)
         return planned
       }
     }
   }
 
-  /// Returns the number of pages of these lists.
+  /// Uses the lists that an interrupted sync has pulled (E8.1).
   private func useKept(
-    _ index: Int, at now: Date, maxAge: Duration, in database: Database, file: PageSpool
-  ) throws -> Int {
-    if pull.isFresh { return 0 }
-    var pages = 0
+    _ index: Int, at now: Date, maxAge: Duration, planned: inout PlannedLists, in database: Database, file: PageSpool
+  ) throws {
+    if pull.isFresh { return }
     let isDated = plans[index].resource.each?.changed.isEmpty == false
     // A list that `none` has made empty in an incremental pull is kept as a whole one.
     let kept = try database.rows(
@@ -67,9 +66,9 @@ extension Cache {
       }
       try manifest.restore(index, list: entry.list, asEmpty: entry.mustBeEmpty, in: database)
       pull.confirmed += manifest.composition.same.count
-      pages += manifest.pages
+      planned.resumedPages += manifest.pages
+      planned.oldestAnswer = min(planned.oldestAnswer ?? facts.receivedAt, facts.receivedAt)
     }
-    return pages
   }
 
   /// True if the list's question is still the one by which an interrupted sync pulled it.

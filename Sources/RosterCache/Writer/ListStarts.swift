@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 internal import RosterDecode
 internal import RosterModel
 
@@ -10,6 +10,8 @@ package struct PlannedLists: Sendable, Equatable {
   package var areLate = false
   /// Number of pages of the lists that an interrupted sync has pulled (E8.1).
   package var resumedPages = 0
+  /// Time of the oldest answer in these lists; nil without such a list.
+  package var oldestAnswer: Date?
 }
 
 /// Whether a requested list of a child is pulled whole (I1, E3.4).

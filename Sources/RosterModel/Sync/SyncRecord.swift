@@ -55,6 +55,8 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   @OrNull package var exit: Int32? = nil
   /// Reason for the failure, or for an incomplete result; null if all is well.
   @OrNull package var error: String? = nil
+  /// Time of the oldest answer that the sync used, RFC 3339; nil if it used none. It is not in the row's JSON.
+  package var verifiedAt: String?
   /// The trouble to explain. It is neither in the row nor in its JSON.
   package var trouble: Diagnosis?
   /// Number of records that incremental pulls had missed and this sync found, by resource (I10.2). It is neither in the

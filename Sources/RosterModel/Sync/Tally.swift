@@ -1,3 +1,4 @@
+package import FoundationEssentials
 import Synchronization
 
 /// The progress of one sync: many tasks count, and the status may read it at any time.
@@ -22,6 +23,8 @@ package final class Tally: Sendable {
     package var refreshes = 0
     /// Number of body bytes as received.
     package var bytes = 0
+    /// Time of the oldest answer that the sync uses, kept ones included; nil before the first answer.
+    package private(set) var oldestAnswer: Date?
 
     /// Starts at 0 for resources with these names.
     package init(resources: [String] = []) {
@@ -71,6 +74,9 @@ package final class Tally: Sendable {
     private mutating func change(_ resource: String, _ change: (inout DaemonStatus.PulledResource) -> Void) {
       if let index = resources.firstIndex(where: { $0.name == resource }) { change(&resources[index]) }
     }
+
+    /// Notes the time of an answer that the sync uses.
+    package mutating func uses(answerOf time: Date) { oldestAnswer = min(oldestAnswer ?? time, time) }
 
     /// Counts a request for a resource; nil for any other request.
     package mutating func requested(_ resource: String?) {

@@ -237,7 +237,7 @@ function drawFacts() {
   put("foot", `${cache.path} · ${config.path ?? "no configuration file, the defaults hold"} · this page only reads`);
   if (!verified) fact("age", "never", "no snapshot yet");
   else fact("age", `${counting(now() - seconds(verified))} ago`,
-    `at ${at(verified)}${published === verified ? "" : `; changed ${at(published)}`}`);
+    `at ${at(verified)}${published < verified ? `; changed ${at(published)}` : ""}`);
   fact("next", sync.current ? "after this one" : sync.next_at ? due(sync.next_at) : "not planned",
     upstream.held_until ? `upstream wants no request before ${at(upstream.held_until)}`
       : sync.next_at ? `at ${at(sync.next_at)}` : "");
