@@ -99,8 +99,10 @@ private struct RemovalHistory {
     if !wrong.isEmpty { faults.append("removed although upstream has them: \(wrong.sorted())") }
     if !isRedefined { faults += try notReplayed() }
     defer { hasKeptLists = false }
-    if record.error == nil, upstream.isHonest, !upstream.plan.hasSince, !hasKeptLists {
-      let (known, after) = (upstream.plan.prompt(known), upstream.plan.prompt(after))
+    if record.error == nil, upstream.isHonest, upstream.plan.start == nil, !hasKeptLists {
+      let late = upstream.plan.isChanged ? upstream.missed : []
+      let known = upstream.plan.prompt(known).subtracting(late)
+      let after = upstream.plan.prompt(after).subtracting(late)
       if after != known {
         faults.append("lacks \(known.subtracting(after).sorted()), has \(after.subtracting(known).sorted())")
       }
@@ -146,6 +148,9 @@ private struct RemovalHistory {
 private final class ErringUpstream: Sendable, CustomStringConvertible {
   enum KeyKind: CaseIterable { case integer, text, composite }
 
+  /// What an incremental pull starts from.
+  enum Start: CaseIterable { case number, unix, rfc3339, token }
+
   /// How `by_key` answers.
   enum ByKey: CaseIterable { case right, limited, notFound, noContent, object, another, serverError }
 
@@ -155,8 +160,11 @@ private final class ErringUpstream: Sendable, CustomStringConvertible {
     let styles: [Resource.Style]
     let removals: [Resource.Removal]
     let asksMany: Bool
-    let hasSince: Bool
+    /// nil if each pull is whole.
+    let start: Start?
     let hasAsk: Bool
+    /// Seconds by which the clock of upstream is wrong.
+    let skew: Int
     let isChanged: Bool
     let depth: Int
 
@@ -166,8 +174,9 @@ private final class ErringUpstream: Sendable, CustomStringConvertible {
       styles = (0..<3).map { _ in Self.styles.randomElement(using: &dice) ?? .one }
       removals = (0..<3).map { _ in Int.random(in: 0..<5, using: &dice) == 0 ? .twice : .ask }
       asksMany = Bool.random(using: &dice)
-      hasSince = Bool.random(using: &dice)
-      hasAsk = hasSince && Bool.random(using: &dice)
+      start = Bool.random(using: &dice) ? Start.allCases.randomElement(using: &dice) : nil
+      hasAsk = start != nil && Bool.random(using: &dice)
+      skew = Bool.random(using: &dice) ? 0 : Int.random(in: -3000...3000, using: &dice)
       isChanged = Bool.random(using: &dice)
       depth = 3
     }
@@ -196,16 +205,46 @@ private final class ErringUpstream: Sendable, CustomStringConvertible {
         columns: [.init("id", at: at("id"), kind == .text ? .text : .integer), .init("rev", at: at("rev"), .integer)],
         each: level == 0 ? nil : Each(of: Self.names[level - 1], changed: isChanged ? ["rev"] : []))
       if kind == .composite { resource.columns.append(.init("code", at: at("code"))) }
-      guard hasSince, level == 1, removal == .ask else { return resource }
-      resource.since = Since(
-        at: at("rev"), param: .query("since"), form: .number, overlap: .number(1), wholeEvery: .seconds(5000),
-        listing: resource.listing)
+      guard let start, level == 1, removal == .ask else { return resource }
+      resource.since = since(start, listing: resource.listing)
       if hasAsk {
         resource.since?.asks = true
         resource.since?.listing.path = path + "-changes"
         resource.since?.listing.pages = .init(.one)
       }
       return resource
+    }
+
+    private func since(_ start: Start, listing: Listing) -> Since {
+      let (param, wholeEvery) = (Resource.RequestPlace.query("since"), Duration.seconds(5000))
+      switch start {
+      case .number:
+        return Since(
+          at: at("rev"), param: param, form: .number, overlap: .number(1), wholeEvery: wholeEvery, listing: listing)
+      case .unix:
+        return Since(
+          at: at("unix"), param: param, form: .unix, overlap: .time(.seconds(10)), wholeEvery: wholeEvery,
+          listing: listing)
+      case .rfc3339:
+        return Since(
+          at: at("time"), param: param, form: .rfc3339, overlap: .time(.seconds(10)), wholeEvery: wholeEvery,
+          listing: listing)
+      case .token: return Since(token: .body(at("token")), param: param, wholeEvery: wholeEvery, listing: listing)
+      }
+    }
+
+    /// The lowest revision that an incremental pull with this start wants.
+    func revision(from start: String) -> Int {
+      let number = Int(start)
+      switch self.start {
+      case .number?: return number ?? 0
+      case .unix?: return number.map(ErringUpstream.revision) ?? 0
+      case .rfc3339?:
+        let time = Mark(start.replacing("%3A", with: ":"), form: .rfc3339)?.value
+        return time.map { ErringUpstream.revision(at: Int($0 / 1_000_000_000)) } ?? 0
+      case .token?: return number.map { $0 + 1 } ?? 0
+      case nil: return 0
+      }
     }
 
     /// The records of those resources that each honest sync makes equal to upstream. With `twice` a record goes only at
@@ -246,7 +285,7 @@ private final class ErringUpstream: Sendable, CustomStringConvertible {
     var byKey = ByKey.right
     /// Number of requests after which each is answered with 429; nil for no limit.
     var patience: Int?
-    private var revision = 10
+    private(set) var revision = 10
 
     mutating func add(_ dice: inout SeededDice) {
       let parents = records.keys.filter { $0.count < 3 }.sorted { $0.lexicographicallyPrecedes($1) }
@@ -321,6 +360,17 @@ private final class ErringUpstream: Sendable, CustomStringConvertible {
       })
   }
 
+  /// The records that a list lacked at any time, and their descendants. If it was new then, its list is requested again
+  /// only once the parent has changed (E3.2).
+  var missed: Set<String> {
+    Set(
+      state.withLock { state in
+        state.records.keys.filter { key in
+          (1...key.count).contains { state.misses[Array(key.prefix($0)), default: 0] > 0 }
+        }.map(text)
+      })
+  }
+
   private func text(_ key: [Int]) -> String {
     let texts = key.enumerated().map { plan.kinds[$0] == .text ? "k\($1)" : "\($1)" }
     return ([Plan.names[key.count - 1]] + texts).joined(separator: " ")
@@ -351,12 +401,23 @@ private final class ErringUpstream: Sendable, CustomStringConvertible {
     }
   }
 
+  /// Time of a revision, in seconds since 1970.
+  private static func time(of revision: Int) -> Int { 1_750_000_000 + 10 * revision }
+  private static func revision(at time: Int) -> Int { (time - 1_750_000_000 + 9) / 10 }
+
+  private func date(_ state: State) -> Request.Header {
+    let time = Self.time(of: state.revision) + plan.skew
+    return .init("Date", Date(timeIntervalSince1970: Double(time)).httpDate)
+  }
+
   private func number(_ text: String) -> Int { Int(text.drop { $0 == "k" }) ?? 0 }
 
   private func json(_ key: [Int], revision: Int) -> String {
     let number = key[key.count - 1]
     let id = plan.kinds[key.count - 1] == .text ? "\"k\(number)\"" : "\(number)"
-    return #"{"id":\#(id),"n":\#(number),"code":"c\#(number)","rev":\#(revision)}"#
+    let time = Self.time(of: revision)
+    let times = "\"unix\":\(time),\"time\":\"\(Date(timeIntervalSince1970: Double(time)).rfc3339)\""
+    return #"{"id":\#(id),"n":\#(number),"code":"c\#(number)","rev":\#(revision),\#(times)}"#
   }
 
   private func byKey(_ text: String, above: [Int], _ state: State) -> Response {
@@ -381,11 +442,12 @@ private final class ErringUpstream: Sendable, CustomStringConvertible {
 
   private func list(_ path: String, above: [Int], query: String, isChanges: Bool, _ state: State) -> Response {
     var parameters: [String: Int] = [:]
+    var start: String?
     for parameter in query.split(separator: "&") {
       let parts = parameter.split(separator: "=", maxSplits: 1).map(String.init)
-      parameters[parts[0]] = parts.count > 1 ? Int(parts[1]) : nil
+      if parts[0] == "since" { start = parts[1] } else { parameters[parts[0]] = parts.count > 1 ? Int(parts[1]) : nil }
     }
-    let since = parameters["since"] ?? 0
+    let since = start.map(plan.revision) ?? 0
     var all = state.records.filter { $0.key.count == above.count + 1 && $0.key.starts(with: above) }
     all = all.filter { !state.hidden.contains($0.key) && $0.value >= since }
     if isChanges {
@@ -394,25 +456,26 @@ private final class ErringUpstream: Sendable, CustomStringConvertible {
     }
     let sorted = all.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     let style = isChanges ? Resource.Style.one : plan.styles[above.count]
-    var start = 0
+    var first = 0
     switch style {
-    case .number: start = ((parameters["page"] ?? 1) - 1) * Self.pageSize
-    case .offset: start = parameters["offset"] ?? 0
-    case .cursor, .next, .link: start = parameters["cursor"] ?? 0
-    case .after: start = sorted.prefix { ($0.key.last ?? 0) <= parameters["after"] ?? 0 }.count
+    case .number: first = ((parameters["page"] ?? 1) - 1) * Self.pageSize
+    case .offset: first = parameters["offset"] ?? 0
+    case .cursor, .next, .link: first = parameters["cursor"] ?? 0
+    case .after: first = sorted.prefix { ($0.key.last ?? 0) <= parameters["after"] ?? 0 }.count
     case .one, .record: break
     }
-    let shown = style == .one ? sorted[...] : sorted.dropFirst(start).prefix(Self.pageSize)
-    let end = start + shown.count
+    let shown = style == .one ? sorted[...] : sorted.dropFirst(first).prefix(Self.pageSize)
+    let end = first + shown.count
     let hasMore = end < sorted.count
-    let sinceQuery = since > 0 ? "since=\(since)&" : ""
+    let sinceQuery = start.map { "since=\($0)&" } ?? ""
     let address = "\(path)?\(sinceQuery)cursor=\(end)"
     let next = hasMore ? "\"\(address)\"" : "null"
     let records = shown.map { json($0.key, revision: $0.value) }.joined(separator: ",")
     let pages = max(1, (sorted.count + Self.pageSize - 1) / Self.pageSize)
     let totals = "\"count\":\(sorted.count),\"pages\":\(pages),\"more\":\(hasMore)"
-    let body = "{\(totals),\"cursor\":\(hasMore ? "\(end)" : "null"),\"next\":\(next),\"list\":[\(records)]}"
+    let token = "\"token\":\"\(state.revision)\""
+    let body = "{\(totals),\(token),\"cursor\":\(hasMore ? "\(end)" : "null"),\"next\":\(next),\"list\":[\(records)]}"
     let links = style == .link && hasMore ? [Request.Header("Link", "<\(address)>; rel=\"next\"")] : []
-    return Response(json: body, headers: [Shelf.date] + links)
+    return Response(json: body, headers: [date(state)] + links)
   }
 }
