@@ -43,10 +43,9 @@ let package = Package(
     product(
       "RosterAuth", ["RosterModel", "RosterJSON"],
       sources: [
-        "CredentialFile.swift", "Grant.swift", "GrantOutcome.swift", "ClockReading.swift", "Secret.swift",
-        "SecretMask.swift",
-        "ServerStatement.swift",
-        "Token.swift", "TokenSettings.swift",
+        "ClockReading.swift", "CredentialFile.swift", "Grant.swift", "GrantOutcome.swift", "GrantStatement.swift",
+        "RenewalPeriod.swift", "Secret.swift", "SecretMask.swift", "ServerStatement.swift", "Token.swift",
+        "TokenAnswer.swift", "TokenSettings.swift",
       ]),
     product("RosterFetch", ["RosterModel", "RosterJSON", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
     product(

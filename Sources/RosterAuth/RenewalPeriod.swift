@@ -1,5 +1,4 @@
 import FoundationEssentials
-import RosterModel
 
 /// The life of what renews the access token, if upstream says when it ends: the refresh token, or a token that renews
 /// itself. After its end only a person can begin the session again.
@@ -16,14 +15,4 @@ struct RenewalPeriod: Sendable, Equatable {
 
   /// The time at which a daemon renews it without a sync: after 80 % of its life (T7.5).
   var due: Date { obtainedAt + endsAt.timeIntervalSince(obtainedAt) * 0.8 }
-}
-
-extension TokenSettings {
-  /// The life of what renews, as the store at `path` has it; nil if it is unknown or belongs to another server or flow.
-  package func renewalLife(at path: String) -> Duration? {
-    let sessions = (try? TokenStore(path: path).sessions()) ?? []
-    let own = sessions.first { $0.binding.flow == flow.rawValue && $0.binding.tokenOrigin == tokenOrigin }
-    guard flow.refreshes, let renewal = own?.renewal else { return nil }
-    return .seconds(renewal.endsAt.timeIntervalSince(renewal.obtainedAt).rounded())
-  }
 }

@@ -190,3 +190,13 @@ struct TokenStore: Sendable {
         for: error.code, writing: path, else: "see that rosterd may write \(folder) and has space"))
   }
 }
+
+extension TokenSettings {
+  /// The life of what renews, as the store at `path` has it; nil if it is unknown or belongs to another server or flow.
+  package func renewalLife(at path: String) -> Duration? {
+    let sessions = (try? TokenStore(path: path).sessions()) ?? []
+    let own = sessions.first { $0.binding.flow == flow.rawValue && $0.binding.tokenOrigin == tokenOrigin }
+    guard flow.refreshes, let renewal = own?.renewal else { return nil }
+    return .seconds(renewal.endsAt.timeIntervalSince(renewal.obtainedAt).rounded())
+  }
+}

@@ -143,17 +143,24 @@ extension RecordDecoder {
       }
     guard isNone else {
       let expected = isRecord ? "a record, or null," : isMap ? "an object of records" : "a list of records"
-      let form = value.kind == .null ? "null" : "absent"
-      let hint =
-        value.kind == .null || value.kind.isAbsent
-        ? " (if it is \(form) without records, set no_records = [\"\(form)\"])" : ""
-      throw Malformed(offset: Int(value.start), expected: "\(expected) at \"\(resource.records)\"\(hint)")
+      throw Malformed(offset: Int(value.start), expected: "\(expected) at \"\(resource.records)\"\(hint(for: value))")
     }
     found = PageScan()
     lastRecord = nil
     if !isRecord { try notePlaces() }
     (found.lacksList, found.recordsAt, found.recordsEnd) = (true, bytes.count, bytes.count)
     return .noRecords(found)
+  }
+
+  /// The key of a definition that permits this value in place of a list.
+  private func hint(for value: JSONSlice) -> String {
+    switch value.kind {
+    case .null: " (if it is null without records, set no_records = [\"null\"])"
+    case .absent: " (if it is absent without records, set no_records = [\"absent\"])"
+    case .object where !isRecord && !isMap && !plan.resource.records.isWhole:
+      " (if a single record comes without a list, set list_of_one = true)"
+    case .true, .false, .integer, .fraction, .string, .escapedString, .object, .list: ""
+    }
   }
 
   // MARK: What an answer says about itself

@@ -64,7 +64,9 @@ extension RecordDecoder {
       case .absent, .null: continue
       case .list: if let fault = listFaults[index] { return .element(list: index, fault) }
       case .object where isListOfOne(index): if let fault = listFaults[index] { return .element(list: index, fault) }
-      default: if !isEmptyPlaceholder(slots[node]) { return .notAList(node: node) }
+      case .object: if !isEmptyPlaceholder(slots[node]) { return .objectForList(node: node) }
+      case .true, .false, .integer, .fraction, .string, .escapedString:
+        if !isEmptyPlaceholder(slots[node]) { return .notAList(node: node) }
       }
     }
     return nil

@@ -26,6 +26,8 @@ enum RecordFault {
   /// An ancestor of a column is not an object.
   case way(node: Int)
   case notAList(node: Int)
+  /// An object in place of a list.
+  case objectForList(node: Int)
   case element(list: Int, ElementFault)
   case tooDeep
   /// A later record of the same answer has the same key, and differs.
@@ -59,6 +61,9 @@ enum RecordFault {
     case .column(let node, let type): "\(Self.path(node, plan: plan)) is not \(type.phrase)"
     case .way(let node): "\(Self.path(node, plan: plan)) is not an object"
     case .notAList(let node): "\(Self.path(node, plan: plan)) is not a list"
+    case .objectForList(let node):
+      "\(Self.path(node, plan: plan)) is an object, not a list; a single element without a list needs list_of_one = true, "
+        + "and any other object a column of type json"
     case .element(let list, let fault):
       Self.path(plan.lists[list].node, plan: plan) + " holds something " + fault.clause(in: plan)
     case .duplicateKey: "another record of the same answer has its key, and differs; is a second field part of the key?"

@@ -43,16 +43,7 @@ struct KeyChoice {
     }
     self.columns = [best.column]
     isWhole = best.isKey(of: records)
-    let passed = ranks.indices.filter { ranks[$0] <= Candidate.id && $0 != best.column }
-    notes =
-      [best.note(of: records.count)]
-      + passed.compactMap { Self.note(passing: columns[$0].at, values: values[$0], of: records.count) }
-  }
-
-  /// A note about an id that is not the key because of its values; nil if it has no number below 1.
-  private static func note(passing at: JSONPointer, values: [JSONValue], of records: Int) -> Note? {
-    let low = values.count(where: \.isBelowKeys)
-    return low == 0 ? nil : .remark(.key, text: "\(at) is not the key: in \(low) of \(records) it \(Candidate.low)")
+    notes = [best.note(of: records.count)]
   }
 }
 
@@ -95,8 +86,6 @@ private struct Candidate {
   /// Number of records with a valid key in that column.
   private let storable: Int
   let isUnique: Bool
-  /// Number of records with a number below 1 in that column.
-  private let below: Int
 
   /// nil if no record has a valid key in that column, or a number there has a fraction.
   init?(_ column: Int, type: Resource.ColumnType, values: [JSONValue]) {
@@ -107,7 +96,6 @@ private struct Candidate {
     self.column = column
     storable = keys.count
     isUnique = keys.areUnique
-    below = values.count(where: \.isBelowKeys)
   }
 
   func isKey(of records: [JSONValue]) -> Bool { isUnique && hasEvery(of: records) }
@@ -122,8 +110,6 @@ private struct Candidate {
   static let unnamed = 9
   /// The rank of a column whose name says that it is an id.
   static let id = 1
-  /// A clause about numbers that P9.4 excludes.
-  static let low = "is 0 or negative, which is not a key"
 
   /// How well the column's name fits a key; 0 is the best.
   static func rank(_ column: Resource.Column, values: [JSONValue], of records: [JSONValue], resource: String) -> Int {
@@ -152,17 +138,11 @@ private struct Candidate {
         .key, text: "a unique field: several records have the same value here, and a sync keeps only the last of them")
     }
     if storable < records {
-      return .unseen(.key, text: "a field that every record has: \(flaw(of: records)), and a sync rejects them")
+      let lacking = "\(records - storable) of \(records) lack this one"
+      return .unseen(.key, text: "a field that every record has: \(lacking), and a sync rejects them")
     }
     if records == 1 { return .unseen(.key, text: "whether this field is unique: the answer has only one record") }
     return .unseen(.key, text: "whether this field is unique beyond these \(records) records")
-  }
-
-  /// Says why some records have no key in that column.
-  private func flaw(of records: Int) -> String {
-    let lacking = records - storable - below
-    let lack = lacking > 0 ? ["\(lacking) of \(records) lack this one"] : []
-    return (lack + (below > 0 ? ["in \(below) of \(records) this one \(Self.low)"] : [])).joined(separator: ", ")
   }
 }
 
@@ -176,14 +156,11 @@ extension JSONValue {
     }
   }
 
-  /// True for a number that is too low for a key (P9.4).
-  fileprivate var isBelowKeys: Bool { integer.map { $0 < 1 } ?? false }
-
   /// The value as a key (P9), nil if it cannot be one. A text and a number are never the same key.
   var key: String? {
     switch self {
     case .text(let text): text.isEmpty ? nil : "\"\(text)"
-    case .number(let digits): Int64(digits).flatMap { $0 >= 1 ? digits : nil }
+    case .number(let digits): Int64(digits).map { "\($0)" }
     case .null, .boolean, .list, .object: nil
     }
   }

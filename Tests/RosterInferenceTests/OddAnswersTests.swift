@@ -178,7 +178,7 @@ import Testing
       (#"[{"id":"a"},{"id":"b"}]"#, "/id", "beyond these 2"), (#"[{"id":1}]"#, "/id", "only one"),
       (#"[{"code":"x","id":5},{"code":"y","id":6}]"#, "/id", "beyond these 2"),
       (#"[{"id":1,"code":"x"},{"id":"a","code":"y"}]"#, "/code", "beyond these 2"),
-      (#"[{"id":0,"sku":"x"},{"id":-1,"sku":"y"}]"#, "/sku", "beyond these 2"),
+      (#"[{"id":0,"sku":"x"},{"id":-1,"sku":"y"}]"#, "/id", "beyond these 2"),
       (#"[{"id":1,"uuid":"x"},{"id":1,"uuid":"y"}]"#, "/uuid", "beyond these 2"),
       (#"[{"name":"A","n":1},{"name":"A","n":1}]"#, "/name", "several records have the same"),
       (#"[{"id":1,"n":1},{"n":1}]"#, "/id", "1 of 2 lack"),

@@ -61,12 +61,14 @@ enum RecordTarget {
     let reference = ReferenceDecoder(resource: resource)
     var (rows, rejects, skipped) = (decoded.records[...], decoded.rejects[...], 0)
     var (keys, rejectedKeys): ([String], [String]) = ([], [])
+    var documents: [String: Set<String>] = [:]
     for (position, record) in records.enumerated() {
       switch reference.outcome(record) {
       case .skipped: skipped += 1
       case .stored(var row):
         row.position = position
         keys.append(row.key)
+        documents[row.key, default: []].insert(record.compact)
         promise(rows.popFirst().map { same($0, row) } == true, "record \(position) is to be \(row), of \(resource)")
       case .rejected(let key):
         rejectedKeys += [key].compactMap(\.self)
@@ -78,7 +80,13 @@ enum RecordTarget {
         promise(document?.compact == record.compact, "another document is rejected")
       }
     }
-    promise(rows.isEmpty && rejects.isEmpty, "more records than there are")
+    // After the last record come those whose key a later one has too, if they differ.
+    let repeated = rejects.compactMap(\.key)
+    promise(rows.isEmpty && repeated.count == rejects.count, "more records than there are")
+    let differing = Set(documents.filter { $0.value.count > 1 }.keys)
+    promise(repeated.isEmpty || differing.isSubset(of: repeated), "some records of one key are not reported")
+    promise(repeated.allSatisfy { key in keys.count { $0 == key } > 1 }, "a key that occurs once is reported")
+    rejectedKeys += repeated
     promise(
       scan.records == records.count && scan.skipped == skipped && scan.rejects == decoded.rejects.count
         && scan.rejectsOfUnknownKey == decoded.rejects.count - rejectedKeys.count, "the scan counts otherwise: \(scan)")
