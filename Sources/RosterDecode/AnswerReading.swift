@@ -211,9 +211,16 @@ extension RecordDecoder {
     return nil
   }
 
-  /// Notes differing records of one key as rejected records (P9). An answer that calls itself partial is noted as a
-  /// rejected record of unknown key, which suspends all removals.
+  /// An answer that calls itself partial is noted as a rejected record of unknown key, which suspends all removals.
   private mutating func noteLack(from start: Int) throws(Malformed) {
+    try noteConflicts()
+    guard try partialPlace(from: start) != nil else { return }
+    found.rejects += 1
+    found.rejectsOfUnknownKey += 1
+  }
+
+  /// Notes differing records of one key as rejected records (P9).
+  mutating func noteConflicts() throws(Malformed) {
     for conflict in occurrences.conflicts {
       found.rejects += 1
       let behind = scanner
@@ -222,9 +229,6 @@ extension RecordDecoder {
       note(keySlice, outcome: .rejected(.duplicateKey))
       scanner = behind
     }
-    guard try partialPlace(from: start) != nil else { return }
-    found.rejects += 1
-    found.rejectsOfUnknownKey += 1
   }
 
   /// Number of the first place of `partial` that has a value.

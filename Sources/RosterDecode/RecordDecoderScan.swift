@@ -16,10 +16,12 @@ extension RecordDecoder {
         let isNull = !isWhole && plan.resource.answersWithList && scanner.peek() == UInt8(ascii: "n")
         if isNull { _ = try scanner.value() } else { try scanAnswer(from: start) }
         try scanner.end()
+        try noteConflicts()
         return found
       }
       scanner.at = try answerStart()
       if scanner.peek() != UInt8(ascii: "n") { try scanAnswer(from: start) }
+      try noteConflicts()
       return found
     }
   }

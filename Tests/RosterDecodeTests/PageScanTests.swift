@@ -171,6 +171,17 @@ private func things(_ records: String, pages: Resource.Pages) -> Resource {
     }
   }
 
+  @Test("P9.14: records of one key that differ are counted and reported alike, in a page and in an answer of by_key")
+  func conflicts() throws {
+    let body = Array(#"[{"id":1},{"id":2,"a":1},{"id":2,"a":2},{"id":2,"a":2}]"#.utf8)
+    var decoder = RecordDecoder(try RecordPlan(resource([idColumn])))
+    for scan in [try decoder.scan(page: body), try decoder.scan(answer: body)] {
+      let decoded = try Decoded.read(body, scan: scan, decoder: &decoder)
+      #expect(scan.rejects == 1 && decoded.rejects.map(\.position) == [1])
+      #expect(decoded.records.map(\.key) == ["1", "2", "2", "2"] && scan.records == 4)
+    }
+  }
+
   @Test("R3.1: by_key_records leads to the record or the list; null is no record; an absent place is malformed")
   func answersInside() throws {
     var inside = resource([idColumn])
