@@ -6,14 +6,14 @@ import Synchronization
 import Testing
 
 /// Random histories of an upstream of three levels whose lists lack records for a while, and whose `by_key` breaks and
-/// is repaired. Syncs are interrupted, are dry runs, and are started by a clock that jumps.
+/// is repaired. Syncs are interrupted, killed, are dry runs, and are started by a clock that jumps.
 struct RemovalHistoryTests {
   /// `make soak`: 5,000.
   private static let histories = ProcessInfo.processInfo.environment["ROSTER_REMOVALS"].flatMap(Int.init) ?? 200
 
   @Test("P8.1, P8.7, P8.10, P16, P4.7, P4.10: no record is removed that upstream has, unless two pulls missed it")
   func removals() async throws {
-    var (syncs, removed, kept) = (0, 0, 0)
+    var (syncs, removed, kept, killed) = (0, 0, 0, 0)
     for seed in 1...Self.histories {
       var history = try RemovalHistory(seed: UInt64(seed))
       let faults = try await history.run()
@@ -21,10 +21,13 @@ struct RemovalHistoryTests {
       syncs += history.syncs
       removed += history.removed
       kept += history.kept
+      killed += history.killed
       if !faults.isEmpty { return }
     }
     // The histories reach what they are for.
-    #expect(removed > Self.histories && kept > Self.histories / 2, "\(syncs) syncs, \(removed) and \(kept)")
+    #expect(
+      removed > Self.histories && kept > Self.histories / 2 && killed > Self.histories / 4,
+      "\(syncs) syncs, \(removed), \(kept) and \(killed)")
   }
 }
 
@@ -35,6 +38,8 @@ private struct RemovalHistory {
   private(set) var removed = 0
   /// Number of syncs that kept missing records because of `by_key`.
   private(set) var kept = 0
+  /// Number of syncs that were killed before their end.
+  private(set) var killed = 0
   private var dice: SeededDice
   private let upstream: ErringUpstream
   private let bench: SyncBench
@@ -60,14 +65,42 @@ private struct RemovalHistory {
       seconds += [5.0, 60, 400, 2000, 9000].randomElement(using: &dice) ?? 5
       let jump = Int.random(in: 0..<8, using: &dice) == 0 ? Double.random(in: -5000...5000, using: &dice) : 0
       let isDryRun = Int.random(in: 0..<4, using: &dice) == 0
-      let record = try await bench.sync(
+      let kill =
+        Int.random(in: 0..<5, using: &dice) == 0 ? KillPoint(after: Int.random(in: 1...40, using: &dice)) : nil
+      let record = try await bench(with: kill).sync(
         definitions(), isFresh: Int.random(in: 0..<12, using: &dice) == 0, isDryRun: isDryRun,
         after: max(0, seconds + jump))
       syncs += 1
-      let faults = try check(record, before: before, isDryRun: isDryRun).map { "step \(step): \($0)" }
+      let found =
+        try kill.map { try check(killedAt: $0, before: before) } ?? check(record, before: before, isDryRun: isDryRun)
+      let faults = found.map { "step \(step): \($0)" }
       if !faults.isEmpty { return faults + ["\(upstream)"] }
     }
     return []
+  }
+
+  /// The bench, whose next sync is killed at that point.
+  private func bench(with kill: KillPoint?) -> SyncBench {
+    var bench = bench
+    let reach: @Sendable () -> Void = { [folder = bench.workspace.folder] in kill?.reach(folder) }
+    bench.tick = reach
+    bench.shelf.update { [upstream] in
+      $0.answers = {
+        reach()
+        return upstream.answer($0)
+      }
+    }
+    return bench
+  }
+
+  /// Puts the files back as the kill left them. They have the state of before, or that of the whole sync.
+  private mutating func check(killedAt kill: KillPoint, before: Set<String>) throws -> [String] {
+    let whole = try records()
+    if try !kill.restore(bench.workspace.folder) { return [] }
+    killed += 1
+    hasKeptLists = true
+    let after = try records()
+    return after == before || after == whole ? [] : ["a kill left \(after.symmetricDifference(before).sorted())"]
   }
 
   /// The definitions, of which one may have a further column from now on.
@@ -141,6 +174,43 @@ private struct RemovalHistory {
       SELECT record_id FROM changes c WHERE resource = '\(name)' AND kind \(isRemoved ? "=" : "<>") 'removed'
         AND id = (SELECT max(id) FROM changes d WHERE d.resource = c.resource AND d.record_id = c.record_id)
       """)
+  }
+}
+
+/// A moment of a sync at which the files of the cache are copied, as a SIGKILL would leave them. It is that of an
+/// answer or of a sign of life of the cache, when no file is half written.
+private final class KillPoint: Sendable {
+  private let state: Mutex<(left: Int, isCopied: Bool)>
+  private let copies = Workspace()
+
+  init(after moments: Int) { state = Mutex((moments, false)) }
+
+  func reach(_ folder: String) {
+    state.withLock { state in
+      state.left -= 1
+      guard state.left == 0 else { return }
+      state.isCopied = (try? Self.copy(folder, to: copies.folder)) != nil
+    }
+  }
+
+  /// Returns false if the sync ended before.
+  func restore(_ folder: String) throws -> Bool {
+    guard state.withLock(\.isCopied) else { return false }
+    for name in try Self.files(folder) { try FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
+    try Self.copy(copies.folder, to: folder)
+    return true
+  }
+
+  private static func copy(_ folder: String, to other: String) throws {
+    for name in try files(folder) where !name.hasSuffix("-shm") {
+      try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(other)/\(name)")
+    }
+  }
+
+  private static func files(_ folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder).filter {
+      $0.hasPrefix("roster.db") && !$0.hasSuffix(".lock")
+    }
   }
 }
 
