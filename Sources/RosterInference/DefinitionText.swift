@@ -158,6 +158,7 @@ private struct DefinitionText {
       "records = \(resource.records.toml)",
       notes: finding.notes(.records)
         + (resource.records.isWhole ? [resource.isDetail ? .wholeRecord : .wholeAnswer] : []))
+    line(AnswerSigns.line(resource.answers.expect))
     line(resource.shape == .objects ? nil : "shape = \(resource.shape.rawValue.tomlString)")
     line(resource.rowNames.isWhole ? nil : "row_names = \(resource.rowNames.toml)")
     let keys = resource.keyPlaces.map(\.toml)

@@ -27,12 +27,13 @@ package enum Inference {
     if case .after(let param, _) = pages.style, let first = keys.first {
       pages.style = .after(param: param, at: first)
     }
-    let resource = Resource(
+    var resource = Resource(
       name: name.resource, path: address?.path ?? Placeholder.path, query: query.stays, records: list.at,
       shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(),
       key: keys.first ?? JSONPointer(segments: ["id"]), otherKeys: Array(keys.dropFirst()), table: name.table,
       pages: pages,
       columns: columns, lists: fields.lists, each: parent.map { Each(of: $0.resource) })
+    resource.answers.expect = AnswerSigns.conditions(of: answer.body, records: list.at)
     let request = RequestNotes(answer.asked, query: query, style: pages.style, evidence: evidence)
     return InferredDefinition(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,

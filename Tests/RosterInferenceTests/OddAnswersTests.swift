@@ -173,6 +173,25 @@ import Testing
   }
 
   @Test(
+    "R7.1: infer writes the condition that an answer about itself meets",
+    arguments: [
+      (#"{"success":true,"data":[@]}"#, #"expect = { "/success" = true }"#),
+      (#"{"incomplete_results":false,"items":[@]}"#, #"expect = { "/incomplete_results" = { not = true } }"#),
+      (
+        #"{"ok":true,"result":{"timed_out":false,"hits":[@]}}"#,
+        #"expect = { "/ok" = true, "/result/timed_out" = { not = true } }"#
+      ),
+      (#"{"success":false,"data":[@]}"#, nil), (#"{"success":"true","data":[@]}"#, nil),
+      (#"[{"success":true,"id":1},{"success":true,"id":2}]"#, nil),
+    ])
+  func conditions(body: String, line: String?) throws {
+    let found = try finding(body.replacing("@", with: #"{"id":1,"n":1},{"id":2,"n":2}"#))
+    let lines = Inference.toml(of: [found]).split(separator: "\n").filter { $0.hasPrefix("expect") }.map(String.init)
+    #expect(lines == [line].compactMap(\.self))
+    #expect(try read(found) == [found.resource])
+  }
+
+  @Test(
     "The key may be a text id, an id of several types, repeated, or missing",
     arguments: [
       (#"[{"id":"a"},{"id":"b"}]"#, "/id", "beyond these 2"), (#"[{"id":1}]"#, "/id", "only one"),
