@@ -170,9 +170,10 @@ final class Pull: Sendable {
     }
   }
 
-  /// The time of the page's answer if it may be reused without a request, otherwise nil. The first page is always requested, and must be unchanged (P4).
-  /// A page that was received in the future has no known age, because the clock was wrong. After a pause a page with a
-  /// validator is reused too. Otherwise a list of more pages than `limit.budget` would never be complete.
+  /// The time of the page's answer if it may be reused without a request, otherwise nil. The first page is always
+  /// requested, and must be unchanged (P4). A page that was received in the future has no known age, because the clock
+  /// was wrong. After a pause a page with a validator is reused too. Otherwise a list of more pages than `limit.budget`
+  /// would never be complete.
   private func answerToTakeOver(
     _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, in plan: PullPlan
   ) -> Date? {
