@@ -76,6 +76,10 @@ import Testing
               let again = transfers.withLock { $0 }
               let unconfirmed = definitions.filter { $0.validators == .none || $0.isPost }.map { "/api\($0.path)" }
               #expect(unconfirmed.allSatisfy { path in again.contains { $0.hasPrefix(path) } }, "\(again) \(note)")
+              let confirmed = definitions.filter { $0.validators != .none && !$0.isPost }.map { "/api\($0.path)" }
+              let twice = again.filter { url in !url.contains("/of/") && confirmed.contains { url.hasPrefix($0) } }
+              // An empty page after a full last one has no validator (G5.8).
+              #expect(twice.count <= confirmed.count, "\(twice) \(note)")
             }
             #expect(try CacheReader(path: bench.cachePath).pending().pull == PendingPull(), note)
           }

@@ -82,14 +82,13 @@ extension CachedPage {
     LEFT JOIN temp.pulled p USING (resource, list, address) LEFT JOIN temp.seen s USING (resource, list, address)
     """
 
-  /// Takes the note of `selectEntries`, unless it is older than the page's current body. A note of a guarded pull or of
-  /// a dry run does not count.
+  /// Takes the note of `selectEntries`, unless the page has a newer body. In a note of a guarded pull or of a dry run
+  /// only the validator counts, so that the page is requested again.
   mutating func came(again entry: Row, guardedBelow: Int64) {
-    guard let noted = entry.optionalInteger(1), noted >= guardedBelow, state == .published || noted > place else {
-      return
-    }
-    receivedAt = entry.date(2)
+    guard let noted = entry.optionalInteger(1), state == .published || noted > place else { return }
     validator = Validator(etag: entry.optionalText(3), lastModified: entry.optionalText(4))
+    if noted < guardedBelow { return }
+    receivedAt = entry.date(2)
     answered = entry.optionalDate(5)
     if state == .guarded { state = .kept }
   }
