@@ -5,6 +5,8 @@ PACKAGES := libsqlite3-dev libssl-dev libsystemd-dev zlib1g-dev libpq-dev
 CHECKS   := --explicit-target-dependency-import-check error
 # The time limits of the tests assume that only this many run at the same time.
 AT_ONCE  := --experimental-maximum-parallelization-width 8
+# Time limit of all tests together, which take 10 to 20 minutes on two cores.
+LONGEST  := 45m
 ASAN     := --sanitize=address --scratch-path .build-asan
 TSAN     := --sanitize=thread --scratch-path .build-tsan -Xlinker $(CURDIR)/.build-tsan/mutex.o
 # C is compiled for size, because BoringSSL's arithmetic is assembler and the rest is not critical. Two builds in
@@ -151,10 +153,11 @@ deb:
 	dh_clean
 	@ls .build/*.deb
 
-# Repeats the failed tests at the end of the output.
+# Repeats the failed tests at the end of the output, and names those that hang.
 test: packages
 	swift build --build-tests $(CHECKS)
-	swift test --skip-build $(CHECKS) $(AT_ONCE) 2>&1 | tee .build/test.log || { grep -A 1 ✘ .build/test.log; exit 1; }
+	timeout $(LONGEST) swift test --skip-build $(CHECKS) $(AT_ONCE) 2>&1 | tee .build/test.log \
+	  || { grep -A 1 ✘ .build/test.log; .ci/unfinished .build/test.log; exit 1; }
 
 # Tests against django-oauth-toolkit, Authlib and nginx. Needs python3-venv and nginx.
 test-oauth:
