@@ -72,7 +72,8 @@ private struct RemovalHistory {
         after: max(0, seconds + jump))
       syncs += 1
       let found =
-        try kill.map { try check(killedAt: $0, before: before) } ?? check(record, before: before, isDryRun: isDryRun)
+        try kill.flatMap { try check(killedAt: $0, before: before) }
+        ?? check(record, before: before, isDryRun: isDryRun)
       let faults = found.map { "step \(step): \($0)" }
       if !faults.isEmpty { return faults + ["\(upstream)"] }
     }
@@ -93,10 +94,11 @@ private struct RemovalHistory {
     return bench
   }
 
-  /// Puts the files back as the kill left them. They have the state of before, or that of the whole sync.
-  private mutating func check(killedAt kill: KillPoint, before: Set<String>) throws -> [String] {
+  /// Puts the files back as the kill left them. They have the state of before, or that of the whole sync. nil if the
+  /// sync ended before the kill.
+  private mutating func check(killedAt kill: KillPoint, before: Set<String>) throws -> [String]? {
     let whole = try records()
-    if try !kill.restore(bench.workspace.folder) { return [] }
+    if try !kill.restore(bench.workspace.folder) { return nil }
     killed += 1
     hasKeptLists = true
     let after = try records()
