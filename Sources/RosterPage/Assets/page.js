@@ -45,7 +45,11 @@ function counting(time) {
   if (time < 10) return `${Math.max(0, Math.floor(time))} s`;
   return time < 600 || time >= 3600 ? span(Math.floor(time)) : `${Math.floor(time / 60)} min`;
 }
-const took = (time) => (time < .1 ? `${Math.round(Math.max(0, time) * 1000)} ms` : span(time));
+/** Rounds first, as HumanFormat does: 0.1 s may be a little less after a subtraction. */
+function took(time) {
+  const thousandths = Math.round(Math.max(0, time) * 1000);
+  return thousandths < 100 ? `${thousandths} ms` : span(time);
+}
 
 function bytes(number) {
   let unit = "B";
