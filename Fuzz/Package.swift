@@ -50,7 +50,7 @@ let package = Package(
     product("RosterFetch", ["RosterModel", "RosterJSON", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
     product(
       "RosterSync", ["RosterModel", "RosterFetch", "RosterCache"],
-      sources: ["PullPlan.swift", "RepeatedPages.swift", "ValidatorLie.swift"]),
+      sources: ["ListWay.swift", "PageEdges.swift", "PullPlan.swift", "RepeatedPages.swift", "ValidatorLie.swift"]),
     product("RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
     product("RosterExplanation", ["RosterModel"]),
     product("RosterTerminal", ["RosterModel", "RosterExplanation", "RosterJSON"]),
