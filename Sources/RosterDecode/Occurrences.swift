@@ -1,6 +1,3 @@
-import RosterJSON
-import RosterModel
-
 /// The keys of one answer. Nothing moves within an answer, so that two different records of one key are a fault of the
 /// definition or of upstream.
 struct Occurrences {
@@ -29,28 +26,5 @@ struct Occurrences {
   /// Removes the next conflict.
   mutating func popConflict() -> (document: Range<Int>, position: Int)? {
     conflicts.isEmpty ? nil : conflicts.removeFirst()
-  }
-}
-
-extension RecordDecoder {
-  /// Notes the record at hand, which can be stored.
-  mutating func noteOccurrence(_ document: Range<Int>, position: Int) {
-    guard findsConflicts else { return }
-    var hasher = Hasher()
-    if hasCompositeKey {
-      writeCompositeKey()
-      hasher.combine(bytes: UnsafeRawBufferPointer(compositeKeyBytes))
-    } else if case .integer = keySlice.kind {
-      hasher.combine(JSONNumber.integer(bytes, range: keySlice.range))
-    } else {
-      hasher.combine(bytes: UnsafeRawBufferPointer(text(keySlice)))
-    }
-    occurrences.note(hasher.finalize(), document: document, position: position, in: bytes)
-  }
-
-  /// False for changes, of which a key may have many, and for pages by number or offset, where a duplicate key is
-  /// drift.
-  private var findsConflicts: Bool {
-    !isDetail && !isRecord && !isMap && !plan.isIncremental && !plan.resource.pages.style.isPositional
   }
 }

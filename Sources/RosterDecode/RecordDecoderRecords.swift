@@ -248,3 +248,28 @@ extension RecordDecoder {
   /// Like `extra`, for the current element; nil if the element is not an object.
   package var rowExtra: UnsafeBufferPointer<UInt8>? { mutating get { row.extraBytes } }
 }
+
+// MARK: Records of one key
+
+extension RecordDecoder {
+  /// Notes the record at hand, which can be stored.
+  mutating func noteOccurrence(_ document: Range<Int>, position: Int) {
+    guard findsConflicts else { return }
+    var hasher = Hasher()
+    if hasCompositeKey {
+      writeCompositeKey()
+      hasher.combine(bytes: UnsafeRawBufferPointer(compositeKeyBytes))
+    } else if case .integer = keySlice.kind {
+      hasher.combine(JSONNumber.integer(bytes, range: keySlice.range))
+    } else {
+      hasher.combine(bytes: UnsafeRawBufferPointer(text(keySlice)))
+    }
+    occurrences.note(hasher.finalize(), document: document, position: position, in: bytes)
+  }
+
+  /// False for changes, of which a key may have many, and for pages by number or offset, where a duplicate key is
+  /// drift.
+  private var findsConflicts: Bool {
+    !isDetail && !isRecord && !isMap && !plan.isIncremental && !plan.resource.pages.style.isPositional
+  }
+}
