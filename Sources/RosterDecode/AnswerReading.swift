@@ -152,7 +152,7 @@ extension RecordDecoder {
     return .noRecords(found)
   }
 
-  /// The key of a definition that permits this value in place of a list.
+  /// A clause with the key of a definition that permits this value where the list is expected; empty without a key.
   private func hint(for value: JSONSlice) -> String {
     switch value.kind {
     case .null: " (if it is null without records, set no_records = [\"null\"])"

@@ -26,7 +26,7 @@ enum RecordFault {
   /// An ancestor of a column is not an object.
   case way(node: Int)
   case notAList(node: Int)
-  /// An object in place of a list.
+  /// The value is an object, and the definition has a list there.
   case objectForList(node: Int)
   case element(list: Int, ElementFault)
   case tooDeep

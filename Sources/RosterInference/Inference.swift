@@ -56,7 +56,7 @@ package enum Inference {
     }
     if let key { return key }
     throw answer.failure(
-      "its records have no field that could be a key: an integer above 0, or a text that is not empty",
+      "its records have no field that could be a key: an integer, or a text that is not empty",
       hint: "give the address of another list")
   }
 
