@@ -10,28 +10,31 @@ enum SecondVersion {
     }
     for column in FixedTables.syncColumns { try database.execute("ALTER TABLE main.syncs ADD COLUMN \(column)") }
     for statement in rejects + lists + changes { try database.execute(statement) }
-    try database.execute("DROP VIEW main.cache_info")
-    try database.execute(FixedTables.info)
+    try defineInfo(database)
     try Schema(of: database).defineRemoved(database)
   }
 
   /// Completes a cache of an early build of 0.3, in which `changes` was still a table, or `syncs` had no `verified_at`.
   static func complete(_ database: Database) throws {
     let isTable = "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'changes' AND type = 'table')"
-    if try database.count(isTable) == 1 {
-      try database.transaction {
+    let isVerified = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('syncs', 'main') WHERE name = 'verified_at')"
+    let (hasOldChanges, lacksTime) = (try database.count(isTable) == 1, try database.count(isVerified) == 0)
+    guard hasOldChanges || lacksTime else { return }
+    try database.transaction {
+      if hasOldChanges {
         for statement in changes { try database.execute(statement) }
         try Schema(of: database).defineRemoved(database)
       }
-    }
-    let isVerified = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('syncs', 'main') WHERE name = 'verified_at')"
-    if try database.count(isVerified) == 0 {
-      try database.transaction {
+      if lacksTime {
         try database.execute("ALTER TABLE main.syncs ADD COLUMN \(FixedTables.verifiedColumn)")
-        try database.execute("DROP VIEW main.cache_info")
-        try database.execute(FixedTables.info)
+        try defineInfo(database)
       }
     }
+  }
+
+  private static func defineInfo(_ database: Database) throws {
+    try database.execute("DROP VIEW main.cache_info")
+    try database.execute(FixedTables.info)
   }
 
   /// The primary key has one more column.
