@@ -1,0 +1,341 @@
+import FoundationEssentials
+import RosterModel
+import RosterSync
+import RosterTestSupport
+import Synchronization
+
+/// Shops, their items, and the parts of each item. A record is known by its keys and those of its ancestors.
+final class ErringUpstream: Sendable, CustomStringConvertible {
+  enum KeyKind: CaseIterable { case integer, text, composite }
+
+  /// What an incremental pull starts from.
+  enum Start: CaseIterable { case number, unix, rfc3339, token }
+
+  /// How `by_key` answers.
+  enum ByKey: CaseIterable { case right, limited, notFound, noContent, object, another, serverError }
+
+  /// The shape of the API.
+  struct Plan: Sendable {
+    let kinds: [KeyKind]
+    let styles: [Resource.Style]
+    let removals: [Resource.Removal]
+    let asksMany: Bool
+    /// nil if each pull is whole.
+    let start: Start?
+    let hasAsk: Bool
+    /// Seconds by which the clock of upstream is wrong.
+    let skew: Int
+    let isChanged: Bool
+    let depth: Int
+
+    init(_ dice: inout SeededDice) {
+      let last = KeyKind.allCases.randomElement(using: &dice) ?? .integer
+      kinds = [[.integer, .text].randomElement(using: &dice) ?? .integer, .integer, last]
+      styles = (0..<3).map { _ in Self.styles.randomElement(using: &dice) ?? .one }
+      removals = (0..<3).map { _ in Int.random(in: 0..<5, using: &dice) == 0 ? .twice : .ask }
+      asksMany = Bool.random(using: &dice)
+      start = Bool.random(using: &dice) ? Start.allCases.randomElement(using: &dice) : nil
+      hasAsk = start != nil && Bool.random(using: &dice)
+      skew = Bool.random(using: &dice) ? 0 : Int.random(in: -3000...3000, using: &dice)
+      isChanged = Bool.random(using: &dice)
+      depth = 3
+    }
+
+    private static let styles: [Resource.Style] = [
+      .number(last: .body(at("pages"))), .offset(param: .query("offset")),
+      .cursor(param: .query("cursor"), at: .body(at("cursor"))), .next(at: .body(at("next"))), .link,
+      .after(param: .query("after"), at: at("n")), .one,
+    ]
+
+    static let names = ["shop", "item", "part"]
+    static let paths = ["/shops", "/shops/{shop.id}/items", "/shops/{shop.id}/items/{item.id}/parts"]
+
+    var resources: [Resource] { (0..<3).map(resource) }
+
+    private func resource(_ level: Int) -> Resource {
+      let (kind, path, name) = (kinds[level], Self.paths[level], Self.names[level])
+      let removal = removals[level]
+      let key = kind == .composite ? "{key.id},{key.code}" : asksMany && kind == .integer ? "{keys}" : "{key}"
+      var pages = Resource.Pages(styles[level])
+      if case .after = styles[level] { pages.more = .body(at("more")) }
+      if case .offset = styles[level] { pages.count = .body(at("count")) }
+      var resource = Resource(
+        name: name, path: path, records: at("list"), otherKeys: kind == .composite ? [at("code")] : [],
+        table: name + "s", byKey: removal == .ask ? "\(path)/\(key)" : nil, removal: removal, pages: pages,
+        columns: [.init("id", at: at("id"), kind == .text ? .text : .integer), .init("rev", at: at("rev"), .integer)],
+        each: level == 0 ? nil : Each(of: Self.names[level - 1], changed: isChanged ? ["rev"] : []))
+      if kind == .composite { resource.columns.append(.init("code", at: at("code"))) }
+      guard let start, level == 1, removal == .ask else { return resource }
+      resource.since = since(start, listing: resource.listing)
+      if hasAsk {
+        resource.since?.asks = true
+        resource.since?.listing.path = path + "-changes"
+        resource.since?.listing.pages = .init(.one)
+      }
+      return resource
+    }
+
+    private func since(_ start: Start, listing: Listing) -> Since {
+      let (param, wholeEvery) = (Resource.RequestPlace.query("since"), Duration.seconds(5000))
+      switch start {
+      case .number:
+        return Since(
+          at: at("rev"), param: param, form: .number, overlap: .number(1), wholeEvery: wholeEvery, listing: listing)
+      case .unix:
+        return Since(
+          at: at("unix"), param: param, form: .unix, overlap: .time(.seconds(10)), wholeEvery: wholeEvery,
+          listing: listing)
+      case .rfc3339:
+        return Since(
+          at: at("time"), param: param, form: .rfc3339, overlap: .time(.seconds(10)), wholeEvery: wholeEvery,
+          listing: listing)
+      case .token: return Since(token: .body(at("token")), param: param, wholeEvery: wholeEvery, listing: listing)
+      }
+    }
+
+    /// The lowest revision that an incremental pull with this start wants.
+    func revision(from start: String) -> Int {
+      let number = Int(start)
+      switch self.start {
+      case .number?: return number ?? 0
+      case .unix?: return number.map(ErringUpstream.revision) ?? 0
+      case .rfc3339?:
+        let time = Mark(start.replacing("%3A", with: ":"), form: .rfc3339)?.value
+        return time.map { ErringUpstream.revision(at: Int($0 / 1_000_000_000)) } ?? 0
+      case .token?: return number.map { $0 + 1 } ?? 0
+      case nil: return 0
+      }
+    }
+
+    /// The records of those resources that each honest sync makes equal to upstream. With `twice` a record goes only at
+    /// the second pull that misses it (P8.10), and its descendants with it.
+    func prompt(_ records: Set<String>) -> Set<String> {
+      let names = Self.names.prefix(removals.firstIndex(of: .twice) ?? removals.count)
+      return records.filter { record in names.contains { record.hasPrefix("\($0) ") } }
+    }
+
+    /// Name, table and column of the record id.
+    var rows: [(name: String, table: String, id: String)] {
+      (0..<3).map { (Self.names[$0], Self.names[$0] + "s", id($0)) }
+    }
+
+    private func id(_ level: Int) -> String { level == 0 && kinds[0] == .integer ? "id" : "record_id" }
+
+    var queries: [String] {
+      [
+        "SELECT 'shop ' || id FROM shops",
+        "SELECT 'item ' || s.id || ' ' || i.id FROM items i LEFT JOIN shops s ON s.\(id(0)) = i.shop_id",
+        """
+        SELECT 'part ' || s.id || ' ' || i.id || ' ' || p.id FROM parts p
+        LEFT JOIN items i ON i.record_id = p.item_id LEFT JOIN shops s ON s.\(id(0)) = i.shop_id
+        """,
+      ]
+    }
+  }
+
+  struct State: Sendable {
+    /// Revisions by the numbers of the keys.
+    var records: [[Int]: Int] = [:]
+    /// Removed records, with the revision of their removal.
+    var removed: [[Int]: Int] = [:]
+    /// Records that lists lack.
+    var hidden: Set<[Int]> = []
+    /// Number of steps in which lists lacked a record, by its key. Removals count, too: the key may return.
+    var misses: [[Int]: Int] = [:]
+    var byKey = ByKey.right
+    /// Number of requests after which each is answered with 429; nil for no limit.
+    var patience: Int?
+    private(set) var revision = 10
+
+    mutating func add(_ dice: inout SeededDice) {
+      let parents = records.keys.filter { $0.count < 3 }.sorted { $0.lexicographicallyPrecedes($1) }
+      let parent = Int.random(in: 0..<4, using: &dice) == 0 ? [] : parents.randomElement(using: &dice) ?? []
+      let key = parent + [Int.random(in: 1...9, using: &dice)]
+      guard records[key] == nil else { return }
+      touch(key)
+      removed[key] = nil
+    }
+
+    /// A change of a record is a change of its ancestors.
+    mutating func touch(_ key: [Int]) {
+      for depth in 1...key.count {
+        revision += 1
+        records[Array(key.prefix(depth))] = revision
+      }
+    }
+
+    mutating func remove(_ dice: inout SeededDice) {
+      let all = records.keys.sorted { $0.lexicographicallyPrecedes($1) }
+      guard let key = all.randomElement(using: &dice) else { return }
+      if key.count > 1 { touch(Array(key.dropLast())) }
+      for lost in all where lost.starts(with: key) {
+        revision += 1
+        records[lost] = nil
+        misses[lost, default: 0] += 1
+        removed[lost] = revision
+      }
+    }
+
+    mutating func live(_ dice: inout SeededDice, isFirst: Bool) {
+      for _ in 0..<Int.random(in: 0...3, using: &dice) { add(&dice) }
+      if isFirst { return }
+      for _ in 0..<Int.random(in: 0...2, using: &dice) { remove(&dice) }
+      let all = records.keys.sorted { $0.lexicographicallyPrecedes($1) }
+      for _ in 0..<Int.random(in: 0...2, using: &dice) { all.randomElement(using: &dice).map { touch($0) } }
+      hidden = []
+      if Int.random(in: 0..<2, using: &dice) == 0 {
+        for _ in 0..<Int.random(in: 1...4, using: &dice) {
+          all.randomElement(using: &dice).map { _ = hidden.insert($0) }
+        }
+      }
+      for key in hidden { misses[key, default: 0] += 1 }
+      byKey = Bool.random(using: &dice) ? .right : ByKey.allCases.randomElement(using: &dice) ?? .right
+      patience = Int.random(in: 0..<4, using: &dice) == 0 ? Int.random(in: 0...25, using: &dice) : nil
+    }
+  }
+
+  let plan: Plan
+  private let state = Mutex(State())
+
+  init(_ plan: Plan) { self.plan = plan }
+
+  func change(_ dice: inout SeededDice, by body: (inout State, inout SeededDice) -> Void) {
+    state.withLock { body(&$0, &dice) }
+  }
+
+  /// True if lists and `by_key` say what upstream has.
+  var isHonest: Bool { state.withLock { $0.hidden.isEmpty && [.right, .limited].contains($0.byKey) } }
+
+  var records: Set<String> { Set(state.withLock { $0.records.keys.map(text) }) }
+
+  /// The records that no sync may remove. With `twice` those go that two pulls missed (P8.10), and their descendants.
+  var lasting: Set<String> {
+    Set(
+      state.withLock { state in
+        state.records.keys.filter { key in
+          !(1...key.count).contains {
+            plan.removals[$0 - 1] == .twice && state.misses[Array(key.prefix($0)), default: 0] > 1
+          }
+        }.map(text)
+      })
+  }
+
+  /// The records that a list lacked at any time, and their descendants. If it was new then, its list is requested again
+  /// only once the parent has changed (E3.2).
+  var missed: Set<String> {
+    Set(
+      state.withLock { state in
+        state.records.keys.filter { key in
+          (1...key.count).contains { state.misses[Array(key.prefix($0)), default: 0] > 0 }
+        }.map(text)
+      })
+  }
+
+  private func text(_ key: [Int]) -> String {
+    let texts = key.enumerated().map { plan.kinds[$0] == .text ? "k\($1)" : "\($1)" }
+    return ([Plan.names[key.count - 1]] + texts).joined(separator: " ")
+  }
+
+  var description: String { "\(plan) \(state.withLock { "\($0.byKey) hidden \($0.hidden)" })" }
+
+  // MARK: Answers
+
+  func answer(_ request: Request) -> Response {
+    state.withLock { state in
+      if let patience = state.patience {
+        if patience == 0 { return Response(status: 429) }
+        state.patience = patience - 1
+      }
+      let target = String(request.url.dropFirst(Shelf.baseURL.count)).split(separator: "?", maxSplits: 1)
+      let parts = target[0].split(separator: "/").map(String.init)
+      let query = target.count > 1 ? String(target[1]) : ""
+      let above = stride(from: 1, to: parts.count - (parts.count.isMultiple(of: 2) ? 1 : 0), by: 2).map {
+        number(parts[$0])
+      }
+      if above.indices.contains(where: { state.records[Array(above.prefix($0 + 1))] == nil }) {
+        return Response(status: 404)
+      }
+      if parts.count.isMultiple(of: 2) { return byKey(parts[parts.count - 1], above: above, state) }
+      return list(
+        String(target[0]), above: above, query: query, isChanges: parts.last?.hasSuffix("-changes") == true, state)
+    }
+  }
+
+  /// Time of a revision, in seconds since 1970.
+  private static func time(of revision: Int) -> Int { 1_750_000_000 + 10 * revision }
+  private static func revision(at time: Int) -> Int { (time - 1_750_000_000 + 9) / 10 }
+
+  private func date(_ state: State) -> Request.Header {
+    let time = Self.time(of: state.revision) + plan.skew
+    return .init("Date", Date(timeIntervalSince1970: Double(time)).httpDate)
+  }
+
+  private func number(_ text: String) -> Int { Int(text.drop { $0 == "k" }) ?? 0 }
+
+  private func json(_ key: [Int], revision: Int) -> String {
+    let number = key[key.count - 1]
+    let id = plan.kinds[key.count - 1] == .text ? "\"k\(number)\"" : "\(number)"
+    let time = Self.time(of: revision)
+    let times = "\"unix\":\(time),\"time\":\"\(Date(timeIntervalSince1970: Double(time)).rfc3339)\""
+    return #"{"id":\#(id),"n":\#(number),"code":"c\#(number)","rev":\#(revision),\#(times)}"#
+  }
+
+  private func byKey(_ text: String, above: [Int], _ state: State) -> Response {
+    let texts = text.replacing("%2C", with: ",").split(separator: ",").map(String.init)
+    let isOne = plan.kinds[above.count] == .composite || texts.count == 1
+    let keys = (isOne ? Array(texts.prefix(1)) : texts).map { above + [number($0)] }
+    switch state.byKey {
+    case .right, .limited: break
+    case .notFound: return Response(status: 404)
+    case .noContent: return Response(status: 204)
+    case .object: return Response(json: "{}")
+    case .another: return Response(json: json(above + [99], revision: 1))
+    case .serverError: return Response(status: 500)
+    }
+    var found = keys.filter { state.records[$0] != nil }.map { json($0, revision: state.records[$0] ?? 0) }
+    if isOne { return found.first.map { Response(json: $0) } ?? Response(status: 404) }
+    if state.byKey == .limited { found = Array(found.prefix(2)) }
+    return Response(json: "[\(found.joined(separator: ","))]")
+  }
+
+  private static let pageSize = 3
+
+  private func list(_ path: String, above: [Int], query: String, isChanges: Bool, _ state: State) -> Response {
+    var parameters: [String: Int] = [:]
+    var start: String?
+    for parameter in query.split(separator: "&") {
+      let parts = parameter.split(separator: "=", maxSplits: 1).map(String.init)
+      if parts[0] == "since" { start = parts[1] } else { parameters[parts[0]] = parts.count > 1 ? Int(parts[1]) : nil }
+    }
+    let since = start.map(plan.revision) ?? 0
+    var all = state.records.filter { $0.key.count == above.count + 1 && $0.key.starts(with: above) }
+    all = all.filter { !state.hidden.contains($0.key) && $0.value >= since }
+    if isChanges {
+      let removed = state.removed.filter { $0.key.count == above.count + 1 && $0.key.starts(with: above) }
+      all.merge(removed.filter { $0.value >= since }) { old, _ in old }
+    }
+    let sorted = all.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    let style = isChanges ? Resource.Style.one : plan.styles[above.count]
+    var first = 0
+    switch style {
+    case .number: first = ((parameters["page"] ?? 1) - 1) * Self.pageSize
+    case .offset: first = parameters["offset"] ?? 0
+    case .cursor, .next, .link: first = parameters["cursor"] ?? 0
+    case .after: first = sorted.prefix { ($0.key.last ?? 0) <= parameters["after"] ?? 0 }.count
+    case .one, .record: break
+    }
+    let shown = style == .one ? sorted[...] : sorted.dropFirst(first).prefix(Self.pageSize)
+    let end = first + shown.count
+    let hasMore = end < sorted.count
+    let sinceQuery = start.map { "since=\($0)&" } ?? ""
+    let address = "\(path)?\(sinceQuery)cursor=\(end)"
+    let next = hasMore ? "\"\(address)\"" : "null"
+    let records = shown.map { json($0.key, revision: $0.value) }.joined(separator: ",")
+    let pages = max(1, (sorted.count + Self.pageSize - 1) / Self.pageSize)
+    let totals = "\"count\":\(sorted.count),\"pages\":\(pages),\"more\":\(hasMore)"
+    let token = "\"token\":\"\(state.revision)\""
+    let body = "{\(totals),\(token),\"cursor\":\(hasMore ? "\(end)" : "null"),\"next\":\(next),\"list\":[\(records)]}"
+    let links = style == .link && hasMore ? [Request.Header("Link", "<\(address)>; rel=\"next\"")] : []
+    return Response(json: body, headers: [date(state)] + links)
+  }
+}
