@@ -323,7 +323,7 @@ extension Pull {
   private func settle(_ job: PullPlan.PageJob, list: PulledList, work: inout PullState) {
     guard list.isChild, work.plan.isDone(job.list) else { return }
     let outcome = work.plan.outcome(of: job.list)
-    let oldestAnswer = work.lists[job.list]?.oldestAnswer
+    let earliestReceivedAt = work.lists[job.list]?.earliestReceivedAt
     let serverError = work.close(job.list)
     let resource = list.resources[0]
     if let lie = outcome.lie {
@@ -346,7 +346,7 @@ extension Pull {
     work.children.note(list, outcome: outcome)
     var end = list.end(after: outcome)
     // A list is as old as its oldest answer. An empty list by its status (E4.1) is kept as long as any other.
-    end.receivedAt = oldestAnswer ?? clock.now()
+    end.receivedAt = earliestReceivedAt ?? clock.now()
     if end.answered == nil { end.answered = end.receivedAt }
     progress.ended(end)
     work.queue.add(end)

@@ -114,7 +114,7 @@ struct OpenList {
   /// The server error that one of its pages ended with.
   var serverError: Failure?
   /// Time of the oldest answer that the list consists of; nil before the first one.
-  private(set) var oldestAnswer: Date?
+  private(set) var earliestReceivedAt: Date?
   /// True if its last page is published, unchanged and empty. An earlier version ended the list there if the next page
   /// is not known.
   var isAfterEmpty = false
@@ -123,7 +123,7 @@ struct OpenList {
 
   init(_ list: PulledList) { self.list = list }
 
-  mutating func uses(answerOf time: Date) { oldestAnswer = min(oldestAnswer ?? time, time) }
+  mutating func uses(answerOf time: Date) { earliestReceivedAt = min(earliestReceivedAt ?? time, time) }
 
   /// nil if the page is not known, or if its facts differ between the resources.
   mutating func known(_ job: PullPlan.PageJob, plan: PullPlan, in session: PullSession) async throws -> [CachedPage]? {

@@ -53,7 +53,7 @@ extension Sync {
     }
     tally.update {
       $0.resumed += planned.resumedPages
-      if let oldest = planned.oldestAnswer { $0.uses(answerOf: oldest) }
+      if let oldest = planned.earliestReceivedAt { $0.uses(answerOf: oldest) }
     }
     guard planned.postponed > 0 else { return }
     logger.notice(

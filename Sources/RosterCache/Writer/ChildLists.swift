@@ -67,7 +67,7 @@ extension Cache {
       try manifest.restore(index, list: entry.list, asEmpty: entry.mustBeEmpty, in: database)
       pull.confirmed += manifest.composition.same.count
       planned.resumedPages += manifest.pages
-      planned.oldestAnswer = min(planned.oldestAnswer ?? facts.receivedAt, facts.receivedAt)
+      planned.earliestReceivedAt = min(planned.earliestReceivedAt ?? facts.receivedAt, facts.receivedAt)
     }
   }
 

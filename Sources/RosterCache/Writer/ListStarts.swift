@@ -11,7 +11,7 @@ package struct PlannedLists: Sendable, Equatable {
   /// Number of pages of the lists that an interrupted sync has pulled (E8.1).
   package var resumedPages = 0
   /// Time of the oldest answer in these lists; nil without such a list.
-  package var oldestAnswer: Date?
+  package var earliestReceivedAt: Date?
 }
 
 /// Whether a requested list of a child is pulled whole (I1, E3.4).

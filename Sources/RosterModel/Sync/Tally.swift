@@ -24,7 +24,7 @@ package final class Tally: Sendable {
     /// Number of body bytes as received.
     package var bytes = 0
     /// Time of the oldest answer that the sync uses, kept ones included; nil before the first answer.
-    package private(set) var oldestAnswer: Date?
+    package private(set) var earliestReceivedAt: Date?
 
     /// Starts at 0 for resources with these names.
     package init(resources: [String] = []) {
@@ -76,7 +76,7 @@ package final class Tally: Sendable {
     }
 
     /// Notes the time of an answer that the sync uses.
-    package mutating func uses(answerOf time: Date) { oldestAnswer = min(oldestAnswer ?? time, time) }
+    package mutating func uses(answerOf time: Date) { earliestReceivedAt = min(earliestReceivedAt ?? time, time) }
 
     /// Counts a request for a resource; nil for any other request.
     package mutating func requested(_ resource: String?) {

@@ -10,7 +10,7 @@ extension SyncRecord {
     record.pages = counts.pagesDone
     record.notModified = counts.notModified
     record.resumed = counts.resumed
-    record.verifiedAt = counts.oldestAnswer?.rfc3339
+    record.verifiedAt = counts.earliestReceivedAt?.rfc3339
     return record
   }
 }
