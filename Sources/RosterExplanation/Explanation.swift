@@ -35,7 +35,7 @@ package struct Explanation: Codable, Sendable, Equatable {
     // A command at the very end has no full stop, so that it can be copied.
     todo =
       steps.isEmpty ? situation.nothing : (steps.dropLast().map(\.asSentence) + steps.suffix(1)).joined(separator: " ")
-    _since = OrNull(wrappedValue: situation.failed?.at ?? situation.main?.since)
+    _since = OrNull(wrappedValue: situation.since)
     _nextAt = OrNull(wrappedValue: situation.nextAt)
   }
 

@@ -86,6 +86,9 @@ package struct Situation: Sendable {
     return cache.last.flatMap { $0.trouble ?? Diagnosis(row: $0) }.map(naming) ?? waiting
   }
 
+  /// Beginning of the main trouble, or of the failure of the service, RFC 3339; nil without either.
+  package var since: String? { failed?.at ?? main?.since }
+
   /// Adds the records that could not be stored.
   private func naming(_ trouble: Diagnosis) -> Diagnosis {
     var trouble = trouble

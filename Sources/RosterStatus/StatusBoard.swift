@@ -267,37 +267,37 @@ extension StatusBoard {
     let judged = state.judged(sync)
     let name = DaemonStatus.state(
       stopping: state.stopping, token: state.token, sync: judged, resources: cache.resources)
-    return DaemonStatus(
+    var status = DaemonStatus(
       version: version, pid: pid, startedAt: startedAt.rfc3339,
       uptimeSeconds: ((clock.uptime() - started).seconds * 1000).rounded() / 1000, state: name,
-      message: DaemonStatus.message(
-        state: name, cache: cache, emptied: state.cache.emptied, isWALPinned: state.cache.isWALPinned, sync: judged,
-        isPostponed: state.isPostponed,
-        token: state.token, standsSince: state.standsSince,
-        notes: [state.cache.damage, state.restart].compactMap(\.self)),
+      reason: DaemonStatus.reason(name, last: judged.last, cache: state.cache, token: state.token),
       upstream: upstream(limits(), requests: state.cache.requests ?? state.last?.requests), cache: cache, sync: sync,
       token: state.token,
       config: state.shownConfig)
+    let log = state.cache.isWALPinned ? DaemonStatus.heldLog(path: cache.path, bytes: cache.walBytes) : nil
+    status.notes = [log, state.cache.damage, state.restart].compactMap(\.self)
+    status.since = situation(of: status, state).since
+    return status
   }
 
   /// The facts for an explanation at the current time.
-  package func situation() -> Situation {
-    let status = status()
-    let state = state.withLock { $0 }
+  package func situation() -> Situation { situation(of: status(), state.withLock { $0 }) }
+
+  private func situation(of status: DaemonStatus, _ state: State) -> Situation {
     var cache = state.cache
     cache.last = status.sync.last
     cache.conclusive = state.conclusive
     var situation = Situation(status.state, cache: cache, path: cachePath)
     situation.current = status.sync.current
     situation.nextAt = status.sync.nextAt
-    situation.isPostponed = state.isPostponed
+    situation.isPostponed = status.sync.heldBy != nil
     situation.heldUntil = status.upstream.heldUntil
     situation.budget = status.upstream.budget
     situation.tokenError = status.token.lastError
     situation.config = (status.config.path, status.config.lastError)
     situation.refusal = state.refusal
     situation.certificate = state.config.lastError == nil ? state.certificateFailure : nil
-    situation.standsSince = state.standsSince?.rfc3339
+    situation.standsSince = status.sync.stalledSince
     situation.unit = state.unit
     return situation
   }
@@ -392,12 +392,15 @@ extension StatusBoard.State {
   }
 
   fileprivate func sync(next: Date?) -> DaemonStatus.Sync {
-    DaemonStatus.Sync(
+    var sync = DaemonStatus.Sync(
       current: current.map { current in
         var document = DaemonStatus.Current(current.report, counts: current.tally.now, phase: current.phase)
         document.fresh = isFresh
         return document
       }, last: last,
       nextAt: next?.rfc3339)
+    sync.heldBy = isPostponed ? "limit.budget" : nil
+    sync.stalledSince = standsSince?.rfc3339
+    return sync
   }
 }

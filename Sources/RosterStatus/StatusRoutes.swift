@@ -95,7 +95,7 @@ package struct StatusRoutes: Sendable {
       guard request.method == "POST" else { return .now(Self.notAllowed(path, allow: "POST")) }
       return path == "/v1/sync" ? startSync(request) : cancelSync(request)
     case "/" where reads: return page()
-    case "/v1/status" where reads: return .now(.json(200, value: board.status()))
+    case "/v1/status" where reads: return .now(.json(200, value: StatusDocument(board.status())))
     case "/v1/explain" where reads: return explanation()
     case "/v1/syncs" where reads: return syncs(request)
     case "/v1/changes" where reads: return changes(request)

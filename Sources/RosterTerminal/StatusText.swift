@@ -6,12 +6,13 @@ package import RosterModel
 package struct StatusText: Sendable {
   /// nil if no daemon answers.
   private let daemon: DaemonStatus?
-  private let rawMessage: String
+  /// The headline with relative times: `verified 3.2 s ago; next sync in 14 min`.
+  private let told: Headline
   private let cached: DaemonStatus.Cache
   private let sync: DaemonStatus.Sync
   private let width: Int
   private let colour: Bool
-  private let now: Date?
+  private let ages: Ages
   private let resources: ResourceLines
 
   /// - Parameters:
@@ -23,24 +24,26 @@ package struct StatusText: Sendable {
     _ status: DaemonStatus, now: Date? = nil, width: Int, colour: Bool = false, maxResources: Int? = nil
   ) {
     daemon = status
-    (rawMessage, cached, sync) = (status.message, status.cache, status.sync)
+    (cached, sync) = (status.cache, status.sync)
     self.width = width
     let now = now ?? Date(rfc3339: status.startedAt)?.addingTimeInterval(status.uptimeSeconds)
+    ages = Ages(now: now)
+    told = Headline(status, times: ages.times)
     resources = ResourceLines(
       sync.current, cached: cached.resources, most: maxResources, verifiedAt: cached.verifiedAt, now: now)
     self.colour = colour
-    self.now = now
   }
 
   /// - Parameter now: the reference for ages.
   package init(_ status: CacheStatus, now: Date, width: Int, colour: Bool, maxResources: Int?) {
     daemon = nil
-    (rawMessage, cached, sync) = (status.message, status.cache, DaemonStatus.Sync(last: status.last))
+    (cached, sync) = (status.cache, DaemonStatus.Sync(last: status.last))
     self.width = width
+    ages = Ages(now: now)
+    told = Headline(status, times: ages.times)
     resources = ResourceLines(
       nil, cached: cached.resources, most: maxResources, verifiedAt: cached.verifiedAt, now: now)
     self.colour = colour
-    self.now = now
   }
 
   /// Lines of at most `width` cells, or as long as a single word, each with its end.
@@ -63,14 +66,11 @@ package struct StatusText: Sendable {
   }
 
   /// The headline on one line, without the state at its beginning.
-  package var sentence: String {
-    let state = daemon.map { "\($0.state.rawValue): " } ?? ""
-    return (message.hasPrefix(state) ? String(message.dropFirst(state.count)) : message).printable
-  }
+  package var sentence: String { told.sentence.printable }
 
   /// The daemon's activity, or the problem and its remedy: the first lines of `text`.
   package var headline: String {
-    let lines = message.printable.wrapped(width - 2)
+    let lines = told.text.printable.wrapped(width - 2)
     let (mark, tone) = daemon?.state.mark ?? ("○", .bad)
     let marked = zip(lines, [mark.toned(tone, colour: colour) + " "] + lines.dropFirst().map { _ in "  " })
     return marked.map { $1 + $0.toned($1 == "  " ? .plain : .strong, colour: colour) + "\n" }.joined()
@@ -80,7 +80,7 @@ package struct StatusText: Sendable {
 
   private var data: String? {
     guard cached.ageSeconds != nil else { return "no snapshot yet" }
-    return filled(facts.filter { !isTold($0) }.joined(separator: ", "))
+    return filled(facts.filter { !told.has($0) }.joined(separator: ", "))
   }
 
   /// Facts about the snapshot.
@@ -91,11 +91,13 @@ package struct StatusText: Sendable {
     if let only = cache.resources.first, cache.resources.count == 1 {
       if let completeness = only.completeness { facts.append(completeness) }
       if only.absent > 0 { facts.append("\(only.absent) absent") }
-      if let whole = ago(only.wholeAt) { facts.append("whole \(whole)\(only.missedText)") }
+      if let whole = ages.ago(only.wholeAt) { facts.append("whole \(whole)\(only.missedText)") }
       if only.validators != DaemonStatus.CachedResource.trusted { facts.append("validators distrusted") }
     }
-    if let verified = ago(cache.verifiedAt) { facts.append("verified \(verified)") }
-    if let publishedAt = cache.publishedAt, publishedAt < cache.verifiedAt ?? "", let published = ago(publishedAt) {
+    if let verified = ages.ago(cache.verifiedAt) { facts.append("verified \(verified)") }
+    if let publishedAt = cache.publishedAt, publishedAt < cache.verifiedAt ?? "",
+      let published = ages.ago(publishedAt)
+    {
       facts.append("published \(published)")
     }
     return facts
@@ -104,8 +106,8 @@ package struct StatusText: Sendable {
   private var progress: String? {
     guard let current = sync.current, current.phase != .discovering else { return nil }
     var bar = ProgressBar(current)
-    bar.showsTotals = !isTold(current.progressText)
-    bar.counts.removeAll { rawMessage.contains($0) }
+    bar.showsTotals = !told.has(current.progressText)
+    bar.counts.removeAll { told.text.contains($0) }
     return bar.text(width: min(width, Self.widestProgress) - Rows.indent, colour: colour)
   }
 
@@ -115,40 +117,32 @@ package struct StatusText: Sendable {
     var parts = ["\(token.state.rawValue) (\(token.flow))" + (expiry.map { ", \($0)" } ?? "")]
     if token.refreshes > 0 {
       parts.append(
-        token.refreshes.counted(as: "refresh") + (ago(token.lastRefreshAt).map { ", the last \($0)" } ?? ""))
+        token.refreshes.counted(as: "refresh") + (ages.ago(token.lastRefreshAt).map { ", the last \($0)" } ?? ""))
     }
     if token.joined > 0 { parts.append("\(token.joined.counted(as: "request")) shared a refresh") }
     if token.avoided > 0 { parts.append("\(token.avoided.counted(as: "late 401")) needed no refresh") }
     if token.state == .unauthorized, token.flow == "oauth2_refresh" {
       parts.append("rosterd login gets a new refresh token")
     }
-    if let error = token.lastError, !rawMessage.contains(error) { parts.append("last error: \(error)") }
+    if let error = token.lastError, !told.text.contains(error) { parts.append("last error: \(error)") }
     return parts.joined(separator: "; ")
   }
 
-  private var expiry: String? {
-    end(of: daemon?.token.expiresAt)
-  }
-
-  /// `expires in 14 min`, `expired 3.2 s ago`.
-  private func end(of time: String?) -> String? {
-    guard let seconds = seconds(until: time) else { return nil }
-    return seconds > 0 ? "expires in \(HumanFormat.span(seconds))" : "expired \(HumanFormat.span(-seconds)) ago"
-  }
+  private var expiry: String? { ages.end(of: daemon?.token.expiresAt) }
 
   private var last: String? {
     guard let last = sync.last else { return nil }
-    let head = isTold(SyncText.head(last)) ? "" : SyncText.head(last)
-    let ended = last.outcome == .published || last.outcome == .unchanged ? nil : ago(last.finishedAt)
+    let head = told.has(SyncText.head(last)) ? "" : SyncText.head(last)
+    let ended = last.outcome == .published || last.outcome == .unchanged ? nil : ages.ago(last.finishedAt)
     let opening = head + (ended.map { " \($0)" } ?? "") + SyncText.took(last)
     if last.outcome == .interrupted { return "\(SyncText.head(last)): \(SyncText.kept)" }
-    let parts = (SyncText.contents(last) + SyncText.work(last)).filter { !isTold($0) && !facts.contains($0) }
-    let error = last.error.flatMap { rawMessage.contains($0) ? nil : "; \($0)" } ?? ""
+    let parts = (SyncText.contents(last) + SyncText.work(last)).filter { !told.has($0) && !facts.contains($0) }
+    let error = last.error.flatMap { told.text.contains($0) ? nil : "; \($0)" } ?? ""
     return opening.drop { $0 == " " } + ": " + parts.joined(separator: ", ") + error
   }
 
   private var next: String? {
-    sync.nextAt.flatMap(due).flatMap { isTold("next sync \($0)") ? nil : $0 }
+    sync.nextAt.flatMap(ages.due).flatMap { told.has("next sync \($0)") ? nil : $0 }
   }
 
   private var config: String? {
@@ -159,14 +153,14 @@ package struct StatusText: Sendable {
 
   private var upstream: String? {
     guard let upstream = daemon?.upstream else { return nil }
-    let held = seconds(until: upstream.heldUntil).map { ", wants no request for \(HumanFormat.span($0))" } ?? ""
+    let held = ages.seconds(until: upstream.heldUntil).map { ", wants no request for \(HumanFormat.span($0))" } ?? ""
     return upstream.baseURL
       + (upstream.requestsPerDay.map { ", about \(HumanFormat.grouped($0)) requests a day" } ?? "")
       + held + (certificate.map { ", \($0)" } ?? "")
   }
 
   private var certificate: String? {
-    end(of: daemon?.upstream.clientCertificate?.notAfter).map { "the client certificate \($0)" }
+    ages.end(of: daemon?.upstream.clientCertificate?.notAfter).map { "the client certificate \($0)" }
   }
 
   private var budget: String? {
@@ -184,56 +178,8 @@ package struct StatusText: Sendable {
     daemon.map { "rosterd \($0.version), pid \($0.pid), up \(HumanFormat.span($0.uptimeSeconds))" }
   }
 
-  /// True if the fact is already a clause of the headline.
-  private func isTold(_ fact: String) -> Bool {
-    let clauses = message.replacing("; ", with: ", ").replacing(": ", with: ", ").split(separator: ", ")
-    return clauses.contains { $0 == fact }
-  }
-
   private func filled(_ text: String) -> String? { text.isEmpty ? nil : text }
-
-  // MARK: Times
-
-  /// The daemon's sentence with relative times: `verified 3.2 s ago; next sync in 14 min`.
-  private var message: String {
-    rawMessage
-      .replacing(/verified at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
-        ago(String(found.1)).map { "verified \($0)" } ?? String(found.0)
-      }
-      .replacing(/next sync at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
-        due(String(found.1)).map { "next sync \($0)" } ?? String(found.0)
-      }
-      .replacing(/\ at (\d{4}-\d\d-\d\dT[\d:.]+Z)/) { found in
-        moment(String(found.1)).map { " \($0)" } ?? String(found.0)
-      }
-  }
-
-  private func seconds(until time: String?) -> Double? {
-    guard let now, let date = time.flatMap(Date.init(rfc3339:)) else { return nil }
-    return date.timeIntervalSince(now)
-  }
-
-  private func ago(_ time: String?) -> String? { seconds(until: time).map { HumanFormat.ago(-$0) } }
-
-  /// `in 14 min`, `3.2 s ago`.
-  private func moment(_ time: String) -> String? {
-    seconds(until: time).map { $0 > 0 ? "in \(HumanFormat.span($0))" : "\(HumanFormat.span(-$0)) ago" }
-  }
-
-  /// The start of the next sync: `in 14 min`, `now`, `due since 11:56:40 UTC (3 min 20 s ago)`.
-  private func due(_ time: String) -> String? {
-    guard let seconds = seconds(until: time) else { return nil }
-    if seconds > 0 { return "in \(HumanFormat.span(seconds))" }
-    if -seconds < Self.moment { return "now" }
-    let parts = time.split { $0 == "T" || $0 == "." }
-    let clock = -seconds < Self.day ? "\(parts[1])" : "\(parts[0]) \(parts[1])"
-    return "due since \(clock) UTC (\(HumanFormat.span(-seconds)) ago)"
-  }
 
   /// A bar with all its counts needs no more cells, even on a wider terminal.
   private static let widestProgress = 200
-
-  /// Number of seconds that a due sync may take to begin.
-  private static let moment = 1.0
-  private static let day = 86_400.0
 }

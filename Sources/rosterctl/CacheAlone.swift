@@ -37,12 +37,11 @@ struct CacheAlone {
   func status(now: Date) throws -> CacheStatus {
     try read { reader in
       let (facts, running, sizes) = (try reader.facts(), try reader.running(), reader.sizes)
-      let begun = running.map { "; sync \($0.id) began at \($0.startedAt) and has not ended" } ?? ""
       return CacheStatus(
-        message: "\(silence.cause) (\(socket)); this is what the cache contains\(begun); rosterctl explain says why",
+        silence: "\(silence.cause) (\(socket))",
         cache: DaemonStatus.Cache(
           path: reader.resolvedPath, facts, sizeBytes: sizes.database, walBytes: sizes.wal, now: now),
-        last: facts.last)
+        last: facts.last, running: running)
     }
   }
 

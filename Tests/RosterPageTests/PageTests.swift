@@ -6,7 +6,7 @@ import Testing
 @testable import RosterPage
 
 @Suite struct PageTests {
-  private func status(_ state: DaemonStatus.State = .idle, message: String = "idle: all is well") -> DaemonStatus {
+  private func status(_ state: DaemonStatus.State = .idle, reason: String? = nil) -> DaemonStatus {
     var cache = DaemonStatus.Cache(path: "/var/lib/rosterd/roster.db")
     cache.records = 1826
     cache.resources = [
@@ -15,7 +15,7 @@ import Testing
     ]
     return DaemonStatus(
       version: "0.2.0", pid: 4711, startedAt: "2026-01-01T11:55:00.000Z", uptimeSeconds: 300, state: state,
-      message: message, upstream: DaemonStatus.Upstream(baseURL: "https://example.org/api?a=1&b=2"), cache: cache,
+      reason: reason, upstream: DaemonStatus.Upstream(baseURL: "https://example.org/api?a=1&b=2"), cache: cache,
       sync: DaemonStatus.Sync(), token: TokenStatus(flow: "none"),
       config: DaemonStatus.Config(path: nil, loadedAt: "2026-01-01T11:55:00.000Z"))
   }
@@ -30,7 +30,7 @@ import Testing
     (sync.finishedAt, sync.pages, sync.records, sync.requests) = ("2026-01-01T11:59:01.100Z", 42, 1826, 43)
     let html = html(status(), syncs: [sync])
     #expect(html.contains(#"<body data-state="idle">"#) && html.contains("<title>idle · rosterd</title>"))
-    #expect(html.contains(#"<p id="sentence">all is well</p>"#))
+    #expect(html.contains(#"<p id="sentence">no snapshot yet</p>"#))
     #expect(html.contains("As of 2026-01-01 12:00:00 UTC"))
     #expect(html.contains("<dt>upstream<dd>https://example.org/api?a=1&amp;b=2\n"))
     #expect(
@@ -46,7 +46,7 @@ import Testing
     let text = #"</p><script src="//evil">alert('1')</script>{{syncs}} \#u{202E}&"#
     var sync = SyncRecord(id: 1, startedAt: "<b>", outcome: .failed)
     sync.error = text
-    let html = html(status(.degraded, message: text), syncs: [sync])
+    let html = html(status(.degraded, reason: text), syncs: [sync])
     let escaped =
       "&lt;/p&gt;&lt;script src=&quot;//evil&quot;&gt;alert(&#39;1&#39;)&lt;/script&gt;{{syncs}} \u{FFFD}&amp;"
     #expect(html.contains("<p id=\"sentence\">\(escaped)</p>"))
@@ -57,7 +57,7 @@ import Testing
   @Test("The page reports syncs that cannot be read, and shows the rest")
   func unreadable() {
     let html = html(status(), syncs: nil)
-    #expect(html.contains("<li>They cannot be read now.") && html.contains("all is well"))
+    #expect(html.contains("<li>They cannot be read now.") && html.contains("no snapshot yet"))
   }
 
   @Test("The page's HTML, style, script and icon exist and take less than 42 KB together")

@@ -229,6 +229,27 @@ import Testing
     #expect(board.message.hasSuffix("; next sync at 2023-11-14T22:28:20.000Z"))
   }
 
+  @Test("S18.5: state, beginning, reason, next sync and notes are fields, and the clauses are made of them")
+  func fields() {
+    let board = makeBoard(clock: clock, cache: snapshot)
+    var failed = ended(.failed)
+    failed.trouble = Diagnosis(.serverError, "upstream answered 500")
+    failed.trouble?.since = "2023-11-14T20:00:00.000Z"
+    board.syncEnded(failed, cache: snapshot)
+    board.report(Event(.configReloaded, reason: "a restart is needed for cache.path"))
+    board.nextSync(at: clock.now + 900, isPostponed: true)
+    let status = board.status()
+    let reason = "sync 17 failed: cannot pull page 3 (http://localhost): upstream answered 500"
+    #expect(status.state == .degraded && status.since == "2023-11-14T20:00:00.000Z" && status.reason == reason)
+    #expect(status.sync.heldBy == "limit.budget" && status.sync.stalledSince == nil)
+    #expect(status.notes == ["a restart is needed for cache.path"])
+    let next = "next sync at 2023-11-14T22:28:20.000Z, when limit.budget holds it"
+    #expect(Headline(status).clauses == [reason, next] + status.notes)
+    #expect(board.message == "degraded: \(reason); \(next); a restart is needed for cache.path")
+    board.stands(since: clock.now)
+    #expect(board.status().sync.stalledSince == clock.now.rfc3339)
+  }
+
   @Test("S6.1, S8.1: the end of the client certificate is in status and metrics, and absent without one")
   func clientCertificate() {
     let end = Date(timeIntervalSince1970: 1_800_000_000)
@@ -241,13 +262,16 @@ import Testing
 
   @Test("The status document has every field of the contract, null if there is no value yet")
   func document() throws {
-    let text = String(decoding: try JSONEncoder.sorted.encode(makeBoard(clock: clock).status()), as: UTF8.self)
+    let document = StatusDocument(makeBoard(clock: clock).status())
+    let text = String(decoding: try JSONEncoder.sorted.encode(document), as: UTF8.self)
     #expect(
       text == """
         {"cache":{"age_seconds":null,"pages":0,"path":"/cache/roster.db","published_at":null,"records":0,\
-        "resources":[],"size_bytes":4096,"snapshot":null,"verified_at":null,"wal_bytes":32},"config":{"last_error":null,\
-        "loaded_at":"2023-11-14T22:13:20.000Z","path":null},"message":"starting: no sync has ended yet","pid":4711,\
-        "started_at":"2023-11-14T22:13:20.000Z","state":"starting","sync":{"current":null,"last":null,"next_at":null},\
+        "resources":[],"size_bytes":4096,"snapshot":null,"verified_at":null,"wal_bytes":32},\
+        "clauses":["no sync has ended yet"],"config":{"last_error":null,\
+        "loaded_at":"2023-11-14T22:13:20.000Z","path":null},"message":"starting: no sync has ended yet","notes":[],\
+        "pid":4711,"reason":null,"since":null,"started_at":"2023-11-14T22:13:20.000Z","state":"starting",\
+        "sync":{"current":null,"held_by":null,"last":null,"next_at":null,"stalled_since":null},\
         "token":{"avoided":0,"expires_at":null,"flow":"oauth2_refresh","joined":0,"last_error":null,\
         "last_refresh_at":null,"refreshes":0,"state":"none"},"upstream":{"base_url":"http://localhost/api",\
         "budget":null,"client_certificate":null,"held_until":null,"requests_per_day":null},\

@@ -12,7 +12,7 @@ import Testing
     cache.pages = resources.reduce(0) { $0 + $1.pages }
     return DaemonStatus(
       version: "0.2.0", pid: 1, startedAt: "2026-01-01T12:00:00.000Z", uptimeSeconds: 1, state: .idle,
-      message: "idle", upstream: DaemonStatus.Upstream(baseURL: "http://localhost/api"), cache: cache,
+      upstream: DaemonStatus.Upstream(baseURL: "http://localhost/api"), cache: cache,
       sync: DaemonStatus.Sync(), token: TokenStatus(flow: "none"),
       config: DaemonStatus.Config(path: nil, loadedAt: "2026-01-01T12:00:00.000Z"))
   }
@@ -156,7 +156,6 @@ import Testing
       status.sync.current?.resources[index].listsDone = done
       status.sync.current?.resources[index].listsTotal = total
     }
-    status.message = "syncing: 12 of 30 lists, 19 pages"
     let text = StatusText(status, width: 80).text
     #expect(
       text.contains(

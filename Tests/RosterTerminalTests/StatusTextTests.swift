@@ -21,7 +21,6 @@ import Testing
     (token.refreshes, token.joined, token.avoided) = (1, 7, 1)
     return DaemonStatus(
       version: "0.1.0", pid: 4711, startedAt: "2026-01-01T11:55:00.000Z", uptimeSeconds: 300, state: .idle,
-      message: "idle: 826 records, verified at 2026-01-01T11:59:56.800Z; next sync at 2026-01-01T12:14:57.000Z",
       upstream: DaemonStatus.Upstream(baseURL: "https://rickandmortyapi.com/api"), cache: cache,
       sync: DaemonStatus.Sync(last: last, nextAt: "2026-01-01T12:14:57.000Z"), token: token,
       config: DaemonStatus.Config(path: "/etc/rosterd/rosterd.toml", loadedAt: "2026-01-01T11:55:00.000Z"))
@@ -59,7 +58,7 @@ import Testing
     status.upstream.clientCertificate = .init(notAfter: "2026-01-02T12:00:00.000Z")
     #expect(
       StatusText(status, width: 120).text.contains("requests a day, the client certificate expires in 1 d\n"))
-    status.message = "idle: no snapshot yet; next sync at 2026-01-01T12:14:57.000Z, when limit.budget holds it"
+    status.sync.heldBy = "limit.budget"
     let waiting = StatusText(status, width: 100).text
     #expect(
       waiting.contains("next sync in 14 min 57 s, when limit.budget holds it\n") && !waiting.contains("next sync  "))
@@ -71,7 +70,6 @@ import Testing
     var current = DaemonStatus.Current(id: 18, startedAt: "", phase: .pulling)
     (current.pagesDone, current.pagesTotal, current.records) = (21, 42, 420)
     status.state = .syncing
-    status.message = "syncing: 21 of 42 pages"
     status.sync.current = current
     status.sync.nextAt = nil
     let lines = StatusText(status, width: 80).text.split(separator: "\n")
@@ -88,8 +86,9 @@ import Testing
     last.finishedAt = "2026-01-01T11:59:58.800Z"
     last.error = "cannot pull page 3: upstream answered 403"
     status.state = .degraded
-    status.message = "degraded: sync 18 failed: cannot pull page 3: upstream answered 403"
+    status.reason = "sync 18 failed: cannot pull page 3: upstream answered 403"
     status.sync.last = last
+    status.sync.nextAt = nil
     let text = StatusText(status, width: 100).text
     #expect(text.hasPrefix("▲ degraded: sync 18 failed: cannot pull page 3: upstream answered 403\n"))
     #expect(text.contains("data  826 records, 42 pages, verified 3.2 s ago, published 1 h ago\n"))
@@ -100,7 +99,6 @@ import Testing
   func starting() {
     var status = status
     status.state = .starting
-    status.message = "starting: no sync has ended yet"
     status.cache.ageSeconds = nil
     status.sync = DaemonStatus.Sync()
     status.token = TokenStatus(flow: "none")
@@ -135,14 +133,13 @@ import Testing
   func overdue() {
     var status = status
     status.sync.nextAt = "2026-01-01T11:56:40.000Z"
-    status.message = "idle: 826 records, verified at 2026-01-01T11:59:56.800Z; next sync at 2026-01-01T11:56:40.000Z"
     status.token.expiresAt = "2026-01-01T11:59:00.000Z"
     let text = StatusText(status, width: 200).text
     #expect(
       text.hasPrefix(
         "● idle: 826 records, verified 3.2 s ago; next sync due since 11:56:40 UTC (3 min 20 s ago)\n"))
     #expect(text.contains("valid (oauth2_refresh), expired 1 min ago;") && !text.contains("  next sync"))
-    status.message = "stopping"
+    status.state = .stopping
     status.sync.nextAt = "2025-12-30T11:56:40.000Z"
     #expect(StatusText(status, width: 200).text.contains("next sync  due since 2025-12-30 11:56:40 UTC (2 d ago)\n"))
     status.sync.nextAt = "2026-01-01T11:59:59.700Z"
@@ -154,7 +151,7 @@ import Testing
   func hostile(width: Int) {
     var status = status
     status.state = .unauthorized
-    status.message = "unauthorized: upstream answered 400 (\(hostileText))"
+    status.reason = "upstream answered 400 (\(hostileText))"
     status.token.lastError = "\(hostileText)!"
     status.sync.last?.error = hostileText
     status.config.lastError = hostileText

@@ -7,7 +7,7 @@ import Testing
   private func screen(silence: String? = nil, hasKeys: Bool = true) -> WatchScreen {
     let status = DaemonStatus(
       version: "0.1.0", pid: 1, startedAt: "2026-01-01T12:00:00.000Z", uptimeSeconds: 1, state: .starting,
-      message: "starting: no sync has ended yet", upstream: DaemonStatus.Upstream(baseURL: "http://localhost/api"),
+      upstream: DaemonStatus.Upstream(baseURL: "http://localhost/api"),
       cache: DaemonStatus.Cache(path: "/cache.db"), sync: DaemonStatus.Sync(), token: TokenStatus(flow: "none"),
       config: DaemonStatus.Config(path: nil, loadedAt: "2026-01-01T12:00:00.000Z"))
     return WatchScreen(WatchText(status: status, syncs: [], silence: silence), hasKeys: hasKeys)

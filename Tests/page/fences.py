@@ -188,8 +188,9 @@ class Liar(socketserver.ThreadingUnixStreamServer):
     def lie(self, value, name=""):
         if isinstance(value, dict):
             told = {(key if key in SHAPE else key + self.mark): self.lie(item, key) for key, item in value.items()}
-            if "state" in told and "message" in told:
+            if "state" in told and "clauses" in told:
                 told["state"] = "degraded"
+                told["upstream"]["client_certificate"] = {"not_after": "2199-12-31T00:00:00.000Z"}
             return told
         if isinstance(value, list):
             return [self.lie(item, name) for item in value]
@@ -257,6 +258,7 @@ def hostile(site, driver, folder):
             browser.until("document.getElementById('told').innerText")
             for place in ["#sentence", "#upstream", "#foot", "#told", "#list", "#why"]:
                 assert "<img src=" in browser.text(place), (place, browser.text(place))
+            assert "the client certificate expires in" in browser.text("#upstream"), browser.text("#upstream")
             # Marks that turn the direction of text are replaced, in attributes too.
             marks = browser.run("""
                 const html = document.documentElement.outerHTML;

@@ -115,6 +115,7 @@ def strictness(schemas, published, daemon):
     published.refuses("SyncRequest", {"alow_removal": True})
     schemas.refuses("Status", {key: value for key, value in status.items() if key != "token"})
     schemas.refuses("Status", status | {"state": "odd"})
+    schemas.refuses("Status", status | {"clauses": []})
     schemas.refuses("Status", status | {"cache": status["cache"] | {"path": None}})
     schemas.refuses("Sync", {"id": 1})
 
@@ -126,8 +127,14 @@ def states(daemon, upstream, schemas):
 
     def look(status):
         schemas.check("Status", status)
+        assert status["message"] == f"{status['state']}: {'; '.join(status['clauses'])}", status
+        parts = [status["reason"], *status["notes"]]
+        assert all(part in status["clauses"] for part in parts if part), status
         seen.add(status["state"])
-        schemas.check("Explanation", daemon.json("/v1/explain"))
+        explanation = daemon.json("/v1/explain")
+        schemas.check("Explanation", explanation)
+        if explanation["state"] == status["state"]:
+            assert explanation["since"] == status["since"], (explanation, status)
         schemas.check("Syncs", daemon.json("/v1/syncs?limit=1000"))
         schemas.check("Syncs", daemon.json("/v1/syncs?resources=true"))
         schemas.check("Changes", daemon.json("/v1/changes?since=0&limit=1000"))

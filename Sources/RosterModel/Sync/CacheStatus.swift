@@ -3,32 +3,32 @@ package import FoundationEssentials
 /// The status that the cache gives without a daemon. It has the shape of `DaemonStatus`; members that only a daemon
 /// knows are null (L4.2).
 package struct CacheStatus: Encodable, Sendable, Equatable {
-  /// One sentence, which names the socket on which no daemon answers.
-  package var message: String
+  /// A clause, which names the socket on which no daemon answers.
+  package var silence: String
   /// The snapshot that readers see.
   package var cache: DaemonStatus.Cache
   /// The latest sync that ended; nil before there is one.
   package var last: SyncRecord?
+  /// The sync whose row has no end; nil without such a row.
+  package var running: SyncRecord?
 
   /// Makes a status from its parts.
-  package init(message: String, cache: DaemonStatus.Cache, last: SyncRecord?) {
-    self.message = message
+  package init(silence: String, cache: DaemonStatus.Cache, last: SyncRecord?, running: SyncRecord? = nil) {
+    self.silence = silence
     self.cache = cache
     self.last = last
+    self.running = running
   }
 
-  /// Writes every member of `DaemonStatus`.
+  /// Writes every member of `DaemonStatus` and the sentence.
   package func encode(to encoder: any Encoder) throws {
     var members = encoder.container(keyedBy: DaemonStatus.CodingKeys.self)
-    for key in DaemonStatus.CodingKeys.allCases {
-      switch key {
-      case .message: try members.encode(message, forKey: key)
-      case .cache: try members.encode(cache, forKey: key)
-      case .sync: try members.encode(DaemonStatus.Sync(last: last), forKey: key)
-      case .version, .pid, .state, .upstream, .token, .config, .startedAt, .uptimeSeconds:
-        try members.encodeNil(forKey: key)
-      }
-    }
+    for key in DaemonStatus.CodingKeys.allCases { try members.encodeNil(forKey: key) }
+    try members.encode(cache, forKey: .cache)
+    try members.encode(DaemonStatus.Sync(last: last), forKey: .sync)
+    var sentence = encoder.container(keyedBy: StatusDocument.CodingKeys.self)
+    try sentence.encode(Headline(self).text, forKey: .message)
+    try sentence.encodeNil(forKey: .clauses)
   }
 }
 

@@ -282,6 +282,10 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     @OrNull package var last: SyncRecord? = nil
     /// Start of the next sync, RFC 3339; null if none is planned.
     @OrNull package var nextAt: String? = nil
+    /// The key of the configuration that postpones the next sync, which is `limit.budget`; null if none does.
+    @OrNull package var heldBy: String? = nil
+    /// The time since which a running or due sync has made no progress, RFC 3339; null if it makes progress.
+    @OrNull package var stalledSince: String? = nil
 
     /// All members are null by default.
     package init(current: Current? = nil, last: SyncRecord? = nil, nextAt: String? = nil) {
@@ -293,6 +297,8 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     enum CodingKeys: String, CodingKey {
       case current, last
       case nextAt = "next_at"
+      case heldBy = "held_by"
+      case stalledSince = "stalled_since"
     }
   }
 
@@ -328,8 +334,12 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package var uptimeSeconds: Double
   /// The first state whose condition is true.
   package var state: State
-  /// One sentence: the current activity, or the problem and its remedy.
-  package var message: String
+  /// The beginning of the trouble, RFC 3339, as in an explanation; null without trouble.
+  @OrNull package var since: String? = nil
+  /// The trouble that explains the state; null without trouble.
+  @OrNull package var reason: String? = nil
+  /// Further facts for an operator, each a clause.
+  package var notes: [String] = []
   /// The source of the pages.
   package var upstream: Upstream
   /// The snapshot that readers see.
@@ -341,17 +351,20 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   /// The configuration in use.
   package var config: Config
 
+  /// The headline for a log: `message` in the document.
+  package var message: String { Headline(self).text }
+
   /// Makes the document.
   package init(
-    version: String, pid: Int32, startedAt: String, uptimeSeconds: Double, state: State,
-    message: String, upstream: Upstream, cache: Cache, sync: Sync, token: TokenStatus, config: Config
+    version: String, pid: Int32, startedAt: String, uptimeSeconds: Double, state: State, reason: String? = nil,
+    upstream: Upstream, cache: Cache, sync: Sync, token: TokenStatus, config: Config
   ) {
     self.version = version
     self.pid = pid
     self.startedAt = startedAt
     self.uptimeSeconds = uptimeSeconds
     self.state = state
-    self.message = message
+    _reason = OrNull(wrappedValue: reason)
     self.upstream = upstream
     self.cache = cache
     self.sync = sync
@@ -360,9 +373,30 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   }
 
   enum CodingKeys: String, CodingKey, CaseIterable {
-    case version, pid, state, message, upstream, cache, sync, token, config
+    case version, pid, state, since, reason, notes, upstream, cache, sync, token, config
     case startedAt = "started_at"
     case uptimeSeconds = "uptime_seconds"
+  }
+}
+
+/// The document of `/v1/status`: the fields, and the sentence that is made of them.
+package struct StatusDocument: Encodable, Sendable {
+  private let status: DaemonStatus
+
+  /// Any status.
+  package init(_ status: DaemonStatus) { self.status = status }
+
+  enum CodingKeys: String, CodingKey {
+    case message, clauses
+  }
+
+  /// Writes the fields and the sentence into one object.
+  package func encode(to encoder: any Encoder) throws {
+    try status.encode(to: encoder)
+    var members = encoder.container(keyedBy: CodingKeys.self)
+    let headline = Headline(status)
+    try members.encode(headline.text, forKey: .message)
+    try members.encode(headline.clauses, forKey: .clauses)
   }
 }
 

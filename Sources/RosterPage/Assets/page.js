@@ -157,14 +157,11 @@ function progress(current) {
   return `${done} ${total === null ? "" : `of ${total} `}pages`;
 }
 
-/** The daemon's sentence, without the state that stands before it. */
+/** The daemon's clauses. The first one of a sync is its progress, which events move on. */
 function message() {
   if (lost) return `Since ${moment(lost.since)}: ${lost.why}. What stands here is older; the page tries again.`;
-  const text = status.message.replace(/^[a-z]+: /, "");
-  const current = status.sync.current;
-  const rest = text.indexOf(";");
-  if (status.state !== "syncing" || !current) return withMoments(text);
-  return withMoments(progress(current) + (rest < 0 ? "" : text.slice(rest)));
+  const { state, sync: { current }, clauses: [first, ...rest] } = status;
+  return withMoments([state === "syncing" && current ? progress(current) : first, ...rest].join("; "));
 }
 
 let announced = "";
@@ -236,7 +233,9 @@ function due(time) {
 function drawFacts() {
   const { cache, sync, token, upstream, config } = status;
   const { verified_at: verified, published_at: published, snapshot, wal_bytes: wal } = cache;
-  put("upstream", upstream.base_url);
+  const certificate = upstream.client_certificate;
+  put("upstream",
+    upstream.base_url + (certificate ? ` · the client certificate ${expiry(certificate.not_after)}` : ""));
   put("daemon", `${status.version}, up ${counting(now() - seconds(status.started_at))}, pid ${status.pid}`);
   put("foot", `${cache.path} · ${config.path ?? "no configuration file, the defaults hold"} · this page only reads`);
   if (!verified) fact("age", "never", "no snapshot yet");
@@ -253,10 +252,14 @@ function drawFacts() {
     `${snapshot === null ? "no snapshot" : `snapshot ${snapshot}`}${wal ? `, ${bytes(wal)} WAL` : ""}`);
 }
 
+function expiry(time) {
+  const left = seconds(time) - now();
+  return left > 0 ? `expires in ${counting(left)}` : `expired ${counting(-left)} ago`;
+}
+
 function tokenFacts(token) {
-  const left = token.expires_at && seconds(token.expires_at) - now();
-  const expiry = left > 0 ? `expires in ${counting(left)}` : `expired ${counting(-left)} ago`;
-  return [token.flow, ...(left === null ? [] : [expiry]), ...plural(token.refreshes, "refresh", "refreshes")];
+  const end = token.expires_at ? [expiry(token.expires_at)] : [];
+  return [token.flow, ...end, ...plural(token.refreshes, "refresh", "refreshes")];
 }
 
 function drawRequests({ budget, requests_per_day: daily }) {

@@ -1,0 +1,96 @@
+/// The status in one sentence: the activity, the trouble, and the next step. It is made of the status's fields.
+package struct Headline: Sendable, Equatable {
+  /// The words for the times in a headline.
+  package struct Times {
+    /// A past time: `at 2026-01-01T12:00:00.000Z`, `3.2 s ago`.
+    package var past: (String) -> String
+    /// The start of the next sync: `at 2026-01-01T12:00:00.000Z`, `in 14 min`.
+    package var next: (String) -> String
+
+    /// Any words.
+    package init(past: @escaping (String) -> String, next: @escaping (String) -> String) {
+      self.past = past
+      self.next = next
+    }
+
+    /// Times as in the status. systemd shows the sentence long after it was sent, when an age would be wrong.
+    package static var absolute: Times { Times(past: { "at \($0)" }, next: { "at \($0)" }) }
+  }
+
+  /// nil if no daemon answers.
+  private let state: DaemonStatus.State?
+  /// The clauses, each as its facts.
+  private let facts: [[String]]
+
+  /// The clauses after the state.
+  package var clauses: [String] { facts.map { $0.joined(separator: ", ") } }
+
+  /// The headline without the state.
+  package var sentence: String { clauses.joined(separator: "; ") }
+
+  /// The headline with the state.
+  package var text: String { (state.map { "\($0.rawValue): " } ?? "") + sentence }
+
+  /// True if the headline has the fact, or a reason for it.
+  package func has(_ fact: String) -> Bool {
+    facts.joined().contains { $0 == fact || $0.hasPrefix(fact + ": ") }
+  }
+
+  /// The headline of a daemon.
+  package init(_ status: DaemonStatus, times: Times = .absolute) {
+    state = status.state
+    let clauses = [status.activity(times), status.reason.map { [$0] }, status.standstill ?? status.planned(times)]
+    facts = clauses.compactMap(\.self) + (status.state == .stopping ? [] : status.notes.map { [$0] })
+  }
+
+  /// The headline without a daemon.
+  package init(_ status: CacheStatus, times: Times = .absolute) {
+    state = nil
+    let running = status.running.map {
+      ["sync \($0.id) began \(times.past($0.startedAt)) and has not ended"]
+    }
+    let clauses = [[status.silence], ["this is what the cache contains"], running, ["rosterctl explain says why"]]
+    facts = clauses.compactMap(\.self)
+  }
+}
+
+extension DaemonStatus {
+  /// The activity of rosterd, or the data that readers see; nil if the reason says all.
+  fileprivate func activity(_ times: Headline.Times) -> [String]? {
+    switch state {
+    case .stopping: ["the work in progress is being finished"]
+    case .starting: ["no sync has ended yet"]
+    case .syncing: sync.current?.activity
+    case .unauthorized, .degraded: nil
+    case .idle:
+      cache.verifiedAt.map { [cache.records.counted(as: "record"), "verified \(times.past($0))"] }
+        ?? ["no snapshot yet"]
+    }
+  }
+
+  /// A sync that hangs before its row is written is not the current sync.
+  fileprivate var standstill: [String]? {
+    guard state != .stopping, let since = sync.stalledSince else { return nil }
+    let silence = "nothing has moved since \(since)"
+    return [state == .syncing ? silence : "the sync that was due has not begun, and \(silence)"]
+  }
+
+  fileprivate func planned(_ times: Headline.Times) -> [String]? {
+    switch state {
+    case .stopping, .syncing, .unauthorized: nil
+    case .starting, .degraded, .idle:
+      sync.nextAt.map { ["next sync \(times.next($0))"] + (sync.heldBy.map { ["when \($0) holds it"] } ?? []) }
+    }
+  }
+}
+
+extension DaemonStatus.Current {
+  fileprivate var activity: [String] {
+    switch phase {
+    case .discovering: ["asking for the first page"]
+    case .pulling: [progressText] + (lists == nil ? [] : [pagesDone.counted(as: "page")])
+    case .verifying: ["verifying \(pagesDone.counted(as: "page"))"]
+    case .publishing: ["publishing \(records.counted(as: "record"))"]
+    }
+  }
+}
