@@ -178,9 +178,9 @@ struct Row {
   func value(_ column: Int32, of type: Resource.ColumnType) -> FieldValue {
     switch sqlite3_column_type(handle, column) {
     case SQLITE_NULL: .null
-    case SQLITE_INTEGER: type == .boolean ? .boolean(integer(column) != 0) : .integer(integer(column))
+    case SQLITE_INTEGER: type.form == .flag ? .boolean(integer(column) != 0) : .integer(integer(column))
     case SQLITE_FLOAT: .real(real(column))
-    default: type == .json ? .json(utf8(column)) : .text(utf8(column))
+    default: type.form == .document ? .json(utf8(column)) : .text(utf8(column))
     }
   }
 

@@ -208,12 +208,12 @@ extension CompiledFieldTree.Row {
     nodes = slots.extracting(plan.nodes)
     self.columns = .allocate(capacity: columns.count)
     for (index, column) in columns.enumerated() {
-      let isNullable = column.isNullable || column.type != .text
+      let isNullable = column.isNullable || !column.type.isText
       self.columns.initializeElement(
         at: index,
         to: CompiledFieldTree.Column(
           node: Int32(plan.columns[index]), type: column.type, isNullable: isNullable,
-          readsDigits: columns.allSatisfy { $0.at != column.at || $0.type == .integer }))
+          readsDigits: columns.allSatisfy { $0.at != column.at || $0.type.isWhole }))
     }
     ways = .allocate(capacity: plan.ways.count)
     _ = ways.initialize(from: plan.ways.map(Int32.init))

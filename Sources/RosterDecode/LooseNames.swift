@@ -12,8 +12,8 @@ struct LooseNames: ~Copyable {
   private let first: Int
 
   init(_ shape: Resource.Shape) {
-    scratch = ByteScratch(capacity: shape == .objects ? 0 : 64)
-    guard shape != .objects else {
+    scratch = ByteScratch(capacity: shape.isPlain ? 0 : 64)
+    guard !shape.isPlain else {
       first = 0
       return
     }

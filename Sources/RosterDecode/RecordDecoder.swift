@@ -93,8 +93,8 @@ package struct RecordDecoder: ~Copyable {
     isRecord = plan.resource.pages.style == .record
     compositeKey = ByteScratch(capacity: 0)
     shape = plan.shape.shape
-    isShaped = plan.shape.shape != .objects
-    isMap = plan.shape.shape == .map
+    isShaped = !shape.isPlain
+    isMap = shape.isMap
     looseNames = LooseNames(shape)
     keepsLists = plan.tree.nodes.contains { $0.role.contains(.indexed) }
     listFaults = Array(repeating: nil, count: plan.lists.count)

@@ -76,7 +76,7 @@ extension RecordDecoder {
   @inline(__always)
   private func fault(_ row: CompiledFieldTree.Row) -> RecordFault.ElementFault? {
     for way in row.ways where !isPassable(Int(way)) { return .way(node: Int(way)) }
-    for column in row.columns where !isStorable(slots[Int(column.node)], type: column.type) {
+    for column in row.columns where !column.type.accepts(slots[Int(column.node)], in: bytes) {
       return .column(node: Int(column.node), column.type)
     }
     return nil
@@ -87,17 +87,6 @@ extension RecordDecoder {
     case .absent, .null, .object: true
     case .list where tree.steps[way].role.contains(.indexed): true
     default: isEmptyPlaceholder(slots[way])
-    }
-  }
-
-  @inline(__always)
-  private func isStorable(_ slice: JSONSlice, type: Resource.ColumnType) -> Bool {
-    switch (slice.kind, type) {
-    case (.absent, _), (.null, _), (_, .json), (.string, .text), (.escapedString, .text): true
-    case (.true, .boolean), (.false, .boolean): true
-    case (.integer, .integer): JSONNumber.integer(bytes, range: slice.range) != nil
-    case (.integer, .real), (.fraction, .real): JSONNumber.double(bytes, range: slice.range) != nil
-    case (_, .text), (_, .integer), (_, .real), (_, .boolean): false
     }
   }
 

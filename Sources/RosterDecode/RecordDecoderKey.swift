@@ -8,11 +8,10 @@ extension RecordDecoder {
     for column in plan.keyParts {
       let (slice, type) = (slots[plan.record.columns[column]], plan.record.types[column])
       let isGood =
-        switch (slice.kind, type) {
-        case (.absent, _), (.null, _): plan.resource.columns[column].isNullable
-        case (.integer, .integer): JSONNumber.integer(bytes, range: slice.range) != nil
-        case (.string, .text), (.escapedString, .text): !slice.content.isEmpty
-        default: false
+        switch slice.kind {
+        case .absent, .null: plan.resource.columns[column].isNullable
+        case .string, .escapedString: type.accepts(slice, in: bytes) && !slice.content.isEmpty
+        case .true, .false, .integer, .fraction, .list, .object: type.accepts(slice, in: bytes)
         }
       if !isGood { return .keyPart(column: column) }
       if slice.kind == .string || slice.kind.isEscaped, !JSONEscapes.isEncodable(bytes, slice) {

@@ -1,5 +1,5 @@
 package import RosterJSON
-import RosterModel
+package import RosterModel
 
 /// The publication's pass: one record after the other.
 extension RecordDecoder {
@@ -23,7 +23,7 @@ extension RecordDecoder {
       scanner.at = start
     }
     switch scanner.peek() {
-    case _ where isRecord && (shape == .values || shape == .rows): progress = .single
+    case _ where isRecord && shape.readsLists: progress = .single
     case UInt8(ascii: "[") where isMap: progress = .ended
     case UInt8(ascii: "[") where !isMap, UInt8(ascii: "{") where isMap:
       scanner.enter()

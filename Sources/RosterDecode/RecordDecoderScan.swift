@@ -71,7 +71,7 @@ extension RecordDecoder {
     switch scanner.peek() {
     case UInt8(ascii: "["): try isMap ? scanEmptyList() : scanRecords()
     case UInt8(ascii: "{") where isMap: try scanRecords()
-    case UInt8(ascii: "{") where shape != .rows:
+    case UInt8(ascii: "{") where !shape.isRows:
       found.recordsAt = scanner.at
       try scanRecord()
     default: throw scanner.malformed("a record or a list of them")

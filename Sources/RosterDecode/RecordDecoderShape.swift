@@ -6,7 +6,7 @@ extension RecordDecoder {
   /// Reads the value at hand, which should be a record, into the nodes of a record. Returns what is wrong with it as a
   /// whole.
   mutating func readShaped() throws(Malformed) -> RecordFault? {
-    if shape == .rows { return try readRow() }
+    if shape.isRows { return try readRow() }
     if scanner.peek() == UInt8(ascii: "{") { try readField(tree.record.root) } else { try readBare() }
     guard let node = plan.shape.memberName else { return nil }
     let hasOwnName = !slots[node].kind.isAbsent
@@ -130,10 +130,10 @@ extension RecordDecoder {
       return try scanner.value().range
     }
     let found = answer[value]
-    let isListAnswer = shape == .map || plan.resource.answersWithList
+    let isListAnswer = isMap || plan.resource.answersWithList
     if found.elementsEqual("null".utf8) || (isListAnswer && isEmptyList(found)) { return nil }
     var json = JSONWriter()
-    if shape == .map {
+    if isMap {
       json.object { json in
         json.name(part(of: key, at: Self.memberNamePlace))
         json.raw(found)

@@ -57,7 +57,7 @@ enum RecordFault {
       "\(Self.path(plan.record.columns[column], plan: plan)), a part of the key, \(Self.halfPair)"
     case .keyPart(let column):
       "\(Self.path(plan.record.columns[column], plan: plan)), a part of the key, is not "
-        + (plan.record.types[column] == .text ? "a string that is not empty" : "an integer of 64 bits")
+        + (plan.record.types[column].isText ? "a string that is not empty" : "an integer of 64 bits")
     case .column(let node, let type): "\(Self.path(node, plan: plan)) is not \(type.phrase)"
     case .way(let node): "\(Self.path(node, plan: plan)) is not an object"
     case .notAList(let node): "\(Self.path(node, plan: plan)) is not a list"
@@ -90,18 +90,6 @@ extension RecordFault.ElementFault {
       }
     let path = plan.tree.path(node)
     return (path.isEmpty ? "that" : "whose \(path)") + " is not \(phrase)"
-  }
-}
-
-extension Resource.ColumnType {
-  fileprivate var phrase: String {
-    switch self {
-    case .text: "a string"
-    case .integer: "an integer of 64 bits"
-    case .real: "a number that a Double holds"
-    case .boolean: "true or false"
-    case .json: "a value"
-    }
   }
 }
 

@@ -54,7 +54,7 @@ package final class RecordPlan: Sendable {
     self.resource = resource
     self.keyColumn = keyColumn
     keyParts = resource.hasCompositeKey ? keyColumns : []
-    hasTextKeys = !keyParts.isEmpty || (!isDetail && resource.columns[keyColumn].type == .text)
+    hasTextKeys = !keyParts.isEmpty || (!isDetail && resource.columns[keyColumn].type.isText)
     var tree = FieldTree()
     places = AnswerPlaces(resource, into: &tree)
     // The nodes of a record are contiguous, so that one call clears them all.
@@ -139,9 +139,9 @@ struct ShapePlan: Sendable {
   init(_ resource: Resource, below root: Int, into tree: inout FieldTree) {
     func node(_ name: String) -> Int { tree.node(JSONPointer(segments: [name]), below: root) }
     shape = resource.shape
-    memberName = shape == .map ? node(Resource.Shape.memberName) : nil
-    value = shape == .map || shape == .values ? node(Resource.Shape.value) : nil
-    rowNames = shape == .rows && !resource.rowNames.isWhole ? resource.rowNames : nil
+    memberName = shape.isMap ? node(Resource.Shape.memberName) : nil
+    value = shape.wrapsValues ? node(Resource.Shape.value) : nil
+    rowNames = shape.isRows && !resource.rowNames.isWhole ? resource.rowNames : nil
   }
 }
 

@@ -1,5 +1,5 @@
 import RosterJSON
-import RosterModel
+package import RosterModel
 
 /// The values of the current row that are not slices of the body: unescaped texts, JSON without white space, and
 /// `extra`.
@@ -56,5 +56,25 @@ struct RowMemory: ~Copyable {
     // Such a value is not storable.
     case (_, .text), (_, .integer), (_, .real), (_, .boolean): .null
     }
+  }
+}
+
+extension Resource.ColumnType {
+  /// True if a column of this type stores the value (P9).
+  @inline(__always)
+  func accepts(_ slice: JSONSlice, in body: UnsafeBufferPointer<UInt8>) -> Bool {
+    switch (slice.kind, self) {
+    case (.absent, _), (.null, _), (_, .json), (.string, .text), (.escapedString, .text): true
+    case (.true, .boolean), (.false, .boolean): true
+    case (.integer, .integer): JSONNumber.integer(body, range: slice.range) != nil
+    case (.integer, .real), (.fraction, .real): JSONNumber.double(body, range: slice.range) != nil
+    case (_, .text), (_, .integer), (_, .real), (_, .boolean): false
+    }
+  }
+
+  /// The same for JSON that is one value.
+  package func accepts(_ json: UnsafeBufferPointer<UInt8>) -> Bool {
+    var scanner = JSONScanner(json)
+    return (try? scanner.value()).map { accepts($0, in: json) } ?? false
   }
 }

@@ -183,7 +183,7 @@ package final class PageFetcher: Sendable {
       guard let (body, scan) = found else {
         return notFound(lookup)
       }
-      let isList = plan.resource.shape == .map || body[scan.recordsAt] == UInt8(ascii: "[")
+      let isList = plan.resource.shape.isMap || body[scan.recordsAt] == UInt8(ascii: "[")
       guard isList != lookup.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
         throw malformed(lookup.isSingle ? "expected one object" : "expected a list", of: name)
       }
@@ -550,7 +550,7 @@ extension RecordDecoder {
 
 extension Resource {
   /// True if an answer for one key may be a list of that record, and an empty list means that the key was not found.
-  fileprivate var listsOneRecord: Bool { shape != .objects || answersWithList }
+  fileprivate var listsOneRecord: Bool { !shape.isPlain || answersWithList }
 }
 
 extension Resource {

@@ -30,7 +30,7 @@ struct ChildChoice {
 
   /// A column whose addresses are below those of their records, or which has a counter beside it.
   private func list(_ column: Resource.Column) -> ChildList? {
-    guard column.type == .text, let stem = column.ownField?.stemOfAddress, let sample = addresses(column) else {
+    guard column.type.isText, let stem = column.ownField?.stemOfAddress, let sample = addresses(column) else {
       return nil
     }
     let counter = resource.columns.first { $0.counts(stem) }
@@ -58,7 +58,7 @@ struct ChildChoice {
   }
 
   private var ownAddress: Resource.Column? {
-    resource.columns.first { $0.type == .text && Vocabulary.addresses.contains($0.ownField?.word ?? "") }
+    resource.columns.first { $0.type.isText && Vocabulary.addresses.contains($0.ownField?.word ?? "") }
   }
 
   private func note(_ list: ChildList) -> Note {
@@ -109,7 +109,7 @@ extension String {
 extension Resource.Column {
   /// True for whole numbers named `comments`, `comment_count` or `num_comments`, if the stem is `comments`.
   fileprivate func counts(_ stem: String) -> Bool {
-    guard type == .integer || type == .real, let word = ownField?.word else { return false }
+    guard type.isNumber, let word = ownField?.word else { return false }
     let nouns = [stem.word, Noun.singular(stem).word]
     return nouns.contains { noun in
       [noun, "\(noun)count", "num\(noun)", "\(noun)total", "total\(noun)", "numberof\(noun)"].contains(word)

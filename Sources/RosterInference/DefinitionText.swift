@@ -159,7 +159,7 @@ private struct DefinitionText {
       notes: finding.notes(.records)
         + (resource.records.isWhole ? [resource.isDetail ? .wholeRecord : .wholeAnswer] : []))
     line(AnswerSigns.line(resource.answers.expect))
-    line(resource.shape == .objects ? nil : "shape = \(resource.shape.rawValue.tomlString)")
+    line(resource.shape.isPlain ? nil : "shape = \(resource.shape.rawValue.tomlString)")
     line(resource.rowNames.isWhole ? nil : "row_names = \(resource.rowNames.toml)")
     let keys = resource.keyPlaces.map(\.toml)
     let key = keys.count == 1 ? keys[0] : "[\(keys.joined(separator: ", "))]"
@@ -242,7 +242,7 @@ extension Resource.Style {
 
 extension Resource.Column {
   var toml: String {
-    if type == .text, !isNullable { return at.toml }
+    if type.isText, !isNullable { return at.toml }
     let null = isNullable ? ", null = true" : ""
     return "{ at = \(at.toml), type = \(type.rawValue.tomlString)\(null) }"
   }

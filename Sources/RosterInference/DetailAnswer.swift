@@ -30,7 +30,7 @@ struct DetailAnswer {
     if isOwnAddress, isIdentified { return false }
     let name = list.at.segments.last?.word ?? ""
     let isNamed = noun.map { Noun.singular($0.word) == Noun.singular(name) } ?? false
-    if isNamed || Vocabulary.listNames.contains(name) || list.shaped?.shape == .map { return true }
+    if isNamed || Vocabulary.listNames.contains(name) || list.shaped?.shape.isMap == true { return true }
     return !isIdentified && list.shaped == nil
   }
 

@@ -41,7 +41,7 @@ struct Fields {
     isIdentified = shape.hasID
     add(shape, at: JSONPointer(), prefix: nil)
     if !records.allSatisfy(\.hasKey) { addSelfLink(of: records) }
-    if !columns.contains(where: { [.integer, .real, .text].contains($0.type) }) { addInnerID(of: records) }
+    if !columns.contains(where: { $0.type.isOfKeys || $0.type.isNumber }) { addInnerID(of: records) }
   }
 
   /// Adds the id that is the nearest one inside the records' objects, for records without a scalar that could be a key
@@ -119,7 +119,7 @@ struct Fields {
     let found = places.compactMap { place in columns.firstIndex { $0.at == place } }
     for column in found {
       columns[column].isNullable = false
-      if columns[column].type == .real { columns[column].type = .integer }
+      if !columns[column].type.isOfKeys { columns[column].type = .integer }
     }
     return found
   }

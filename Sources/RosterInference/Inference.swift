@@ -122,7 +122,7 @@ package enum Inference {
           lines: "where = { \(at.description.tomlString) = \"absent\" }"))
     }
     if let hidden = hiddenStatus(resource, records: records) { notes.append(hidden) }
-    let texts = resource.columns.filter { $0.type == .text && Vocabulary.searched.contains($0.ownField?.word ?? "") }
+    let texts = resource.columns.filter { $0.type.isText && Vocabulary.searched.contains($0.ownField?.word ?? "") }
     if !texts.isEmpty {
       let names = texts.prefix(8).map(\.name.tomlString).joined(separator: ", ")
       notes.append(.remark(.search, text: "full-text search", lines: "search = [\(names)]"))

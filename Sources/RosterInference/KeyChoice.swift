@@ -89,8 +89,8 @@ private struct Candidate {
 
   /// nil if no record has a valid key in that column, or a number there has a fraction.
   init?(_ column: Int, type: Resource.ColumnType, values: [JSONValue]) {
-    guard [.integer, .real, .text].contains(type) else { return nil }
-    guard type != .real || values.allSatisfy({ $0.number == nil || $0.integer != nil }) else { return nil }
+    guard type.isOfKeys || type.isNumber else { return nil }
+    guard type.isOfKeys || values.allSatisfy({ $0.number == nil || $0.integer != nil }) else { return nil }
     let keys = values.keys
     guard keys.count > 0 else { return nil }
     self.column = column

@@ -41,7 +41,7 @@ struct RecordList {
     let best = ranked.first?.element
     let size = best.map { $0.records.count + $0.strangers } ?? 0
     // One value alone, such as a message, is no list of records.
-    let first = shaped.first { $0.shape == .rows || $0.count > 1 }
+    let first = shaped.first { $0.shape.isRows || $0.count > 1 }
     let isMap = best.map { first?.isMap(with: $0.at) == true && !$0.isNamed(noun) } ?? false
     if let first, best == nil || (first.names != nil && first.count > size) || isMap {
       self.init(first, in: answer.body)
@@ -191,7 +191,7 @@ extension RecordList {
 extension ShapedList {
   /// True if the list at that place is the value of one member of this map.
   fileprivate func isMap(with list: JSONPointer) -> Bool {
-    shape == .map && Array(list.segments.dropLast()) == at.segments
+    shape.isMap && Array(list.segments.dropLast()) == at.segments
   }
 }
 

@@ -6,7 +6,7 @@ extension Resource.Column {
   /// - Parameter count: number of rows; a text column with fewer values is nullable.
   init(_ name: String, at: JSONPointer, shape: InferredType, of count: Int) {
     let type = shape.columnType(named: at.segments.last?.identifier ?? name)
-    self.init(name, at: at, type, isNullable: type == .text && shape.present < count)
+    self.init(name, at: at, type, isNullable: type.isText && shape.present < count)
   }
 }
 

@@ -21,7 +21,7 @@ package struct CopyText {
   package mutating func removeRows() { bytes.removeAll(keepingCapacity: true) }
 
   /// Adds one row.
-  package mutating func append(_ row: [ReplicaValue]) {
+  package mutating func append(_ row: [FieldValue]) {
     for (index, value) in row.enumerated() {
       if index > 0 { bytes.append(Self.tab) }
       append(value, isKey: index < isKey.count && isKey[index])
@@ -29,7 +29,7 @@ package struct CopyText {
     bytes.append(Self.newline)
   }
 
-  private mutating func append(_ value: ReplicaValue, isKey: Bool) {
+  private mutating func append(_ value: FieldValue, isKey: Bool) {
     switch value {
     case .null: bytes += [Self.backslash, UInt8(ascii: "N")]
     case .integer(let number): append(ascii: number.description)
@@ -94,7 +94,7 @@ package struct CopyText {
   private static let backslash = UInt8(ascii: "\\")
 }
 
-extension ReplicaValue {
+extension FieldValue {
   /// Bytes that the value takes of its row at least, if the server compresses it or stores it elsewhere.
   var bytesInRow: Int {
     switch self {

@@ -10,7 +10,7 @@ extension Replica {
   }
 
   /// Hands over the rows of a table, within the scope.
-  package typealias Rows = (ReplicaTable, ([ReplicaValue]) throws -> Void) throws -> Void
+  package typealias Rows = (ReplicaTable, ([FieldValue]) throws -> Void) throws -> Void
   /// Hands over the ids of the changed records of a resource.
   package typealias IDs = (String, (Int64) throws -> Void) throws -> Void
 
@@ -306,7 +306,7 @@ extension Replica {
     )
   }
 
-  private static func append(_ row: [ReplicaValue], to text: inout CopyText, put: ([UInt8]) throws -> Void) throws {
+  private static func append(_ row: [FieldValue], to text: inout CopyText, put: ([UInt8]) throws -> Void) throws {
     text.append(row)
     if text.bytes.count >= portion { try flush(&text, put: put) }
   }

@@ -298,12 +298,13 @@ extension SyncMachine {
   private func decision(of resource: Resource, _ found: ResourceComparison, mark: Since.MarkMove) -> RemovalDecision {
     if found.isIncremental {
       let isWeak = weakened.contains(resource.name)
-      var decision = RemovalDecision(.missing, proof: isWeak ? .weak : .since)
+      var decision = RemovalDecision(.asDefined, proof: isWeak ? .weak : .since)
       decision.mark = isWeak ? .stays : mark
       return decision
     }
     var decision = RemovalDecision(
-      found.areAllKeysKnown ? .missing : .keepsAll, proof: .init(of: resource, without: unproven[resource.name] ?? []))
+      found.areAllKeysKnown ? .asDefined : .keepsAll, proof: .init(of: resource, without: unproven[resource.name] ?? [])
+    )
     decision.mark = mark
     return decision
   }
@@ -557,7 +558,7 @@ private struct Shortcoming: Sendable {
 extension Resource {
   /// The common property of records of unknown key, for missing keys and for keys of another type.
   fileprivate var lackOfKey: String {
-    let isText = columns.contains { $0.at == key && $0.type == .text }
+    let isText = columns.contains { $0.at == key && $0.type.isText }
     return "have no \(isText ? "string" : "integer of 64 bits") as their key at \(key)"
   }
 }

@@ -44,8 +44,8 @@ package struct RecordTable: Sendable {
     Table(
       columns: columns.enumerated().map { index, column in
         Table.Column(
-          name: column.name.uppercased(), isNumber: [.integer, .real].contains(column.type),
-          shrinks: index > 0 && [.text, .json].contains(column.type))
+          name: column.name.uppercased(), isNumber: column.type.isNumber,
+          shrinks: index > 0 && column.type.isLong)
       },
       rows: values.map { values in
         columns.map { Table.Cell(text: (values[$0.name] ?? "").oneLine.cut(to: Self.longest)) }

@@ -17,7 +17,7 @@ extension Folder {
 
   /// A cache of the built-in definition, after a first sync.
   func mirrored(
-    _ pages: [[String]?], removal: RemovalDecision.Removal = .missing, at date: Date = noon
+    _ pages: [[String]?], removal: RemovalDecision.Removal = .asDefined, at date: Date = noon
   ) async throws -> Cache {
     let cache = try await define()
     _ = try await cache.mirror(pages, removal: removal, at: date)
@@ -155,7 +155,7 @@ struct Pull {
 extension Cache {
   /// A whole sync of the built-in resource.
   func mirror(
-    _ pages: [[String]?], answers: [String] = [], removal: RemovalDecision.Removal = .missing, at date: Date = noon
+    _ pages: [[String]?], answers: [String] = [], removal: RemovalDecision.Removal = .asDefined, at date: Date = noon
   ) async throws -> SyncRecord {
     try await mirror(.character, pages: pages, answers: answers, removal: removal, at: date)
   }
@@ -175,7 +175,7 @@ extension Cache {
   /// A whole sync of one resource.
   func mirror(
     _ resource: Resource, pages: [[String]?], answers: [String] = [],
-    removal: RemovalDecision.Removal = .missing, at date: Date = noon
+    removal: RemovalDecision.Removal = .asDefined, at date: Date = noon
   ) async throws -> SyncRecord {
     let record = try begin(at: date).record
     let pull = Pull(cache: self)

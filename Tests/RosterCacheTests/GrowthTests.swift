@@ -78,7 +78,7 @@ extension Cache {
     for records in stride(from: 0, to: present.count, by: 20).map({ present.dropFirst($0).prefix(20) }) {
       try await pull.answers(resource, records: records.map(\.json))
     }
-    let decisions = [resource.name: RemovalDecision(.missing, proof: .count)]
+    let decisions = [resource.name: RemovalDecision(.asDefined, proof: .count)]
     return kind == .dryRun
       ? try tried(record, decisions: decisions, at: noon, history: ninetyDays)
       : try publish(record, decisions: decisions, at: noon, history: ninetyDays)

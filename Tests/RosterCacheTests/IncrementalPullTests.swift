@@ -46,7 +46,7 @@ struct IncrementalPullTests {
   }
 
   static func publish(_ record: SyncRecord, mark: String?, in cache: Cache) async throws -> SyncRecord {
-    var end = RemovalDecision(.missing, proof: .since)
+    var end = RemovalDecision(.asDefined, proof: .since)
     end.mark = mark.flatMap { Mark($0, form: .number) }.map(Since.MarkMove.moves) ?? .stays
     return try await cache.publish(record, decisions: ["thing": end])
   }
@@ -199,7 +199,7 @@ struct IncrementalPullTests {
     let keyless = #"{"name":"x","at":6}"#
     let pulled = try await Self.pull(resource, pages: [changes + [keyless]], in: cache)
     let tried = try await cache.tried(
-      pulled, decisions: ["thing": RemovalDecision(.missing, proof: .since)], at: noon, history: ninetyDays)
+      pulled, decisions: ["thing": RemovalDecision(.asDefined, proof: .since)], at: noon, history: ninetyDays)
     #expect(tried.removed == 0 && tried.changed == 1)
     let held = try await Self.incremental(resource, pages: [changes + [keyless]], mark: "7", in: cache)
     #expect(held.removed == 0 && held.changed == 1 && held.rejected == 1)
@@ -326,7 +326,7 @@ struct IncrementalPullTests {
     let pulled = try await Self.pull(
       resource, pages: [[Self.thing(2, mark: 6, isGone: true), Self.thing(9, mark: 7)]], in: cache)
     let tried = try await cache.tried(
-      pulled, decisions: ["thing": RemovalDecision(.missing, proof: .since)], at: noon, history: ninetyDays)
+      pulled, decisions: ["thing": RemovalDecision(.asDefined, proof: .since)], at: noon, history: ninetyDays)
     #expect(tried.added == 1 && tried.removed == 1 && tried.changed == 0)
     let pending = try CacheReader(path: folder.cache).pending()
     #expect(pending.pull.resources.map(\.removed) == [1] && pending.pull.resources.map(\.added) == [1])

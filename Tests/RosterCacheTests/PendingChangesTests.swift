@@ -120,7 +120,7 @@ struct PendingChangesTests {
     try await Pull(cache: next).pages(.character, pages: [nil, [person(9)]])
     _ = try await next.compare()
     try await Pull(cache: next).answers(.character, records: [person(4, mark: "!"), #"{"id":5,"name":1}"#])
-    let decisions = ["character": RemovalDecision(.missing)]
+    let decisions = ["character": RemovalDecision(.asDefined)]
     let report = try await next.tried(record, decisions: decisions, at: noon, history: ninetyDays)
     #expect([report.added, report.changed, report.removed, report.rejected] == [1, 1, 2, 1])
     #expect(report.outcome == .tried && report.records == 5 && report.pages == 2)

@@ -58,7 +58,7 @@ struct SnapshotPublicationTests {
       try await Pull(cache: cache).pages(.character, pages: paired(people(1...3, mark: isLying ? "!" : "")))
       _ = try await cache.compare()
       _ = try await cache.publish(
-        record, decisions: ["character": RemovalDecision(.missing, proof: .count)], at: start.addingTimeInterval(9),
+        record, decisions: ["character": RemovalDecision(.asDefined, proof: .count)], at: start.addingTimeInterval(9),
         history: ninetyDays)
       #expect(try folder.ask("SELECT coalesce(distrusted_since, '') FROM resources") == [isLying ? start.rfc3339 : ""])
     }

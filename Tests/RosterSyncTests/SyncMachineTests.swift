@@ -82,7 +82,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     var machine = machine(.comparing)
     #expect(machine.compared(found(distinct: 6, rejected: 1, skipped: 2), count: 9) == .publish)
     #expect(machine.state == .publishing)
-    #expect(machine.decisions["character"] == RemovalDecision(.missing, proof: .count))
+    #expect(machine.decisions["character"] == RemovalDecision(.asDefined, proof: .count))
   }
 
   @Test("P7.8, P7.9: if every page has the same records, the sync fails after two repeats and names the parameter")

@@ -100,7 +100,7 @@ extension ResourceTables {
           json.value(JSONValue.null)
           continue
         }
-        guard column.type == .integer else {
+        guard column.type.isWhole else {
           json.value(part)
           continue
         }

@@ -199,7 +199,7 @@ extension ResourceTables {
   /// columns.
   var telling: [Resource.Column] {
     let searched = resource.search.compactMap { name in resource.columns.first { $0.name == name } }
-    let texts = resource.columns.filter { $0.type == .text }
+    let texts = resource.columns.filter { $0.type.isText }
     let keys = keyParts.map { resource.columns[$0] }
     let others = [searched, texts, resource.columns].lazy.map { $0.filter { !keys.contains($0) } }
     return keys + (others.first { !$0.isEmpty } ?? []).prefix(Self.maxTelling)

@@ -93,7 +93,7 @@ package struct SnapshotExport {
   }
 
   /// Calls `body` with the values of each row, in the order of the table's columns.
-  package func rows(of table: ReplicaTable, _ scope: Scope, body: ([ReplicaValue]) throws -> Void) throws {
+  package func rows(of table: ReplicaTable, _ scope: Scope, body: ([FieldValue]) throws -> Void) throws {
     let statement = try database.once(Self.select(table, scope: scope))
     switch scope {
     case .all: break
@@ -103,7 +103,7 @@ package struct SnapshotExport {
       if case .records(let resource) = table.role { statement.bind(2, .text(resource)) }
       if case .elements(let resource, _, _) = table.role { statement.bind(2, .text(resource)) }
     }
-    var values: [ReplicaValue] = []
+    var values: [FieldValue] = []
     values.reserveCapacity(table.columns.count)
     while try statement.step() {
       values.removeAll(keepingCapacity: true)
@@ -217,20 +217,8 @@ extension CacheReader {
   }
 }
 
-extension Resource.ColumnType {
-  fileprivate var replica: ReplicaTable.ColumnType {
-    switch self {
-    case .text: .text
-    case .integer: .bigint
-    case .real: .double
-    case .boolean: .boolean
-    case .json: .jsonb
-    }
-  }
-}
-
 extension Row {
-  fileprivate func value(_ column: Int32, type: ReplicaTable.ColumnType) -> ReplicaValue {
+  fileprivate func value(_ column: Int32, type: ReplicaTable.ColumnType) -> FieldValue {
     if isNull(column) { return .null }
     return switch type {
     case .bigint: .integer(integer(column))

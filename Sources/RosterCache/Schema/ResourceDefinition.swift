@@ -83,7 +83,7 @@ extension Resource {
     let parts: [JSONValue] = [
       .text(path), keyValue, .text(records.description), conditions.json,
     ]
-    let shaped: [JSONValue] = shape == .objects ? [] : [.text(shape.rawValue)]
+    let shaped: [JSONValue] = shape.isPlain ? [] : [.text(shape.rawValue)]
     let parent: [JSONValue] = each.map { [.text($0.parent)] } ?? []
     return JSONWriter(.list(parts + shaped + parent)).text
   }
@@ -338,7 +338,7 @@ extension Resource.Column {
     guard let at = member.value["at"]?.pointer,
       let type = member.value["type"]?.text.flatMap(Resource.ColumnType.init(rawValue:))
     else { return nil }
-    let isNullable = member.value[type == .text ? "null" : Later.nullInKey] == .boolean(true)
+    let isNullable = member.value[type.isText ? "null" : Later.nullInKey] == .boolean(true)
     self.init(member.name, at: at, type, isNullable: isNullable)
   }
 }
@@ -368,9 +368,9 @@ extension [Resource.Column] {
       map { column in
         let members: [JSONValue.Member] = [
           .init("at", .text(column.at.description)), .init("type", .text(column.type.rawValue)),
-          .init("null", .boolean(column.isNullable || column.type != .text)),
+          .init("null", .boolean(column.isNullable || !column.type.isText)),
         ]
-        let isPart = column.isNullable && column.type != .text
+        let isPart = column.isNullable && !column.type.isText
         return JSONValue.Member(
           column.name, .object(members + (isPart ? [.init(Later.nullInKey, .boolean(true))] : [])))
       })

@@ -29,7 +29,7 @@ final class ResourceTables: Sendable {
   }
 
   /// True if a key is a text: one column, or the JSON list of several (R2).
-  var hasTextKey: Bool { resource.hasCompositeKey || key.map { resource.columns[$0].type == .text } ?? false }
+  var hasTextKey: Bool { resource.hasCompositeKey || key.map { resource.columns[$0].type.isText } ?? false }
   /// True if the table has a column of record ids. Otherwise an integer key, or the parent of a detail, is the id.
   var hasOwnIDs: Bool { hasTextKey || (parent != nil && !resource.isDetail) }
   var table: String { quoted(resource.table) }
@@ -177,13 +177,8 @@ final class ResourceTables: Sendable {
   var dropIndex: [String] { index.map { ["DROP TABLE IF EXISTS main.\($0)"] } ?? [] }
 
   private func type(_ column: Resource.Column) -> String {
-    switch column.type {
-    case .text: column.isNullable ? " TEXT" : " TEXT NOT NULL"
-    case .json: " TEXT"
-    case .integer where keyParts.contains { resource.columns[$0] == column && !column.isNullable }: " INTEGER NOT NULL"
-    case .integer, .boolean: " INTEGER"
-    case .real: " REAL"
-    }
+    let isRequired = column.type.isText || keyParts.contains { resource.columns[$0] == column }
+    return " \(column.type.sql)" + (isRequired && !column.isNullable ? " NOT NULL" : "")
   }
 
   // MARK: Records
@@ -307,11 +302,11 @@ final class ResourceTables: Sendable {
   /// The same of the row `r`. A child begins with the record id of its parent (C1.1).
   /// - Parameter isShown: includes `first_sync` and `changed_sync`, for people and programs that read the table.
   func jsonText(isShown: Bool = false) -> String {
-    let columns = resource.columns.map { ($0.name, ValueSQL("r.\(quoted($0.name))", $0.type)) }
+    let columns = resource.columns.map { ($0.name, ValueSQL("r.\(quoted($0.name))", $0.type.form)) }
     let lists = resource.lists.map { (listName($0), ValueSQL(json: "(\(elements($0)))")) }
-    let syncs = isShown ? ["first_sync", "changed_sync"].map { ($0, ValueSQL("r.\($0)", .integer)) } : []
-    let parent = resource.parentColumn.map { [($0, ValueSQL("r.\(quoted($0))", .integer))] } ?? []
-    return object(parent + columns + [("extra", ValueSQL("r.extra", .json))] + syncs + lists)
+    let syncs = isShown ? ["first_sync", "changed_sync"].map { ($0, ValueSQL("r.\($0)", .plain)) } : []
+    let parent = resource.parentColumn.map { [($0, ValueSQL("r.\(quoted($0))", .plain))] } ?? []
+    return object(parent + columns + [("extra", ValueSQL("r.extra", .document))] + syncs + lists)
   }
 
   private func elements(_ list: Resource.List) -> String {
@@ -326,8 +321,8 @@ final class ResourceTables: Sendable {
   /// Returns the bare value if the element itself is the only column. The columns of `e` are numbered, because SQLite
   /// does not find a column `true` or `false` of a sub-query by its name.
   private func element(_ list: Resource.List) -> String {
-    let columns = list.columns.enumerated().map { ($1.name, ValueSQL("e.v\($0)", $1.type)) }
-    if list.hasExtra { return "json(\(object(columns + [("extra", ValueSQL("e.extra", .json))])))" }
+    let columns = list.columns.enumerated().map { ($1.name, ValueSQL("e.v\($0)", $1.type.form)) }
+    if list.hasExtra { return "json(\(object(columns + [("extra", ValueSQL("e.extra", .document))])))" }
     guard columns.count == 1, let only = columns.first else { return "json(\(object(columns)))" }
     return only.1.argument
   }
@@ -389,13 +384,13 @@ private struct ValueSQL {
   let argument: String
 
   /// - Parameter column: the column of the row.
-  init(_ column: String, _ type: Resource.ColumnType) {
-    switch type {
-    case .text, .integer: self.init(text: "json_quote(\(column))", argument: column)
-    case .real: self.init(json: "\(Database.numberText)(\(column))")
-    case .boolean: self.init(json: "CASE \(column) WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END")
+  init(_ column: String, _ form: Resource.ColumnType.Form) {
+    switch form {
+    case .plain: self.init(text: "json_quote(\(column))", argument: column)
+    case .number: self.init(json: "\(Database.numberText)(\(column))")
+    case .flag: self.init(json: "CASE \(column) WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END")
     // SQLite refuses deeply nested JSON. Such a value becomes null here, so that it does not stop a sync.
-    case .json: self.init(json: "CASE WHEN json_valid(\(column)) THEN \(column) ELSE 'null' END")
+    case .document: self.init(json: "CASE WHEN json_valid(\(column)) THEN \(column) ELSE 'null' END")
     }
   }
 

@@ -1,3 +1,4 @@
+internal import RosterDecode
 internal import RosterJSON
 internal import RosterModel
 
@@ -22,7 +23,7 @@ struct StoredDocument {
     if old.resource.hasCompositeKey || new.hasCompositeKey { return nil }
     guard let place = old.key else { return nil }
     let text = row.text(Int32(place + 1))
-    guard let isText = new.keyColumn.map({ new.columns[$0].type == .text }), isText || Int64(text) != nil else {
+    guard let isText = new.keyColumn.map({ new.columns[$0].type.isText }), isText || Int64(text) != nil else {
       return nil
     }
     var key: [UInt8] = []
@@ -57,13 +58,11 @@ struct StoredDocument {
   private func value(of column: Resource.Column, _ row: Row, at index: Int) -> WrittenJSON? {
     let index = Int32(index)
     if row.isNull(index) { return nil }
-    switch column.type {
-    case .text: return text(row.text(index), of: column)
-    case .integer: return .whole(Array(String(row.integer(index)).utf8))
-    case .boolean: return .whole(Array((row.integer(index) != 0 ? "true" : "false").utf8))
-    case .real: return real(row.real(index), of: column)
-    case .json: return .whole(row.bytes(index))
-    }
+    if column.type.isText { return text(row.text(index), of: column) }
+    if case .real(let number) = row.value(index, of: column.type) { return real(number, of: column) }
+    var json = JSONWriter()
+    json.value(row.value(index, of: column.type))
+    return .whole(json.bytes)
   }
 
   private func text(_ text: String, of column: Resource.Column) -> WrittenJSON? {
@@ -77,7 +76,7 @@ struct StoredDocument {
   /// The original notation is not known. In an integer column, a whole number is written without a fraction.
   private func real(_ number: Double, of column: Resource.Column) -> WrittenJSON? {
     guard number.isFinite else { return nil }
-    let isInteger = new.columns.contains { $0.at == column.at && $0.type == .integer }
+    let isInteger = new.columns.contains { $0.at == column.at && $0.type.isWhole }
     let text = (isInteger ? Int64(exactly: number) : nil).map(String.init) ?? number.description
     return .whole(Array(text.utf8))
   }
@@ -97,7 +96,7 @@ struct StoredDocument {
   private func fitted(_ document: WrittenJSON) -> WrittenJSON {
     var document = document
     for column in new.columns {
-      document = document.cut(column.at.segments[...], to: column.type.fitted) ?? .object([])
+      document = document.cut(column.at.segments[...]) { column.type.fitted($0) } ?? .object([])
     }
     for list in new.lists {
       document = document.cut(list.at.segments[...]) { fitted($0, to: list) } ?? .object([])
@@ -109,7 +108,9 @@ struct StoredDocument {
     guard case .list(let elements) = value.opened else { return nil }
     return .list(
       elements.map { element in
-        list.columns.reduce(element) { $0.cut($1.at.segments[...], to: $1.type.fitted) ?? .null }
+        list.columns.reduce(element) { element, column in
+          element.cut(column.at.segments[...]) { column.type.fitted($0) } ?? .null
+        }
       })
   }
 }
@@ -117,15 +118,6 @@ struct StoredDocument {
 extension Resource.ColumnType {
   /// The value, if a column of this type accepts it (P9).
   fileprivate func fitted(_ value: WrittenJSON) -> WrittenJSON? {
-    let isNumber = value.first == UInt8(ascii: "-") || value.first.isDigit
-    let fits =
-      switch self {
-      case .json: true
-      case .text: value.first == UInt8(ascii: "\"")
-      case .boolean: value.first == UInt8(ascii: "t") || value.first == UInt8(ascii: "f")
-      case .integer: isNumber && Int64(String(decoding: value.bytes, as: UTF8.self)) != nil
-      case .real: isNumber && Double(String(decoding: value.bytes, as: UTF8.self))?.isFinite == true
-      }
-    return fits ? value : nil
+    value.bytes.withUnsafeBufferPointer { accepts($0) } ? value : nil
   }
 }

@@ -24,7 +24,7 @@ extension Cache {
   ) throws {
     try performPull("keep pulled pages") { database, file in
       let removals = plans.map { plan -> RemovalDecision.Removal in
-        decisions[plan.resource.name]?.removal ?? pull.compared[plan.resource.name]?.removal ?? .missing
+        decisions[plan.resource.name]?.removal ?? pull.compared[plan.resource.name]?.removal ?? .asDefined
       }
       let incremental = Set(plans.indices.filter { pull.incremental.contains(plans[$0].resource.name) })
       let conclusion = try PullManifest(
@@ -59,7 +59,7 @@ extension Cache {
           report.removed += records
         }
         for index in plans.indices {
-          let removal = decisions[plans[index].resource.name]?.removal ?? .missing
+          let removal = decisions[plans[index].resource.name]?.removal ?? .asDefined
           let before = try ResourceDifferences.snapshot(database)[plans[index].resource.name] ?? 0
           report.records += before
           let data = data(database, file: file)
@@ -80,5 +80,5 @@ extension Cache {
 
 extension ResourceComparison {
   /// The default without a decision. A rejected record of unknown key may be any of the missing ones (P9).
-  var removal: RemovalDecision.Removal { rejectedUnknown == 0 ? .missing : .keepsAll }
+  var removal: RemovalDecision.Removal { rejectedUnknown == 0 ? .asDefined : .keepsAll }
 }

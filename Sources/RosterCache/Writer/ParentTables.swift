@@ -150,7 +150,7 @@ struct Family {
     let members = neededColumns(index).map { column in
       let (name, type) = (resource.columns[column].name, resource.columns[column].type)
       // SQLite's own JSON would round a real to 15 digits.
-      let json = type == .real ? "json(\(Database.numberText)(\(value(name))))" : value(name)
+      let json = type.form == .number ? "json(\(Database.numberText)(\(value(name))))" : value(name)
       return "\(literal(ParentColumn(resource.name, name).name)), \(json)"
     }
     return "json_object(\(members.joined(separator: ", ")))"
@@ -179,7 +179,7 @@ struct Family {
     let columns = tables.first { $0.resource.name == each.parent }?.resource.columns ?? []
     let values = each.changed.map { name in
       let column = ParentColumn(each.parent, name)
-      let isReal = columns.contains { $0.name == name && $0.type == .real }
+      let isReal = columns.contains { $0.name == name && $0.type.form == .number }
       return isReal ? column.json(in: facts) : column.value(in: facts)
     }
     return

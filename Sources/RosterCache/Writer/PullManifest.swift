@@ -13,7 +13,7 @@ struct PullManifest {
       let decision: Int64 =
         switch removal {
         case .keepsAll: 0
-        case .missing: 1
+        case .asDefined: 1
         case .notFound: 4
         }
       return decision + (isIncremental ? 2 : 0)
@@ -102,7 +102,7 @@ extension PullManifest.Part {
       answers.append(Int64(place))
     }
     self.init(
-      removal: flags & 4 == 4 ? .notFound : flags & 1 == 1 ? .missing : .keepsAll, isIncremental: flags & 2 == 2,
+      removal: flags & 4 == 4 ? .notFound : flags & 1 == 1 ? .asDefined : .keepsAll, isIncremental: flags & 2 == 2,
       composition: composition,
       answers: answers)
   }

@@ -57,7 +57,7 @@ extension Cache {
     var decoder = RecordDecoder(plan)
     let first = records.first { record in
       // Only an object has its key within the document.
-      guard plan.resource.shape == .objects,
+      guard plan.resource.shape.isPlain,
         let scan = try? decoder.scan(answer: Array(record.document.utf8), isWhole: true)
       else { return true }
       return scan.records == 0 || scan.rejectsOfUnknownKey > 0

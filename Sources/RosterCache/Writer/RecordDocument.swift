@@ -142,7 +142,8 @@ extension JSONWriter {
     self.value(value)
   }
 
-  fileprivate mutating func value(_ value: FieldValue) {
+  /// Writes the value of a column.
+  mutating func value(_ value: FieldValue) {
     switch value {
     case .null: null()
     case .text(let text): self.value(utf8: text)

@@ -119,7 +119,7 @@ extension RemovalDecision {
     let isMissing =
       switch removal {
       case .keepsAll: "false"
-      case .missing: found.isAsked ? "NOT \(KeyTables.isFound)" : KeyTables.isNotFound
+      case .asDefined: found.isAsked ? "NOT \(KeyTables.isFound)" : KeyTables.isNotFound
       case .notFound: KeyTables.isNotFound
       }
     return "(\(isSkipped) OR \(isMissing))"

@@ -24,7 +24,7 @@ package struct RemovalDecision: Sendable, Equatable {
     case keepsAll
     /// The definition decides (P8): missing records are removed, or those that two successive whole pulls have missed.
     /// With `ask`, `by_key` was not asked.
-    case missing
+    case asDefined
     /// Missing records are removed if `by_key` was asked for them in this sync, and did not find them.
     case notFound
   }
@@ -44,7 +44,7 @@ package struct RemovalDecision: Sendable, Equatable {
   package var requests = 0
 
   /// The defaults are those of a pull without faults and with the weakest proof.
-  package init(_ removal: Removal = .missing, proof: Proof = .weak) {
+  package init(_ removal: Removal = .asDefined, proof: Proof = .weak) {
     self.removal = removal
     self.proof = proof
   }

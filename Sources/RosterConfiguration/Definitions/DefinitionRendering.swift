@@ -82,8 +82,8 @@ extension Resource.Column {
   /// A text column that is '' if absent is written as its place only. An integer key has no `null`, because a key is
   /// never NULL.
   fileprivate func toml(isKey: Bool) -> String {
-    if type == .text, !isNullable { return at.description.tomlString }
-    let draft = ColumnDraft(at: at, type: type, isNullable: isKey && type != .text && !isNullable ? nil : true)
+    if type.isText, !isNullable { return at.description.tomlString }
+    let draft = ColumnDraft(at: at, type: type, isNullable: isKey && !type.isText && !isNullable ? nil : true)
     return inlineTable(ColumnDraft.keys.compactMap { key in key.write(draft).map { (key.name, $0) } })
   }
 }

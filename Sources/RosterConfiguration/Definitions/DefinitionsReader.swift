@@ -44,7 +44,7 @@ struct DefinitionsReader {
       warnings.append("\(dotted(path + ["query"])) is not sent, because path is an address")
     }
     for column in draft.columns
-    where draft.key == [column.at] && column.type == .text && column.isNullable && !draft.isDetail {
+    where draft.key == [column.at] && column.type.isText && column.isNullable && !draft.isDetail {
       warnings.append("\(dotted(path + ["columns", column.name, "null"])) has no effect: a key is never NULL")
     }
     for place in draft.oddDays {
@@ -126,7 +126,7 @@ struct DefinitionsReader {
       faults.add(
         path, item.isNot("a column"), allowed: "a JSON Pointer such as \"/name\", or { at = …, type = …, null = … }")
     }
-    if draft.isNullable == false, draft.type != .text {
+    if draft.isNullable == false, !draft.type.isText {
       faults.add(
         path + ["null"],
         "false has no effect: a column of the type \(draft.type.rawValue) is NULL if the value is absent",
@@ -144,7 +144,7 @@ struct DefinitionsReader {
       faults.read(members, at: place, ListDraft.keys, besides: ListDraft.tables, into: &draft)
       let columns = members.given("columns").map { self.columns($0, at: place + ["columns"]) }
       var list = Resource.List(table: table.name, at: draft.at, columns: columns ?? [])
-      for index in list.columns.indices where list.columns[index].type != .text {
+      for index in list.columns.indices where !list.columns[index].type.isText {
         list.columns[index].isNullable = false
       }
       list.isListOfOne = draft.isListOfOne

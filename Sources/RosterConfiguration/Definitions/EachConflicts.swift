@@ -36,7 +36,7 @@ extension ResourceDraft {
       DefinitionConflict(
         path: ["by_key"], restsOn: [["by_key"], ["pages"], ["each"]],
         problem: "a detail has no key: path asks for it alone", allowed: "no by_key")
-    } else if isRecord, byKey != nil, shape == .rows || shape == .values {
+    } else if isRecord, byKey != nil, shape.readsLists {
       DefinitionConflict(
         path: ["by_key"], restsOn: [["by_key"], ["pages"], ["shape"]],
         problem: "its answers are lists, and with the style \"record\" a list is one record of the shape "
@@ -99,8 +99,8 @@ extension Resource.Scalar {
   fileprivate func isMistaken(for type: Resource.ColumnType) -> Bool {
     switch self {
     case .text: false
-    case .integer, .real: type == .boolean
-    case .boolean: type == .integer || type == .real
+    case .integer, .real: type.form == .flag
+    case .boolean: type.isNumber
     }
   }
 }
@@ -136,7 +136,7 @@ struct Ancestry {
     drafts.flatMap { name, draft in
       let columns = draft.each?.parent.flatMap { self.drafts[$0] }?.columns ?? []
       return (draft.each?.empty ?? []).compactMap { condition -> String? in
-        guard let column = columns.first(where: { $0.name == condition.column }), column.type == .text,
+        guard let column = columns.first(where: { $0.name == condition.column }), column.type.isText,
           !column.isNullable, condition.test == .absent || condition.test == .present
         else { return nil }
         let place = dotted(["resource", name, "each", "empty", condition.column])
@@ -210,7 +210,7 @@ struct Ancestry {
       return DefinitionConflict(
         path: ["each", "empty", condition.column], restsOn: [[name, "each", "of"], [parent, "columns"]],
         problem: "\(scalar.toml) is no value of a column of type \(type.rawValue)",
-        allowed: type == .boolean ? "true, false" : "numbers")
+        allowed: type.form == .flag ? "true, false" : "numbers")
     }
   }
 
@@ -222,7 +222,7 @@ struct Ancestry {
     guard let found = columns.first(where: { $0.name == column.column }) else {
       return "names no column of \(column.resource)"
     }
-    return found.type == .integer || found.type == .text ? nil : "is \(found.type.rawValue)"
+    return found.type.isOfKeys ? nil : "is \(found.type.rawValue)"
   }
 }
 

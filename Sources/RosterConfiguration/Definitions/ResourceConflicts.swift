@@ -12,7 +12,7 @@ extension ResourceDraft {
         path: ["columns"], restsOn: [["columns"]], problem: "there are no columns", allowed: "one column at least")
     }
     keyConflicts
-    if shape != .rows, !rowNames.isWhole {
+    if !shape.isRows, !rowNames.isWhole {
       DefinitionConflict(
         path: ["row_names"], restsOn: [["shape"]], problem: "needs shape = \"rows\"",
         allowed: "shape = \"rows\" beside it")
@@ -91,7 +91,7 @@ extension ResourceDraft {
   private var searchConflicts: [DefinitionConflict] {
     search.compactMap { name in
       guard let column = columns.first(where: { $0.name == name }) else { return (name, "is no column") }
-      return column.type == .text ? nil : (name, "is \(column.type.rawValue)")
+      return column.type.isText ? nil : (name, "is \(column.type.rawValue)")
     }.map { (name: String, problem: String) in
       DefinitionConflict(
         path: ["search"], restsOn: [["columns"]], problem: "\(name.tomlString) \(problem)",

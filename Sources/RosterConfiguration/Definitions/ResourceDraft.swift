@@ -86,7 +86,7 @@ struct ResourceDraft: Sendable {
   /// The column without `null = true` if that has no effect: an integer is NULL anyway, unless it is a part of the key.
   private func storable(_ column: Resource.Column) -> Resource.Column {
     var column = column
-    if column.type != .text { column.isNullable = column.isNullable && key.count > 1 && key.contains(column.at) }
+    if !column.type.isText { column.isNullable = column.isNullable && key.count > 1 && key.contains(column.at) }
     return column
   }
 

@@ -48,7 +48,7 @@ extension ResourceDraft {
         "key", rests: ["ask"], problem: "has another number of places than the key of the resource",
         allowed: "\(key.count)")
     }
-    if (since.shape ?? shape) != .rows, since.rowNames.map({ !$0.isWhole }) == true {
+    if !(since.shape ?? shape).isRows, since.rowNames.map({ !$0.isWhole }) == true {
       since.conflict("row_names", rests: ["shape"], problem: "needs shape = \"rows\"", allowed: "no row_names")
     }
   }

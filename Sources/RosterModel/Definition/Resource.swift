@@ -75,22 +75,6 @@ package struct Resource: Sendable, Equatable {
     case post = "POST"
   }
 
-  /// Form of a record in an answer (R1). Each is read as an object.
-  package enum Shape: String, Sendable, CaseIterable {
-    case objects
-    /// Elements of any kind; one that is not an object is `{"value": ELEMENT}`.
-    case values
-    /// Members of an object; the name of a member is `@key` of its record.
-    case map
-    /// Lists, whose values have names of their own or are called by their number.
-    case rows
-
-    /// The field that has a value that is not an object.
-    package static let value = "value"
-    /// The field that has the name of a member of a map.
-    package static let memberName = "@key"
-  }
-
   /// Treatment of a record that a complete pull does not contain (P8).
   package enum Removal: String, Sendable, CaseIterable { case ask, twice, never }
 
@@ -159,9 +143,6 @@ package struct Resource: Sendable, Equatable {
       self.isNullable = isNullable
     }
   }
-
-  /// The types of storable values (P9); `json` accepts any value.
-  package enum ColumnType: String, Sendable, CaseIterable { case text, integer, real, boolean, json }
 
   /// A list inside a record: it has a table of its own, with one row per element.
   package struct List: Sendable, Equatable {
@@ -233,11 +214,6 @@ extension Resource {
   private func keyColumn(at place: JSONPointer) -> Int? {
     columns.firstIndex { $0.at == place && $0.type.isOfKeys }
   }
-}
-
-extension Resource.ColumnType {
-  /// True if a column of this type can be a key.
-  package var isOfKeys: Bool { self == .integer || self == .text }
 }
 
 extension Resource {

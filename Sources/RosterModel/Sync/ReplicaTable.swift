@@ -6,6 +6,9 @@ package struct ReplicaTable: Sendable, Equatable {
     case bigint, text, boolean, jsonb
     case double = "double precision"
     case timestamp = "timestamptz"
+
+    /// True for texts without a form of their own.
+    var isText: Bool { self == .text }
   }
 
   /// One column.
@@ -60,7 +63,7 @@ package struct ReplicaTable: Sendable, Equatable {
   /// Columns with a text that is part of a key.
   package var textKeys: [String] {
     let keys = Set(([primaryKey] + unique).joined())
-    return columns.filter { $0.type == .text && keys.contains($0.name) }.map(\.name)
+    return columns.filter { $0.type.isText && keys.contains($0.name) }.map(\.name)
   }
 
   /// A text that differs if the table needs to be made in another way.
@@ -108,16 +111,4 @@ package struct ReplicaPosition: Sendable, Equatable {
   package func lacks(_ other: ReplicaPosition, newest: @autoclosure () throws -> ReplicaPosition) rethrows -> Bool {
     try feed == other.feed ? snapshot < other.snapshot : feed != newest().feed
   }
-}
-
-/// A value of a row of the cache. Its bytes are valid until the row's statement goes on.
-package enum ReplicaValue {
-  case null
-  case integer(Int64)
-  case real(Double)
-  case boolean(Bool)
-  /// UTF-8 as upstream sent it: it may contain NUL and surrogates.
-  case text(UnsafeBufferPointer<UInt8>)
-  /// JSON in the same bytes.
-  case json(UnsafeBufferPointer<UInt8>)
 }
