@@ -64,6 +64,15 @@ extension Credentials {
     return credentials
   }
 
+  /// The same with the keys of other files.
+  func withKeys(of files: Credentials) -> Credentials {
+    var credentials = self
+    credentials.privateKey = files.privateKey
+    credentials.privateKeyPassphrase = files.privateKeyPassphrase
+    credentials.hmacKey = files.hmacKey
+    return credentials
+  }
+
   /// Throws `Failure` 78 if there is a key, and it cannot sign the assertion of these settings.
   package func checkKey(_ settings: TokenSettings) throws(Failure) {
     guard let template = settings.assertion, self[template.keyFile] != nil else { return }

@@ -15,7 +15,7 @@ package actor TokenKeeper {
   let logger: Logger
   var status: TokenStatus
 
-  private let readCredentials: @Sendable (_ directory: String) throws -> Credentials
+  let readCredentials: @Sendable (_ directory: String) throws -> Credentials
   private let onStatus: @Sendable (TokenStatus) -> Void
   private var isOpen = false
   private var pushed: TokenStatus?

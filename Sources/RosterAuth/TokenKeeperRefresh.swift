@@ -27,12 +27,13 @@ extension TokenKeeper {
     }
   }
 
-  private func exchange(_ attempt: TokenMachine.Attempt) async -> TokenMachine.Action {
-    let setup = attempt.setup
+  private func exchange(_ decided: TokenMachine.Attempt) async -> TokenMachine.Action {
+    var attempt = decided
     let credentials: Credentials
-    do throws(Failure) { credentials = try setup.credentials.asserting(setup.settings, now: clock.now()) } catch {
+    do throws(Failure) { credentials = try asserting(&attempt.setup) } catch {
       return failed(RefreshFault(fault: .other(error), label: "other", failure: error), attempt: attempt)
     }
+    let setup = attempt.setup
     if setup.settings.flow == .jwt, let assertion = credentials.assertion {
       return machine.refreshed(GrantAnswer(assertion, now: clock.now()))
     }
@@ -65,6 +66,20 @@ extension TokenKeeper {
         attempt, assertion: credentials.assertion, response: response, now: clock.now(), random: random())
       return failed(facts.fault(error), attempt: attempt)
     }
+  }
+
+  /// The credentials with a new assertion. The file signs as it is now, if it can: a key may be replaced while a sync
+  /// runs (T17.7).
+  private func asserting(_ setup: inout TokenMachine.Setup) throws(Failure) -> Credentials {
+    let (settings, now) = (setup.settings, clock.now())
+    if settings.assertion != nil, let files = try? readCredentials(settings.credentialsDirectory) {
+      let latest = setup.credentials.withKeys(of: files)
+      if latest != setup.credentials, let credentials = try? latest.asserting(settings, now: now) {
+        setup.credentials = latest
+        return credentials
+      }
+    }
+    return try setup.credentials.asserting(settings, now: now)
   }
 
   /// Notes in the store, before the request, that the refresh token may get used up: a killed process could not write

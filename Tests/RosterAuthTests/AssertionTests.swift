@@ -107,6 +107,25 @@ struct AssertionTests {
     #expect(!bench.endpoint.requests.all[0].headers.contains { $0.name == "Authorization" })
   }
 
+  @Test(
+    "T17.7: a key that is replaced while a sync runs signs the next assertion, and a bad one waits for the next sync",
+    arguments: ["another secret", "-----BEGIN PRIVATE KEY-----"])
+  func rotation(next: String) async throws {
+    let bench = try await bench(.oauth2ClientCredentials).inSync()
+    bench.endpoint.grant("a1", expiresIn: 100)
+    _ = try await bench.keeper.current()
+    bench.setCredentials(Credentials(clientID: Secret("id"), hmacKey: Secret(next)))
+    bench.clock.advance(by: .seconds(101))
+    bench.endpoint.grant("a2", expiresIn: 100)
+    #expect(try await bench.keeper.current()?.access == Secret("a2"))
+    let assertion = try #require(bench.endpoint.requests.all.last.map(form)?["client_assertion"])
+    let parts = assertion.split(separator: ".")
+    let key = next == "another secret" ? next : "a shared secret"
+    let signature = hmacSHA256(Array("\(parts[0]).\(parts[1])".utf8), key: Array(key.utf8))
+    let text = Data(signature ?? []).base64EncodedString().filter { $0 != "=" }
+    #expect(parts[2] == text.replacing("+", with: "-").replacing("/", with: "_"))
+  }
+
   @Test("T17.6: a refusal names the difference of the clocks, and a wrong clock ends no session")
   func clocks() async throws {
     let bench = try await bench(.oauth2ClientCredentials).inSync()

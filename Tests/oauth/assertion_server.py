@@ -33,7 +33,7 @@ class State:
     # Seconds by which this server's clock is ahead, pages of a token, seconds of a token's life.
     ahead, uses, life = 0, 1_000_000, 3600
     suspended, busy = False, 0
-    tokens, identifiers, assertions, requests = None, None, None, 0
+    tokens, identifiers, assertions, requests, pages = None, None, None, 0, 0
 
 
 def now():
@@ -57,7 +57,8 @@ def control():
 @app.get("/seen")
 def seen():
     with State.lock:
-        return jsonify(requests=State.requests, assertions=State.assertions, granted=len(State.tokens))
+        return jsonify(
+            requests=State.requests, pages=State.pages, assertions=State.assertions, granted=len(State.tokens))
 
 
 def refusal(text, longest):
@@ -145,6 +146,7 @@ def page():
         good = found and found[0] > now() and found[1] > 0
         if good:
             found[1] -= 1
+            State.pages += 1
     if not good:
         return jsonify(error="unauthorized"), 401
     return jsonify(character_page(number, 200))
