@@ -36,7 +36,15 @@ extension Credentials {
   /// Oddities of the files, as clauses for a refusal; empty without any.
   /// - Parameter session: the session that was refused, whose refresh token may not be that of the file.
   func oddities(_ settings: TokenSettings, session: Session?) -> String {
-    CredentialFile.allCases.compactMap { file in
+    let files: [CredentialFile] =
+      switch settings.flow {
+      case .none: []
+      case .static: [.accessToken]
+      case .basic: [.username, .password]
+      case .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew, .exchange, .jwt:
+        CredentialFile.allCases
+      }
+    return files.compactMap { file in
       guard let secret = self[file], let oddity = secret.oddity else { return nil }
       if file == .refreshToken, let session, session.refreshToken != secret { return nil }
       return "; \(settings.path(file.rawValue)) \(oddity)"

@@ -238,7 +238,8 @@ package struct Login: Sendable {
     return failure(
       .refused, at: url,
       cause: "\(lack ?? "upstream refuses \(what)") (\(response.status)\(said)\(form))",
-      hint: "see whether client_id, auth.scope and the addresses in [auth] are those that upstream registered")
+      hint: "see whether client_id, auth.scope and the addresses in [auth] are those that upstream registered"
+        + (ServerStatement(response)?.about == .client ? settings.clientAdvice(credentials) : ""))
   }
 
   /// The failure for an answer of the browser without a code.

@@ -396,7 +396,7 @@ extension Credentials {
       }
     try checkKey(settings)
     for file in sent {
-      if let secret = self[file], !secret.fitsHeader { throw .unsendableCredential(file, settings: settings) }
+      if let secret = self[file], !secret.fitsHeader { throw .unsendableCredential(file, holding: secret, settings: settings) }
     }
   }
 

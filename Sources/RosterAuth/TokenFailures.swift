@@ -9,10 +9,11 @@ extension Failure {
     unusable(file, settings: settings, cause: "the flow needs the credential \(file.rawValue), which does not exist")
   }
 
-  static func unsendableCredential(_ file: CredentialFile, settings: TokenSettings) -> Failure {
-    unusable(
+  static func unsendableCredential(_ file: CredentialFile, holding secret: Secret, settings: TokenSettings) -> Failure {
+    let oddity = secret.oddity.map { ", and it \($0)" } ?? ""
+    return unusable(
       file, settings: settings,
-      cause: "it is empty or holds a byte that no HTTP header may carry (allowed: printable ASCII, one line)")
+      cause: "it is empty or holds a byte that no HTTP header may carry (allowed: printable ASCII, one line)\(oddity)")
   }
 
   static func unfitForBasic(_ file: CredentialFile, settings: TokenSettings) -> Failure {
@@ -117,12 +118,14 @@ extension Failure {
   }
 
   /// 401 with `none`, `static` or `basic`, which have nothing to refresh (T3).
-  static func notRenewable(_ settings: TokenSettings, refusal: TokenRefusal = TokenRefusal()) -> Failure {
+  static func notRenewable(
+    _ settings: TokenSettings, refusal: TokenRefusal = TokenRefusal(), oddities: String = ""
+  ) -> Failure {
     let cause =
       switch settings.flow {
       case .none: "upstream asks for a token (\(refusal.text)), and auth.flow is \"none\""
-      case .basic: "upstream refuses the username and password (\(refusal.text))"
-      default: "upstream refuses the access token (\(refusal.text))"
+      case .basic: "upstream refuses the username and password (\(refusal.text))\(oddities)"
+      default: "upstream refuses the access token (\(refusal.text))\(oddities)"
       }
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin, cause: cause,
@@ -134,11 +137,11 @@ extension Failure {
   }
 
   /// A static token whose own `exp` has passed (T2).
-  static func outlived(_ token: Token, now: Date, settings: TokenSettings) -> Failure {
+  static func outlived(_ token: Token, now: Date, settings: TokenSettings, oddities: String) -> Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
       cause:
-        "upstream refuses the access token, which expired at \(token.expiresAt?.rfc3339 ?? "an unknown time") (this machine's time is \(now.rfc3339))",
+        "upstream refuses the access token, which expired at \(token.expiresAt?.rfc3339 ?? "an unknown time") (this machine's time is \(now.rfc3339))\(oddities)",
       hint: settings.mend(CredentialFile.accessToken.rawValue)
     ).with(.outlived, [.file(settings.path(CredentialFile.accessToken.rawValue))])
   }

@@ -76,9 +76,9 @@ struct TokenMachine: Sendable, Equatable {
 
   /// The token cannot be replaced. If its end seems to be past, it has been tried, and is not sent again (T2.8).
   private mutating func refuseFixed(_ token: Token, refusal: TokenRefusal, now: ClockReading) -> Action {
-    guard token.isExpired(now) else { return failSync(with: .notRenewable(settings, refusal: refusal)) }
+    guard token.isExpired(now) else { return failSync(with: notRenewable(refusal)) }
     outlived = token.generation
-    return .fail(.outlived(token, now: now.date, settings: settings))
+    return .fail(hasOutlived(token, now))
   }
 
   private mutating func refuseToken(_ waiter: Waiter) -> Action {
@@ -357,7 +357,7 @@ extension TokenMachine {
       guard let token else { return .failure(.notRenewable(settings)) }
       // This machine's clock may be wrong.
       return outlived == token.generation
-        ? .failure(.outlived(token, now: now.date, settings: settings)) : .success(token)
+        ? .failure(hasOutlived(token, now)) : .success(token)
     }
     return isStopping && phase == .idle ? .failure(.stopping) : nil
   }

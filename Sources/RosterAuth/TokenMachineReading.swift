@@ -14,6 +14,16 @@ extension TokenMachine {
     }
   }
 
+  func notRenewable(_ refusal: TokenRefusal) -> Failure {
+    .notRenewable(settings, refusal: refusal, oddities: setup.credentials.oddities(settings, session: nil))
+  }
+
+  /// The failure for a token that upstream has refused after its end, and that cannot be replaced (T2.8).
+  func hasOutlived(_ token: Token, _ now: ClockReading) -> Failure {
+    .outlived(
+      token, now: now.date, settings: settings, oddities: setup.credentials.oddities(settings, session: nil))
+  }
+
   /// The failure of every request at present; nil if requests can be served.
   var failure: Failure? {
     if let ending = session.ending { return .ended(ending, settings: settings) }
