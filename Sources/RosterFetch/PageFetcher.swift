@@ -399,7 +399,7 @@ extension PageFetcher {
       .badAnswer,
       cause: "the answer calls itself partial or failed: \(reason)"
         + UpstreamWords.clause(of: response, to: request, showsBody: false),
-      hint: "see whether upstream is healthy; if it always answers so, correct expect or partial of the definition",
+      hint: "see whether upstream is healthy; if it means that the token has expired, name its mark in where of [auth.expired]; if it always answers so, correct expect or partial of the definition",
       reason: .partialAnswer)
   }
 
@@ -461,7 +461,9 @@ extension PageFetcher {
       let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
       let words = UpstreamWords.clause(of: response, to: nil, showsBody: !isJSON)
       let named = (error as? Malformed).flatMap { NamedMalformation($0, in: body) }
-      throw malformed("\(error)\(named.map { " (\($0))" } ?? "")\(words)", of: isJSON ? resource : nil)
+      let why = "\(error)\(named.map { " (\($0))" } ?? "")\(words)"
+      if !isJSON, response.redirectedTo != nil { throw redirected(why) }
+      throw malformed(why, of: isJSON ? resource : nil)
     }
   }
 
@@ -474,6 +476,14 @@ extension PageFetcher {
       fault.hint = "if upstream sends no total, remove \(key) from [resource.\(name).pages]"
       throw fault
     }
+  }
+
+  /// A redirect led to something that is not JSON, as to a page to log in.
+  private func redirected(_ why: String) -> RequestFault {
+    var fault = malformed("\(why), after a redirect", of: nil)
+    fault.hint =
+      "if that is a page to log in, because the token has expired, name the status of the redirect in status of [auth.expired]"
+    return fault
   }
 
   /// - Parameter resource: the name of the definition that the answer does not fit; nil if it may be a web page.
