@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import FoundationEssentials
 package import Logging
 package import RosterModel
 import Synchronization
@@ -265,6 +265,14 @@ package actor TokenKeeper {
     do {
       if work != nil {
         let id = draining.open()
+  /// The end of the session if it is before that time and nothing renews it earlier; nil otherwise (T7.6).
+  package func sessionEnd(before next: Date) -> Date? {
+    guard !renewsBetweenSyncs, machine.settings.flow.refreshes, machine.session.ending == nil,
+      let end = machine.session.renewal?.endsAt, end < next
+    else { return nil }
+    return end
+  }
+
         drains.append(id)
         try await draining.value(id)
       }

@@ -42,8 +42,10 @@ extension TokenMachine {
     guard phase == .idle, settings.flow.refreshes, session.ending == nil, !isStopping, let renewal = session.renewal,
       renewal.endsAt > now
     else { return nil }
-    // Upstream refuses to replace a token that is still valid.
-    guard session.early != .allowed, let end = session.access?.expiresAt else { return renewal.due }
+    // Upstream refuses to replace a token that is still valid. That is worth a try if the session ends with it.
+    guard session.early != .allowed, let end = session.access?.expiresAt, end < renewal.endsAt else {
+      return renewal.due
+    }
     return max(renewal.due, end)
   }
 

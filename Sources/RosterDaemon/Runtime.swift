@@ -240,8 +240,20 @@ struct Runtime: Sendable {
   func finish(_ record: SyncRecord, next: Date?) async {
     // If the cache cannot be read now, other readers may still be able to. So the status keeps the facts that it has.
     var facts: CacheFacts?
+  /// Adds that the session ends before the next sync (T7.6).
+  private func notingSessionEnd(_ record: SyncRecord) async -> SyncRecord {
+    guard record.trouble == nil, record.exit == 0 else { return record }
+    let next = clock.now() + live.configuration.sync.interval.seconds
+    guard let end = await keeper.sessionEnd(before: next) else { return record }
+    var record = record
+    let trouble = Diagnosis.expiringSession(at: end.rfc3339, next: next.rfc3339)
+    record.trouble = trouble
+    logger.warning("\(trouble.what)")
+    return record
+  }
+
     do { facts = try await cache.facts() } catch { logger.error("cannot read the cache: \(error)") }
-    reporter.ended(troubles.noted(record), cache: facts, next: next)
+    reporter.ended(troubles.noted(await notingSessionEnd(record)), cache: facts, next: next)
     syncEnds.continuation.yield()
   }
 }

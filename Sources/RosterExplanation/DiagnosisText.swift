@@ -184,6 +184,9 @@ extension Diagnosis.Kind {
     missingCredential
     auth.flow cannot do without it.
     See that it is there and not empty: ls -l {file}. Outside systemd rosterd's user must be able to read it.
+    expiringSession
+    A daemon renews the session between two syncs, and no daemon runs. After its end only a new credential begins another one.
+    Run the daemon instead of rosterd sync: rosterd run. Or sync more often: the timer, and sync.interval, must be shorter than the life of the session.
     tokenStore
     A token that cannot be kept is not used.
     Look at it: ls -l {file}; df {file}. The next sync stores the token before anything else.

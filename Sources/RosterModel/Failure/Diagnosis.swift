@@ -18,7 +18,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case missedLists, failedLists, vanishedLists
     // Credentials, tokens and sessions.
     case noCredential, credential, outlived, session, incomplete, tokenMalformed, tokenStatus, freshRefused, loggedOut
-    case tokenUnreachable, missingCredential
+    case tokenUnreachable, missingCredential, expiringSession
     // This machine.
     case tokenStore, diskFull, disk, unwritable, locked, damaged, foreignFile, owned, pinned, configuration
     case refusedConfiguration, silent, defect, cancelled, usage, noDaemon, failedService
@@ -57,6 +57,13 @@ extension Diagnosis {
     Diagnosis(
       .ignoredSince, "upstream lists records of \(resource) from long before the time that it was asked for",
       [.resource(resource)])
+  }
+
+  /// The session ends before the next sync, and no daemon renews it (T7.6).
+  package static func expiringSession(at end: String, next sync: String) -> Diagnosis {
+    Diagnosis(
+      .expiringSession, "the session ends at \(end), before the next sync (\(sync)), if nothing renews it",
+      [.setting("sync.interval")])
   }
 
   /// A list has one full page, and nothing led to the next one (G5.13).

@@ -49,7 +49,10 @@ package struct Headline: Sendable, Equatable {
     let running = status.running.map {
       ["sync \($0.id) began \(times.past($0.startedAt)) and has not ended"]
     }
-    let clauses = [[status.silence], ["this is what the cache contains"], running, ["rosterctl explain says why"]]
+    let expiring = status.last?.trouble.flatMap { $0.kind == .expiringSession ? [$0.what] : nil }
+    let clauses = [
+      [status.silence], ["this is what the cache contains"], running, expiring, ["rosterctl explain says why"],
+    ]
     facts = clauses.compactMap(\.self)
   }
 }
