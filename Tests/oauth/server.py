@@ -35,7 +35,7 @@ settings.configure(
     OAUTH2_PROVIDER={
         "ROTATE_REFRESH_TOKEN": True,
         "REFRESH_TOKEN_REUSE_PROTECTION": True,
-        "REFRESH_TOKEN_GRACE_PERIOD_SECONDS": 0,
+        "REFRESH_TOKEN_GRACE_PERIOD_SECONDS": int(os.environ.get("OAUTH_GRACE", 0)),
         "ACCESS_TOKEN_EXPIRE_SECONDS": int(os.environ["OAUTH_LIFETIME"]),
         "SCOPES": {"read": "the roster"},
         "PKCE_REQUIRED": False,
