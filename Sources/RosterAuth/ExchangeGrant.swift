@@ -62,6 +62,9 @@ extension TokenExchange {
 }
 
 extension TokenExchange.Step {
+  /// The request as one text, whose digest shows a change.
+  var written: String { JSONWriter(json).text }
+
   fileprivate var json: JSONValue {
     .list([.text(url), body, .text(format.rawValue), .text(send?.text ?? "")])
   }

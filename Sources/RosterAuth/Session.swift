@@ -52,6 +52,8 @@ struct Session: Sendable, Equatable {
   var binding: Binding
   /// Digests of the credential bytes that it began with, by file name.
   var began: [String: String]
+  /// Digests of the settings that its access token was asked for with, by request; empty if they are unknown.
+  var asked: [String: String]
   var standing: Status
   var refreshToken: Secret?
   /// The access token that a refresh of `exchange` sends to be replaced; nil if it sends none.
@@ -70,13 +72,15 @@ struct Session: Sendable, Equatable {
   private var pauseEnd: Duration?
 
   init(
-    binding: Binding, began: [String: String], standing: Status, refreshToken: Secret? = nil,
+    binding: Binding, began: [String: String], asked: [String: String] = [:], standing: Status,
+    refreshToken: Secret? = nil,
     renewedAccess: Secret? = nil, renewal: RenewalPeriod? = nil, isUnanswered: Bool = false,
     early: EarlyRefresh = .allowed, passingRefusals: Int = 0,
     pause: RetryAfterHold? = nil
   ) {
     self.binding = binding
     self.began = began
+    self.asked = asked
     self.standing = standing
     self.refreshToken = refreshToken
     self.renewedAccess = renewedAccess
@@ -143,7 +147,7 @@ extension Session {
   /// The session after an answer that grants a token.
   func granted(_ answer: GrantAnswer) -> Session {
     Session(
-      binding: binding, began: began, standing: .token(answer.issued),
+      binding: binding, began: began, asked: asked, standing: .token(answer.issued),
       refreshToken: answer.refreshToken ?? refreshToken, renewedAccess: answer.renewedAccess,
       renewal: answer.renewal ?? (answer.refreshToken == nil ? renewal : nil),
       early: early == .allowed ? .allowed : .never)
@@ -159,12 +163,12 @@ extension Session {
     standing = .token(issued)
   }
 
-  /// The session with digests of the user and the password that it did not record. An older release recorded fewer of
-  /// them.
+  /// The session with digests that it did not record: an older release recorded fewer of them.
   func recording(_ settings: TokenSettings, credentials: Credentials) -> Session {
     var session = self
     let digests = credentials.sessionDigests(settings).filter { !Self.isToken($0.key) }
     session.began.merge(digests) { recorded, _ in recorded }
+    if asked.isEmpty { session.asked = settings.asked }
     return session
   }
 
@@ -176,7 +180,7 @@ extension Session {
   /// True if the next token request of `exchange` is a login (T13.3).
   func logsIn(_ settings: TokenSettings) -> Bool {
     guard let exchange = settings.exchange, exchange.login != nil else { return false }
-    return exchange.refresh == nil || !knowsTokens(of: settings)
+    return exchange.refresh == nil || !knowsTokens(of: settings) || needsLogin(settings)
   }
 
   /// True if the session has each token that a refresh of `exchange` contains; a refresh without a token is a login by
@@ -269,6 +273,7 @@ extension Session {
   init(_ settings: TokenSettings, credentials: Credentials) {
     binding = Binding(settings, credentials: credentials)
     began = credentials.sessionDigests(settings)
+    asked = settings.asked
     standing = credentials.firstToken(settings.flow).map { .token($0) } ?? .absent
     refreshToken =
       switch settings.flow {

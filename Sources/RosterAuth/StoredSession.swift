@@ -11,6 +11,8 @@ struct StoredSession: Codable {
   var baseOrigin: String
   var tokenOrigin: String
   var began: [String: String]
+  /// Digests of the settings of its last token request; nil if they are unknown.
+  var asked: [String: String]?
   var accessToken: String?
   var obtainedAt: String?
   var expiresAt: String?
@@ -58,6 +60,7 @@ struct StoredSession: Codable {
     case baseOrigin = "base_origin"
     case tokenOrigin = "token_origin"
     case began = "began_with_sha256"
+    case asked = "asked_with_sha256"
     case accessToken = "access_token"
     case obtainedAt = "obtained_at"
     case expiresAt = "expires_at"
@@ -72,6 +75,7 @@ struct StoredSession: Codable {
     baseOrigin = session.binding.baseOrigin
     tokenOrigin = session.binding.tokenOrigin
     began = session.began
+    asked = session.asked.isEmpty ? nil : session.asked
     accessToken = session.access?.access.reveal()
     obtainedAt = session.access?.obtainedAt?.rfc3339
     expiresAt = session.access?.expiresAt?.rfc3339
@@ -113,7 +117,7 @@ struct StoredSession: Codable {
     return Session(
       binding: .init(
         flow: flow, clientID: clientID.map { Secret($0) }, baseOrigin: baseOrigin, tokenOrigin: tokenOrigin),
-      began: began, standing: standing, refreshToken: refreshToken.map { Secret($0) },
+      began: began, asked: asked ?? [:], standing: standing, refreshToken: refreshToken.map { Secret($0) },
       renewedAccess: renewedAccess.map { Secret($0) },
       renewal: renewal.flatMap {
         RenewalPeriod(obtainedAt: Date(rfc3339: $0.obtained), endsAt: Date(rfc3339: $0.ends))

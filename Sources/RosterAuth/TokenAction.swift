@@ -4,6 +4,8 @@ import RosterModel
 extension TokenMachine {
   enum RefreshReason: String, Sendable {
     case absent, expired, refused
+    /// A user or a change of the settings asks for it.
+    case requested
   }
 
   struct Release: Sendable, Equatable {

@@ -78,12 +78,15 @@ package actor TokenKeeper {
   /// keeps its path.
   package func reload(_ settings: TokenSettings) throws {
     try take(settings, retry: false)
+    act { [now = clock.moment] in $0.newTokenDue(now) }
   }
 
   /// Looks for changed credentials, and stores first what could not be stored before (T4). Throws `Failure` 77,
-  /// without a request, while the session is ended (T6); `retrySession` gives that one more try.
-  package func syncBegins(retrySession: Bool = false) async throws {
+  /// without a request, while the session is ended (T6); `retrySession` gives that one more try. Waits for a new token
+  /// if a change of the settings or `newToken` asks for one (T10.7).
+  package func syncBegins(retrySession: Bool = false, newToken: Bool = false) async throws {
     try take(machine.settings, retry: retrySession)
+    if newToken { wantNewToken() }
     let waiter = waiting.open()
     _ = try await outcome(of: act { [now = clock.moment] in $0.syncBegan(waiter, now: now) }, for: waiter)
   }
@@ -93,6 +96,19 @@ package actor TokenKeeper {
   package func retrySession() {
     machine.requestRetry()
     pushStatus()
+  }
+
+  /// A request for a new token joins the running sync, whose requests use the old one meanwhile (T10.8).
+  package func requestNewToken() {
+    wantNewToken()
+    act { [now = clock.moment] in $0.newTokenDue(now) }
+  }
+
+  private func wantNewToken() {
+    guard machine.settings.flow.refreshes else {
+      return logger.notice("auth.flow = \"\(machine.settings.flow.rawValue)\" asks for no new token")
+    }
+    machine.wantNewToken()
   }
 
   private func take(_ settings: TokenSettings, retry: Bool) throws {
@@ -249,6 +265,14 @@ package actor TokenKeeper {
     }
   }
 
+  /// The end of the session if it is before that time and nothing renews it earlier; nil otherwise (T7.6).
+  package func sessionEnd(before next: Date) -> Date? {
+    guard !renewsBetweenSyncs, machine.settings.flow.refreshes, machine.session.ending == nil,
+      let end = machine.session.renewal?.endsAt, end < next
+    else { return nil }
+    return end
+  }
+
   // MARK: Shutdown
 
   /// No token request begins from now on (P13); what is under way goes on. For signal handlers: `drain` does the rest.
@@ -265,14 +289,6 @@ package actor TokenKeeper {
     do {
       if work != nil {
         let id = draining.open()
-  /// The end of the session if it is before that time and nothing renews it earlier; nil otherwise (T7.6).
-  package func sessionEnd(before next: Date) -> Date? {
-    guard !renewsBetweenSyncs, machine.settings.flow.refreshes, machine.session.ending == nil,
-      let end = machine.session.renewal?.endsAt, end < next
-    else { return nil }
-    return end
-  }
-
         drains.append(id)
         try await draining.value(id)
       }

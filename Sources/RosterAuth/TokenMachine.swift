@@ -24,6 +24,8 @@ struct TokenMachine: Sendable, Equatable {
   /// The generation of a token that cannot be replaced, and that upstream refused after its end (T2.8).
   private var outlived: Int?
   private(set) var isStopping = false
+  /// Whether a new access token is asked for although the current one is valid (T10.7).
+  private(set) var newToken = NewToken.unwanted
 
   init(_ setup: Setup, session: Session, now: ClockReading) {
     self.setup = setup
@@ -164,6 +166,7 @@ struct TokenMachine: Sendable, Equatable {
   mutating func refreshed(_ answer: GrantAnswer) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
     var granted = attempt.session.granted(answer)
+    granted.asked = attempt.setup.settings.asked
     if attempt.isEarly { granted.keepEnd(of: attempt.session) }
     granted = granted.recording(attempt.setup.settings, credentials: attempt.setup.credentials)
     if sequel.isSuperseded {
@@ -187,7 +190,11 @@ struct TokenMachine: Sendable, Equatable {
     switch fault {
     case .passing(let failure, let delay, let delivery):
       if delivery == .lost { _ = session.noteUnanswered() }
-      guard let delay, !isStopping else { return gaveUp(failure, sequel: sequel, now: now) }
+      // Requests that wait although the old token is valid wait for no pause.
+      let mayWait = !attempt.isEarly || sequel.waiters.isEmpty
+      guard let delay, !isStopping, mayWait || delay == .zero else {
+        return gaveUp(failure, sequel: sequel, now: now)
+      }
       let turn = Turn(number: attempt.turn.number + 1, isReplay: attempt.turn.isReplay || delivery != .unsent)
       phase = .busy(.waiting(turn), sequel)
       return .coolDown(delay)
@@ -260,6 +267,7 @@ struct TokenMachine: Sendable, Equatable {
       takeToken(now)
       sync.unproven = isSame && wasProven ? nil : generation
       sync.granted = generation
+      newToken = session.isOutdated(by: settings) ? .wanted : .unwanted
       return finish(sequel, result: .success(token))
     case .busy(.storing, let sequel), .busy(.keeping, let sequel): return goOn(sequel, now: now)
     case .idle, .busy(.waiting, _), .busy(.sending, _), .busy(.proving, _), .unstored: return .ignore
@@ -283,12 +291,43 @@ struct TokenMachine: Sendable, Equatable {
       phase = .busy(.storing(granted), Sequel(waiters: [waiter], isSuperseded: isSuperseded))
       return .store(granted)
     }
-    return failure.map { .fail($0) } ?? .ignore
+    return failure.map { .fail($0) } ?? waitForNewToken(waiter, now: now)
+  }
+
+  /// A new token is wanted: the sync waits for it, and goes on with the old one if upstream does not grant it (T10.7).
+  private mutating func waitForNewToken(_ waiter: Waiter, now: ClockReading) -> Action {
+    guard newToken != .unwanted, let token, !token.isExpired(now) else { return .ignore }
+    if case .busy = phase { return join(waiter) }
+    return askForNewToken(now, waiters: [waiter])
+  }
+
+  /// A user asks for a new token.
+  mutating func wantNewToken() { newToken = .wanted }
+
+  /// Asks for the new token that is wanted, while requests still use the old one.
+  mutating func newTokenDue(_ now: ClockReading) -> Action { askForNewToken(now, waiters: []) }
+
+  private mutating func askForNewToken(_ now: ClockReading, waiters: [Waiter]) -> Action {
+    guard newToken == .wanted, let token, !token.isExpired(now), mayAsk(now) else { return .ignore }
+    phase = .busy(.waiting(.first), Sequel(waiters: waiters))
+    return .refresh(.requested)
+  }
+
+  /// Serves requests with these settings from now on. A token that was asked for with other ones is asked for again. If
+  /// upstream refuses that before the token's end, only another change repeats it (T2.6).
+  mutating func reconfigured(_ setup: Setup, session: Session, now: ClockReading) -> Action {
+    let former = self.setup.settings.asked
+    let action = replaced(setup, session: session, now: now)
+    let isChanged = former != settings.asked
+    if isChanged || (newToken == .unwanted && self.session.early == .allowed) {
+      newToken = self.session.isOutdated(by: settings) ? .wanted : .unwanted
+    }
+    return action
   }
 
   /// Serves requests with `session` from now on. It may be the current one, the one that work in flight belongs to, or
   /// another.
-  mutating func reconfigured(_ setup: Setup, session: Session, now: ClockReading) -> Action {
+  private mutating func replaced(_ setup: Setup, session: Session, now: ClockReading) -> Action {
     let hasMoved = setup.settings.place != self.setup.settings.place
     self.setup = setup
     // A 401 to a token in its old place is late.
@@ -368,12 +407,13 @@ extension TokenMachine {
   }
 
   private func needsEarlyRefresh(_ token: Token, now: ClockReading) -> Bool {
-    mayRefreshEarly(now) && !serves(token) && token.isDue(now, early: settings.earlyRefresh)
+    guard mayAsk(now), !serves(token) else { return false }
+    if newToken == .wanted { return true }
+    return session.early == .allowed && unhurried != generation && token.isDue(now, early: settings.earlyRefresh)
   }
 
-  private func mayRefreshEarly(_ now: ClockReading) -> Bool {
-    phase == .idle && settings.flow.refreshes && !isStopping && session.early == .allowed && unhurried != generation
-      && session.remainingPause(now) == nil
+  private func mayAsk(_ now: ClockReading) -> Bool {
+    phase == .idle && settings.flow.refreshes && !isStopping && session.remainingPause(now) == nil
   }
 
   private mutating func join(_ waiter: Waiter) -> Action {
@@ -399,6 +439,7 @@ extension TokenMachine {
 
   private mutating func send(_ turn: Turn, sequel: Sequel, now: ClockReading) -> Action {
     if session.standing == .refused { sync.lastUnexplained = now.uptime }
+    if newToken == .wanted { newToken = .requested }
     let isEarly = token.map { !$0.isExpired(now) } ?? false
     let attempt = Attempt(turn: turn, isEarly: isEarly, setup: setup, session: session, onTrial: onTrial)
     phase = .busy(.sending(attempt), sequel)
@@ -409,9 +450,9 @@ extension TokenMachine {
   private mutating func gaveUp(_ failure: Failure, sequel: Sequel, now: ClockReading) -> Action {
     if let token, !token.isExpired(now) {
       unhurried = generation
-    } else {
-      sync.failure = failure
+      return goOn(sequel, now: now)
     }
+    sync.failure = failure
     endTrial()
     return finish(sequel, result: .failure(failure))
   }
@@ -454,6 +495,7 @@ extension TokenMachine {
 
   /// The work has ended, and its result is the result of the waiters.
   private mutating func finish(_ sequel: Sequel, result: Result<Token?, Failure>) -> Action {
+    if newToken == .requested { newToken = .unwanted }
     let release = Release(waiters: sequel.waiters, result: result)
     let stored = session.ended(onTrial)
     phase = sequel.hasNote ? .busy(.keeping(stored), Sequel()) : .idle
@@ -462,6 +504,7 @@ extension TokenMachine {
 
   /// The work has ended without a result for the waiters.
   private mutating func goOn(_ sequel: Sequel, now: ClockReading) -> Action {
+    if newToken == .requested { newToken = .unwanted }
     guard sequel.hasNote else { return serve(sequel.waiters, now: now) }
     let stored = session.ended(onTrial)
     phase = .busy(.keeping(stored), Sequel(waiters: sequel.waiters))
@@ -470,7 +513,8 @@ extension TokenMachine {
 
   private mutating func serve(_ waiters: [Waiter], now: ClockReading) -> Action {
     phase = .idle
-    if waiters.isEmpty { return .ignore }
+    let action = askForNewToken(now, waiters: waiters)
+    if waiters.isEmpty || action != .ignore { return action }
     return answer(now).map { .release(Release(waiters: waiters, result: $0)) } ?? start(waiters)
   }
 

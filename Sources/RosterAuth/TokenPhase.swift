@@ -2,6 +2,11 @@ import RosterModel
 
 /// The machine's states. Each state has only the data that it needs, so that wrong combinations do not compile.
 extension TokenMachine {
+  /// A token that is asked for although the current one is valid (T10.7).
+  enum NewToken: Sendable, Equatable {
+    case unwanted, wanted, requested
+  }
+
   /// Settings and credentials of token requests.
   struct Setup: Sendable, Equatable {
     var settings: TokenSettings

@@ -69,6 +69,7 @@ package struct Daemon: Sendable {
     self.schedule = schedule
     loop = SyncLoop(
       clock: runtime.clock, pulse: runtime.pulse, retrySession: runtime.retrySession,
+      requestNewToken: runtime.requestNewToken,
       postponement: runtime.postponement, postponed: runtime.reporter.postponed
     ) { request, loop in
       runtime.sync(request, begun: { await loop.begun($0) }) { report in

@@ -192,6 +192,9 @@ struct Runtime: Sendable {
   /// A request to retry the session during a sync joins that sync.
   @Sendable func retrySession() async { await keeper.retrySession() }
 
+  /// A request for a new token during a sync joins that sync.
+  @Sendable func requestNewToken() async { await keeper.requestNewToken() }
+
   /// Prevents new token requests (P13); a running one continues.
   func stopTokenRequests() {
     keeper.stop()
@@ -237,9 +240,6 @@ struct Runtime: Sendable {
   func renewTokenStoreLock() throws { try locks.renewTokenStore() }
 
   /// Reports the end of a sync to all observers.
-  func finish(_ record: SyncRecord, next: Date?) async {
-    // If the cache cannot be read now, other readers may still be able to. So the status keeps the facts that it has.
-    var facts: CacheFacts?
   /// Adds that the session ends before the next sync (T7.6).
   private func notingSessionEnd(_ record: SyncRecord) async -> SyncRecord {
     guard record.trouble == nil, record.exit == 0 else { return record }
@@ -252,6 +252,9 @@ struct Runtime: Sendable {
     return record
   }
 
+  func finish(_ record: SyncRecord, next: Date?) async {
+    // If the cache cannot be read now, other readers may still be able to. So the status keeps the facts that it has.
+    var facts: CacheFacts?
     do { facts = try await cache.facts() } catch { logger.error("cannot read the cache: \(error)") }
     reporter.ended(troubles.noted(await notingSessionEnd(record)), cache: facts, next: next)
     syncEnds.continuation.yield()

@@ -26,6 +26,7 @@ actor SyncLoop {
 
   private let make: @Sendable (SyncRequest, SyncLoop) -> any JoinableSync
   private let retrySession: @Sendable () async -> Void
+  private let requestNewToken: @Sendable () async -> Void
   private let postponement: @Sendable () async -> Postponement?
   private let postponed: @Sendable (Postponement, Date) -> Void
   private let clock: WallClock
@@ -45,16 +46,19 @@ actor SyncLoop {
 
   /// - Parameters:
   ///   - retrySession: Gives the session one more try in the running sync (T6).
+  ///   - requestNewToken: Asks for a new token during the running sync (T10.8).
   ///   - postponement: Asked before each sync.
   ///   - postponed: Receives the reason and the new start time of a sync that was not started.
   init(
     clock: WallClock, pulse: Pulse = Pulse(), retrySession: @escaping @Sendable () async -> Void = {},
+    requestNewToken: @escaping @Sendable () async -> Void = {},
     postponement: @escaping @Sendable () async -> Postponement? = { nil },
     postponed: @escaping @Sendable (Postponement, Date) -> Void = { _, _ in },
     make: @escaping @Sendable (SyncRequest, SyncLoop) -> any JoinableSync
   ) {
     self.make = make
     self.retrySession = retrySession
+    self.requestNewToken = requestNewToken
     self.postponement = postponement
     self.postponed = postponed
     self.clock = clock
@@ -90,8 +94,13 @@ actor SyncLoop {
 
   /// Starts a sync, or joins the running one. Returns when the sync's row is written. Throws a `SyncRequest.Conflict`
   /// if a fresh request arrives during a sync that is not fresh (L1.2).
-  func ask(_ asked: SyncRequest) async throws -> (id: Int64, joined: Bool) {
+  func ask(_ request: SyncRequest) async throws -> (id: Int64, joined: Bool) {
+    var asked = request
     if asked.retrySession, current != nil { await retrySession() }
+    if asked.wantsNewToken, current != nil {
+      asked.wantsNewToken = false
+      await requestNewToken()
+    }
     if isStopping { throw stopping }
     if let current {
       if asked.isFresh, !current.isFresh { throw SyncRequest.Conflict() }
@@ -104,6 +113,7 @@ actor SyncLoop {
     waiting = SyncRequest(
       allowRemoval: asked.allowRemoval || waiting?.allowRemoval == true,
       retrySession: asked.retrySession || waiting?.retrySession == true,
+      wantsNewToken: asked.wantsNewToken || waiting?.wantsNewToken == true,
       isFresh: asked.isFresh || waiting?.isFresh == true)
     nap?.cancel()
     return (try await begunID(), joined)

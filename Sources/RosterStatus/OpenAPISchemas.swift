@@ -179,6 +179,7 @@ enum OpenAPISchemas {
       "properties": {
         "allow_removal": {"type": "boolean", "default": false, "description": "This sync may remove more than sync.max_removal percent."},
         "retry_session": {"type": "boolean", "default": false, "description": "Try the stored token once more though the session has ended."},
+        "new_token": {"type": "boolean", "default": false, "description": "Ask for a new access token first. The old one is used if upstream does not grant it."},
         "fresh": {"type": "boolean", "default": false, "description": "Transfer everything again, without validators. Never joins a sync that is not fresh (409)."}}},
     "Accepted": {"type": "object", "required": ["sync", "joined"],
       "properties": {"sync": {"$ref": "#/components/schemas/ID"}, "joined": {"description": "It ran already.", "type": "boolean"}}},

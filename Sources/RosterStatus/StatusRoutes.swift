@@ -234,14 +234,14 @@ struct BadParameter: Error {
 }
 
 extension SyncRequest {
-  private static let keys = ["allow_removal", "retry_session", "fresh"]
+  private static let keys = ["allow_removal", "retry_session", "new_token", "fresh"]
 
   /// The reason why `init(body:)` refuses a body. An unknown key is named, as for a query (S12).
   fileprivate static func refusal(of body: [UInt8]) -> String {
     if let other = BooleanObject.values(body)?.keys.sorted().first(where: { !keys.contains($0) }) {
       return "the body has the unknown key \(other); it takes \(keys.joined(separator: ", "))"
     }
-    let form = #"{"allow_removal": true, "retry_session": true, "fresh": true}"#
+    let form = #"{"allow_removal": true, "retry_session": true, "new_token": true, "fresh": true}"#
     return "the body must be empty or a JSON object such as \(form)"
   }
 
@@ -254,6 +254,7 @@ extension SyncRequest {
       switch key {
       case "allow_removal": allowRemoval = value
       case "retry_session": retrySession = value
+      case "new_token": wantsNewToken = value
       case "fresh": isFresh = value
       default: return nil
       }

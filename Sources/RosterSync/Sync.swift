@@ -124,7 +124,7 @@ package actor Sync {
   /// The steps of a sync, in the order of its data.
   private func publish(_ session: PullSession) async throws -> SyncRecord {
     try host.renewTokenStoreLock()
-    try await tokens.syncBegins(retrySession: takeRetry())
+    try await tokens.syncBegins(retrySession: takeRetry(), newToken: takeNewToken())
     try expectOpenGate()
     let fetcher = PageFetcher(
       send: send, retry: retry, digest: try await cache.digest, clock: clock, report: host.tell)
@@ -213,6 +213,13 @@ package actor Sync {
     request.withLock { request in
       defer { request.retrySession = false }
       return request.retrySession
+    }
+  }
+
+  private func takeNewToken() -> Bool {
+    request.withLock { request in
+      defer { request.wantsNewToken = false }
+      return request.wantsNewToken
     }
   }
 

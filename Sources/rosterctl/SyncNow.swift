@@ -26,6 +26,7 @@ struct SyncNow: AsyncParsableCommand {
   @Flag(help: "Follow the sync and exit as it ends.") var wait = false
   @Flag(help: "Let it remove more than sync.max_removal permits.") var allowRemoval = false
   @Flag(help: "Try the stored token of an ended session once more.") var retrySession = false
+  @Flag(help: "Ask for a new access token first.") var newToken = false
   @Flag(help: "Transfer everything again. If a sync runs that reuses pages, wait for its end first.") var fresh = false
   @Flag(help: "Print JSON: what the daemon answers, or with --wait the finished sync.") var json = false
 
@@ -45,7 +46,8 @@ struct SyncNow: AsyncParsableCommand {
 
   /// Asks until the daemon accepts: a fresh request waits for the end of a sync that is not fresh (L1.2).
   private func ask(_ client: StatusClient) async throws -> (Response, SyncRequest.Accepted) {
-    let request = SyncRequest(allowRemoval: allowRemoval, retrySession: retrySession, isFresh: fresh)
+    let request = SyncRequest(
+      allowRemoval: allowRemoval, retrySession: retrySession, wantsNewToken: newToken, isFresh: fresh)
     while true {
       let answer = try await request.post(to: client)
       guard fresh, answer.status == Self.conflict else { return (answer, try request.accepted(answer, client: client)) }

@@ -118,6 +118,27 @@ import Testing
     }
   }
 
+  @Test("T10.7, T10.8: another auth.scope, and --new-token, ask for a new token in the same session")
+  func newToken() async throws {
+    try await withSite(.pages(2, tokens: .init(flow: .oauth2Refresh, uses: [1]))) { site in
+      #expect(try await site.sync().refreshes == 1)
+      #expect(try await site.sync(with: ["ROSTERD_AUTH_SCOPE": "read"]).refreshes == 1)
+      #expect(try await site.sync(with: ["ROSTERD_AUTH_SCOPE": "read"]).refreshes == 0)
+      try await site.withDaemon { _, _ in
+        #expect(try await site.rosterctl("sync", "--wait").exit == 0)
+        #expect(site.upstream.counts.tokenRequests.count == 3)
+        let asked = try await site.rosterctl("sync", "--wait", "--json", "--new-token")
+        #expect(try JSONDecoder().decode(SyncRecord.self, from: Data(asked.output.utf8)).refreshes == 1)
+        let next = try await site.rosterctl("sync", "--wait", "--json")
+        #expect(try JSONDecoder().decode(SyncRecord.self, from: Data(next.output.utf8)).refreshes == 0)
+      }
+      let bodies = site.upstream.counts.tokenRequests.map { String(decoding: $0.request.body, as: UTF8.self) }
+      #expect(bodies.map { $0.hasSuffix("&scope=read") } == [false, true, false, false])
+      #expect(site.upstream.counts.reuses == 0)
+      try await site.expectUpstream()
+    }
+  }
+
   @Test("T6.7: with oauth2_client_credentials a refused refresh token is followed by one new grant")
   func clientCredentials() async throws {
     var tokens = Scenario.Tokens(flow: .oauth2ClientCredentials)

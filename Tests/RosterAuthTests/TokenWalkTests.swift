@@ -51,7 +51,11 @@ struct TokenWalkTests {
       case 66..<69: world.reload(world.machine.settings.flow == .none ? flow : .none, files: world.files)
       case 69: if Int.random(in: 0..<5, using: &generator) == 0 { world.stop() }
       case 70: world.abandon()
-      case 71: world.now.date += Double.random(in: -100...100, using: &generator)
+      case 71: world.requestNewToken()
+      case 72:
+        world.reload(
+          world.machine.settings.flow, files: world.files, scope: ["", "more"].randomElement(using: &generator))
+      case 73: world.now.date += Double.random(in: -100...100, using: &generator)
       default: finish(&generator)
       }
     }

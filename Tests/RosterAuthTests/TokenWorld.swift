@@ -162,11 +162,13 @@ struct TokenWorld: Equatable {
   }
 
   /// Reads the configuration and the credential files as the keeper does, at SIGHUP and before each sync.
-  mutating func reload(_ flow: Flow, files: Credentials) {
+  mutating func reload(_ flow: Flow, files: Credentials, scope: String? = nil) {
     self.files = files
     noteFiles()
     arrived = [:]
-    let setup = TokenMachine.Setup(settings: .sample(flow), credentials: flow == .none ? Credentials() : files)
+    var settings = TokenSettings.sample(flow)
+    settings.scope = scope ?? machine.settings.scope
+    let setup = TokenMachine.Setup(settings: settings, credentials: flow == .none ? Credentials() : files)
     let current = machine.known(setup) ?? (flow.refreshes ? disk : nil)
     guard
       let change = try? Session.change(
@@ -176,6 +178,14 @@ struct TokenWorld: Equatable {
     if case .begin(let new) = change { session = new }
     act { $0.reconfigured(setup, session: session, now: $1) }
     if change == .lift { machine.clearEnding() }
+    act { $0.newTokenDue($1) }
+  }
+
+  /// A user asks for a new token.
+  mutating func requestNewToken() {
+    arrived = [:]
+    machine.wantNewToken()
+    act { $0.newTokenDue($1) }
   }
 
   mutating func stop() {

@@ -213,6 +213,35 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     }
   }
 
+  @Test("T10.8: a request for a new token joins the running sync, and is part of one that it starts")
+  func newToken() async throws {
+    let (begins, began) = AsyncStream<SyncRequest>.makeStream()
+    let (ends, ended) = AsyncStream<Void>.makeStream()
+    let asks = Mutex(0)
+    let loop = SyncLoop(clock: Self.endless, requestNewToken: { asks.withLock { $0 += 1 } }) { request, loop in
+      LongSync(
+        begun: {
+          await loop.begun(7)
+          began.yield(request)
+        },
+        ended: {
+          await loop.ended($0, wait: .seconds(1 << 40))
+          ended.yield()
+        })
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await loop.run() }
+      #expect(await begins.first { _ in true }?.wantsNewToken == false)
+      let joined = try await loop.ask(SyncRequest(wantsNewToken: true)).joined
+      #expect(joined && asks.withLock { $0 } == 1)
+      _ = await loop.cancel()
+      _ = await ends.first { _ in true }
+      _ = try await loop.ask(SyncRequest(wantsNewToken: true))
+      #expect(await begins.first { _ in true }?.wantsNewToken == true && asks.withLock { $0 } == 1)
+      group.cancelAll()
+    }
+  }
+
   @Test("T6.6: a retry that is too late for the running sync is made by the next one")
   func lateRetry() async throws {
     let (begins, began) = AsyncStream<SyncRequest>.makeStream()

@@ -157,14 +157,16 @@ import Testing
     #expect(asked.withLock { $0 } == [SyncRequest(), SyncRequest(allowRemoval: true), SyncRequest(retrySession: true)])
     _ = await post(#"{"fresh": true}"#)
     #expect(asked.withLock { $0.last } == SyncRequest(isFresh: true))
+    _ = await post(#"{"new_token": true}"#)
+    #expect(asked.withLock { $0.last } == SyncRequest(wantsNewToken: true))
     for bad in [
       "[]", "{", #"{"allow_removal": "yes"}"#, #"{"alow_removal": true}"#, #"{"allow_removal":true,}"#,
       "\u{FEFF}" + #"{"allow_removal":true}"#, #"{"allow_removal":true,"allow_removal":false}"#,
     ] {
       #expect(try problem(await post(bad)).status == 400, "\(bad)")
     }
-    #expect(asked.withLock { $0.count } == 4)
-    let detail = "the body has the unknown key alow_removal; it takes allow_removal, retry_session, fresh"
+    #expect(asked.withLock { $0.count } == 5)
+    let detail = "the body has the unknown key alow_removal; it takes allow_removal, retry_session, new_token, fresh"
     #expect(try problem(await post(#"{"fresh": true, "alow_removal": true}"#)).detail == detail)
     #expect(try problem(await post(#"{"alow_removal": 1}"#)).detail == detail)
   }

@@ -4,15 +4,21 @@ package struct SyncRequest: Codable, Sendable, Equatable {
   package var allowRemoval: Bool
   /// True to try an ended session once more (T6).
   package var retrySession: Bool
+  /// True to ask for a new access token first (T10.8).
+  package var wantsNewToken: Bool
   /// True to publish nothing (`rosterd sync --dry-run`). A daemon does not accept this option.
   package var isDryRun = false
   /// True to transfer everything again (L1).
   package var isFresh = false
 
   /// All options are off by default.
-  package init(allowRemoval: Bool = false, retrySession: Bool = false, isDryRun: Bool = false, isFresh: Bool = false) {
+  package init(
+    allowRemoval: Bool = false, retrySession: Bool = false, wantsNewToken: Bool = false, isDryRun: Bool = false,
+    isFresh: Bool = false
+  ) {
     self.allowRemoval = allowRemoval
     self.retrySession = retrySession
+    self.wantsNewToken = wantsNewToken
     self.isDryRun = isDryRun
     self.isFresh = isFresh
   }
@@ -20,14 +26,16 @@ package struct SyncRequest: Codable, Sendable, Equatable {
   enum CodingKeys: String, CodingKey {
     case allowRemoval = "allow_removal"
     case retrySession = "retry_session"
+    case wantsNewToken = "new_token"
     case isFresh = "fresh"
   }
 
-  /// A daemon of version 0.2 refuses `fresh`, so it is left out if it is false.
+  /// An older daemon refuses `fresh` and `new_token`, so they are left out if they are false.
   package func encode(to encoder: any Encoder) throws {
     var members = encoder.container(keyedBy: CodingKeys.self)
     try members.encode(allowRemoval, forKey: .allowRemoval)
     try members.encode(retrySession, forKey: .retrySession)
+    if wantsNewToken { try members.encode(true, forKey: .wantsNewToken) }
     if isFresh { try members.encode(true, forKey: .isFresh) }
   }
 
