@@ -401,7 +401,8 @@ extension Credentials {
       }
     try checkKey(settings)
     for file in sent {
-      if let secret = self[file], !secret.fitsHeader { throw .unsendableCredential(file, holding: secret, settings: settings) }
+      guard let secret = self[file], !secret.fitsHeader else { continue }
+      throw .unsendableCredential(file, holding: secret, settings: settings)
     }
   }
 

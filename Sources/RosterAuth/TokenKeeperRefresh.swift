@@ -68,8 +68,8 @@ extension TokenKeeper {
     }
   }
 
-  /// The credentials with a new assertion. The file signs as it is now, if it can: a key may be replaced while a sync
-  /// runs (T17.7).
+  /// The credentials with a new assertion. A key may be replaced while a sync runs, so the file is read again. A file
+  /// that cannot sign is not used (T17.7).
   private func asserting(_ setup: inout TokenMachine.Setup) throws(Failure) -> Credentials {
     let (settings, now) = (setup.settings, clock.now())
     if settings.assertion != nil, let files = try? readCredentials(settings.credentialsDirectory) {

@@ -399,7 +399,8 @@ extension PageFetcher {
       .badAnswer,
       cause: "the answer calls itself partial or failed: \(reason)"
         + UpstreamWords.clause(of: response, to: request, showsBody: false),
-      hint: "see whether upstream is healthy; if it means that the token has expired, name its mark in where of [auth.expired]; if it always answers so, correct expect or partial of the definition",
+      hint:
+        "see whether upstream is healthy; for an expired token set auth.expired.where; if it always answers so, correct expect or partial of the definition",
       reason: .partialAnswer)
   }
 

@@ -45,7 +45,9 @@ struct NewTokenTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T10.7: a change while no daemon runs is asked for by the first sync, also of an older store", arguments: [true, false])
+  @Test(
+    "T10.7: a change while no daemon runs is asked for by the first sync, also of an older store",
+    arguments: [true, false])
   func restarted(isOld: Bool) async throws {
     let bench = try await Bench.settled(life: 3600)
     if isOld {
@@ -62,7 +64,9 @@ struct NewTokenTests {
 
   enum Answer: CaseIterable { case refusal, scope, html, unreachable, busy }
 
-  @Test("T10.7: if upstream grants no new token, the sync goes on with the old one after one request", arguments: Answer.allCases)
+  @Test(
+    "T10.7: if upstream grants no new token, the sync goes on with the old one after one request",
+    arguments: Answer.allCases)
   func failed(answer: Answer) async throws {
     let bench = try await Bench.settled(life: 3600)
     switch answer {
@@ -107,7 +111,9 @@ struct NewTokenTests {
     #expect(body(bench.endpoint.requests.all.last) == "grant_type=refresh_token&refresh_token=r1")
   }
 
-  @Test("T10.7: after a change of the login the new token comes from a login, also after a restart", arguments: [true, false])
+  @Test(
+    "T10.7: after a change of the login the new token comes from a login, also after a restart",
+    arguments: [true, false])
   func changedLogin(restarts: Bool) async throws {
     let user = Credentials(username: Secret("u"), password: Secret("p"))
     let bench = try await Bench(.exchange, credentials: user).inSync()
@@ -183,7 +189,9 @@ struct NewTokenTests {
     await bench.keeper.drain()
   }
 
-  @Test("T14.2: the refusal of a static token or of a user names the oddity of its file", arguments: [Flow.static, .basic])
+  @Test(
+    "T14.2: the refusal of a static token or of a user names the oddity of its file",
+    arguments: [Flow.static, .basic])
   func oddity(flow: Flow) async throws {
     let files = Credentials(
       refreshToken: Secret(" unused"), accessToken: Secret("\"a0\""), username: Secret("u"), password: Secret("p "))

@@ -8,14 +8,14 @@ import Testing
 struct TokenMachineTests {
   enum State: String, CaseIterable {
     case empty, valid, due, expired, waiting, refreshing, refreshingEarly, coolingDown, storing, keeping, unstored,
-      barred, ended, superseded, brandNew, proving
+      barred, ended, superseded, brandNew, proving, askingAnew
   }
 
   enum Input: String, CaseIterable {
     case wanted, rejectedCurrent, rejectedLate, triedAgain, accepted, loggedOut, refreshed, passingAgain, passingLast,
       refused,
       postponed, unexplained, other, due, stored, storeFailed, syncBegan, credentialChanged, reconfigured,
-      switchedOff, stopped
+      switchedOff, stopped, newToken
   }
 
   private static let start = Date(timeIntervalSince1970: 1_700_000_000)
@@ -34,6 +34,11 @@ struct TokenMachineTests {
     case .refreshingEarly:
       return after(.due) {
         _ = $0.wanted(9, now: now)
+        _ = $0.due(now: now)
+      }
+    case .askingAnew:
+      return after(.valid) {
+        _ = feed(.newToken, machine: &$0)
         _ = $0.due(now: now)
       }
     case .superseded: return after(.refreshing) { _ = feed(.credentialChanged, machine: &$0) }
@@ -104,7 +109,14 @@ struct TokenMachineTests {
     case .switchedOff:
       machine.reconfigured(setup(.none), session: Session(.sample(.none), credentials: Credentials()), now: now)
     case .stopped: machine.stopped()
+    case .newToken: newToken(&machine)
     }
+  }
+
+  /// A user asks for a new token.
+  private static func newToken(_ machine: inout TokenMachine) -> TokenMachine.Action {
+    machine.wantNewToken()
+    return machine.newTokenDue(now)
   }
 
   /// The request that tries a brand-new token is refused once more.
@@ -138,12 +150,12 @@ struct TokenMachineTests {
     ],
     .valid: [
       "use/idle": [.wanted, .rejectedLate],
-      "refresh/waiting": [.rejectedCurrent],
+      "refresh/waiting": [.rejectedCurrent, .newToken],
       "keep/keeping": [.loggedOut],
     ],
     .due: [
       "useAndRefresh/waiting": [.wanted, .rejectedLate],
-      "refresh/waiting": [.rejectedCurrent],
+      "refresh/waiting": [.rejectedCurrent, .newToken],
       "keep/keeping": [.loggedOut],
     ],
     .expired: [
@@ -167,6 +179,15 @@ struct TokenMachineTests {
     .refreshingEarly: [
       "use/sending": [.wanted, .rejectedLate],
       "wait/sending": [.rejectedCurrent],
+      "release/sending": [.loggedOut],
+      "store/storing": [.refreshed],
+      "coolDown/waiting": [.passingAgain],
+      "keep/keeping": [.passingLast, .refused, .postponed, .unexplained, .other],
+      "release/sending for another": [.credentialChanged, .switchedOff],
+    ],
+    .askingAnew: [
+      "use/sending": [.wanted, .rejectedLate],
+      "wait/sending": [.rejectedCurrent, .syncBegan],
       "release/sending": [.loggedOut],
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
@@ -211,6 +232,7 @@ struct TokenMachineTests {
     .brandNew: [
       "use/idle": [.wanted, .rejectedLate],
       "probe/proving": [.rejectedCurrent],
+      "refresh/waiting": [.newToken],
       "keep/keeping": [.loggedOut],
     ],
     .proving: [

@@ -218,7 +218,8 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     let (begins, began) = AsyncStream<SyncRequest>.makeStream()
     let (ends, ended) = AsyncStream<Void>.makeStream()
     let asks = Mutex(0)
-    let loop = SyncLoop(clock: Self.endless, requestNewToken: { asks.withLock { $0 += 1 } }) { request, loop in
+    let count: @Sendable () async -> Void = { asks.withLock { $0 += 1 } }
+    let loop = SyncLoop(clock: Self.endless, requestNewToken: count) { request, loop in
       LongSync(
         begun: {
           await loop.begun(7)
