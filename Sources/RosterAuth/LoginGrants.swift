@@ -191,8 +191,8 @@ package struct Login: Sendable {
     request.setForm(fields.filter { names.insert($0.0).inserted }.adding(settings.parameters))
     request.add(settings.headers)
     let response: Response
-    do { response = try await send(request) } catch let fault as RequestFault {
-      throw fault.failure(step: Self.step, subject: url.queryMasked)
+    do { response = try await send(request) } catch let fault as Failure where fault.exchange != nil {
+      throw fault.ofStep(Self.step, subject: url.queryMasked)
     }
     guard StatusRule(response.status).retriesTokens else { return response }
     throw Failure(

@@ -55,6 +55,14 @@ extension TokenMachine {
     case unexplained(Failure)
     case other(Failure)
 
+    /// The failure of the request, for messages.
+    func failure(_ settings: TokenSettings) -> Failure {
+      switch self {
+      case .passing(let failure, _, _), .postponed(let failure), .unexplained(let failure), .other(let failure): failure
+      case .refused(let ending): .ended(ending, settings: settings)
+      }
+    }
+
     var isPassing: Bool {
       if case .passing = self { true } else { false }
     }

@@ -84,7 +84,7 @@ extension Failure {
   /// Retries are used up, or Retry-After asks for more patience than `max_retry_after`.
   /// - Parameter proxy: what is wrong with it, where it is not token_url that is to be looked at.
   static func exhausted(
-    _ reason: Failure.Reason, said: String? = nil, proxy: RequestFault?, attempts: Int, retryAfter: Duration?,
+    _ reason: Failure.Reason, said: String? = nil, proxy: Failure?, attempts: Int, retryAfter: Duration?,
     unanswered: Bool,
     settings: TokenSettings
   ) -> Failure {
@@ -160,11 +160,12 @@ extension Failure {
   }
 
   /// The request did not go through, and another attempt would not either.
-  static func unsent(_ fault: RequestFault, settings: TokenSettings) -> Failure {
-    fault.failure(step: refreshing, subject: settings.tokenURL.queryMasked)
+  static func unsent(_ fault: Failure, settings: TokenSettings) -> Failure {
+    fault.ofStep(refreshing, subject: settings.tokenURL.queryMasked)
   }
 
-  /// `Send` promises a `RequestFault`. The text of any other error is not shown, because it may contain secrets (T9).
+  /// `Send` promises the failure of a request. The text of any other error is not shown, because it may contain secrets
+  /// (T9).
   static func sendDefect(_ error: any Error, settings: TokenSettings) -> Failure {
     Failure(
       .defect, step: refreshing, subject: settings.tokenURL.queryMasked, cause: "an error of type \(type(of: error))",

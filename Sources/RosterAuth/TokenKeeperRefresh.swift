@@ -31,7 +31,7 @@ extension TokenKeeper {
     var attempt = decided
     let credentials: Credentials
     do throws(Failure) { credentials = try asserting(&attempt.setup) } catch {
-      return failed(RefreshFault(fault: .other(error), label: "other", failure: error), attempt: attempt)
+      return failed((.other(error), "other"), attempt: attempt)
     }
     let setup = attempt.setup
     if setup.settings.flow == .jwt, let assertion = credentials.assertion {
@@ -41,7 +41,7 @@ extension TokenKeeper {
       return machine.refreshFailed(.other(.notRenewable(setup.settings)), now: clock.moment)
     }
     do throws(Failure) { try await noteUnanswered(attempt.stored) } catch {
-      return failed(RefreshFault(fault: .other(error), label: "other", failure: error), attempt: attempt)
+      return failed((.other(error), "other"), attempt: attempt)
     }
     if stopRequested.load(ordering: .acquiring) {
       return machine.refreshFailed(.other(.stopping), now: clock.moment)
@@ -96,13 +96,14 @@ extension TokenKeeper {
     } catch { throw .unnoted(error, path: store.path) }
   }
 
-  private func failed(_ fault: RefreshFault, attempt: TokenMachine.Attempt) -> TokenMachine.Action {
+  private func failed(_ failed: RefreshAttempt.Fault, attempt: TokenMachine.Attempt) -> TokenMachine.Action {
     // Nothing else follows from it while a request is out.
     if stopRequested.load(ordering: .acquiring) { _ = machine.stopped() }
-    let action = machine.refreshFailed(fault.fault, now: clock.moment)
+    let action = machine.refreshFailed(failed.fault, now: clock.moment)
     var delay: Duration?
     if case .coolDown(let pause) = action { delay = pause }
-    tellFailure(fault.failure, reason: fault.label, attempt: attempt.turn.number, delay: delay)
+    tellFailure(
+      failed.fault.failure(attempt.setup.settings), reason: failed.label, attempt: attempt.turn.number, delay: delay)
     return action
   }
 

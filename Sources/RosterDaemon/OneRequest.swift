@@ -23,8 +23,8 @@ package enum OneRequest {
       return response
     } catch {
       await transport.shutdown()
-      guard let fault = error as? RequestFault else { throw error }
-      var failure = fault.failure(step: "ask", subject: url.queryMasked)
+      guard let fault = error as? Failure, fault.exchange != nil else { throw error }
+      var failure = fault.ofStep("ask", subject: url.queryMasked)
       failure.hint = hint(fault) ?? fault.hint
       throw failure
     }
@@ -37,7 +37,7 @@ package enum OneRequest {
   }
 
   /// nil if the response is a usable answer.
-  private static func refusal(_ response: Response) -> RequestFault? {
+  private static func refusal(_ response: Response) -> Failure? {
     let status = response.status
     // PostgREST answers 206 with the total in Content-Range (G3.2).
     if status == 200 || status == 206 && response["Content-Range"] != nil { return nil }
@@ -48,14 +48,14 @@ package enum OneRequest {
       case 408, 500...599: .unreachable
       default: .badAnswer
       }
-    return RequestFault(
+    return Failure(
       kind, cause: "upstream answered \(status)\(response.pauseClause(now: Date()))", reason: .status(status))
   }
 
   /// The hints of a sync refer to its configuration, which does not exist yet here. nil to keep the fault's own hint.
-  private static func hint(_ fault: RequestFault) -> String? {
+  private static func hint(_ fault: Failure) -> String? {
     switch (fault.kind, fault.reason) {
-    case _ where fault.isOfProxy: nil
+    case _ where fault.exchange?.isOfProxy == true: nil
     case (.refused, _): "give the credential that upstream requires, as in --header \"Authorization: Bearer …\""
     case (_, .status(405)): "if upstream requires a POST, pass the answer of one to rosterd infer - on standard input"
     case (.unreachable, .status): "try again later"

@@ -152,7 +152,7 @@ actor SyncLoop {
     due = clock.uptime() + wait
     // Requests that were too late for a sync that has begun wait for the next one.
     if hasBegun { return }
-    let exit = report.exit.flatMap(Failure.Kind.init(exitCode:)) ?? .cannotWrite
+    let exit = report.exit.flatMap(Failure.Kind.init(rawValue:)) ?? .cannotWrite
     let failure = Failure(exit, step: "start a sync", subject: "rosterd", cause: report.error ?? "it ended at once")
     refused = askers.map { ($0, failure) }
     askers = []

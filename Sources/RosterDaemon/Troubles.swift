@@ -20,7 +20,7 @@ final class Troubles: Sendable {
   func noted(_ record: SyncRecord) -> SyncRecord {
     guard record.outcome.isConclusive else { return record }
     var record = record
-    var trouble = record.trouble ?? Diagnosis(row: record)
+    var trouble = record.diagnosis
     let isNews = latest.withLock { latest in
       let isSame = latest?.kind.family == trouble?.kind.family
       trouble?.since = isSame ? latest?.since ?? record.finishedAt : record.finishedAt

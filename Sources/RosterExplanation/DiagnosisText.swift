@@ -3,24 +3,20 @@ package import RosterModel
 extension Diagnosis.Kind {
   /// The meaning, in sentences; then the steps that an operator can take.
   package var text: (meaning: String, todo: String) {
-    let texts = Self.texts.split(separator: "\n").drop { $0 != rawValue }.dropFirst().prefix(2).map(String.init)
-    return (texts.first ?? "", texts.last ?? "")
+    (lines.first ?? "", String((lines.last ?? "").trimmingPrefix(Self.hint)))
   }
 
   /// True if the failure's own hint comes first in the steps, because it names the file, the key or the time.
-  var takesHint: Bool {
-    switch self {
-    case .certificate, .pin, .clientCertificate, .proxy, .held, .redirect, .unasked, .noCredential, .credential,
-      .outlived, .session,
-      .incomplete,
-      .loggedOut, .missingCredential, .tokenStore, .diskFull, .unwritable, .foreignFile, .failedService:
-      true
-    default: false
-    }
+  var takesHint: Bool { lines.last?.hasPrefix(Self.hint) == true }
+
+  private var lines: [String] {
+    Self.texts.split(separator: "\n").drop { $0 != rawValue }.dropFirst().prefix(2).map(String.init)
   }
 
+  private static let hint = "{hint} "
+
   /// Each kind has three lines: its name, the meaning, and the steps. rosterctl(1) has the same texts. A word in braces
-  /// is replaced by the affected item.
+  /// is replaced by the affected item, and `{hint}` by the failure's own hint.
   private static let texts = """
     connection
     Nothing has come from upstream: it is down, or something on the way does not let rosterd through.
@@ -42,16 +38,16 @@ extension Diagnosis.Kind {
     Look at the network: ip route; ip -br link. rosterd tries again by itself and needs no restart.
     certificate
     Nothing was sent to it: the server there may not be upstream's.
-    Look at what it sends: openssl s_client -showcerts -connect {server}
+    {hint} Look at what it sends: openssl s_client -showcerts -connect {server}
     pin
     Nothing was sent to it: upstream's key was changed, or another server answers.
-    Ask who runs upstream, in another way than this one, whether the key is theirs; then add it to upstream.tls.pins and reload rosterd.
+    {hint} Ask who runs upstream, in another way than this one, whether the key is theirs; then add it to upstream.tls.pins and reload rosterd.
     clientCertificate
     The handshake ended because of the certificate that rosterd presents, or because it presents none. The session goes on.
-    See when the certificate expires: rosterctl status --json. rosterd takes a new pair before the next sync.
+    {hint} See when the certificate expires: rosterctl status --json. rosterd takes a new pair before the next sync.
     proxy
     The request did not get as far as upstream.
-    Check upstream.proxy, and HTTPS_PROXY, HTTP_PROXY and NO_PROXY in rosterd's environment.
+    {hint} Check upstream.proxy, and HTTPS_PROXY, HTTP_PROXY and NO_PROXY in rosterd's environment.
     serverError
     That is a fault of upstream's own, not of the request.
     Ask who runs upstream, or wait: rosterd tries again by itself. To see it: curl -i {address}
@@ -60,7 +56,7 @@ extension Diagnosis.Kind {
     Once, nothing. If it recurs, raise sync.interval, or set limit.rate or limit.budget to what upstream permits; rosterd check shows the requests of a day.
     held
     rosterd keeps to the time that upstream asked for, over restarts too.
-    Wait: the next sync starts by itself once that time has come.
+    {hint} Wait: the next sync starts by itself once that time has come.
     forbidden
     Upstream does not allow this request with rosterd's credential.
     Give the account of rosterd's credential the right to read {address}, or use one that has it. Some servers refuse an unknown User-Agent (upstream.headers). If upstream says that it limits the rate of requests, raise sync.interval, or set limit.rate. If this status means that the token has expired, set status = [403] in [auth.expired].
@@ -78,7 +74,7 @@ extension Diagnosis.Kind {
     Read it: curl -i {address}. Then see whether upstream.base_url is the API's.
     redirect
     rosterd does not follow there, because the token must not be sent to another origin.
-    See where it leads: curl -sI {address}. If that is a page to log in, because the token has expired, name the status in status of [auth.expired]. A new upstream.base_url needs a restart of rosterd.
+    {hint} See where it leads: curl -sI {address}. If that is a page to log in, because the token has expired, name the status in status of [auth.expired]. A new upstream.base_url needs a restart of rosterd.
     malformed
     It is not what the definition of {resource} describes.
     Read the answer: curl {address}. If it says that the token has expired, name its mark in where of [auth.expired]. If upstream redirects to a page to log in then, name the status of the redirect in status of [auth.expired]. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one).
@@ -117,7 +113,7 @@ extension Diagnosis.Kind {
     See all of them with their reasons: rosterctl rejects. Have them corrected upstream, or give the column the type that they have; the next sync takes them.
     unasked
     Absent is not deleted: each {resource} without an answer stays.
-    Try by_key of [resource.{resource}] by hand. The next sync asks again.
+    {hint} Try by_key of [resource.{resource}] by hand. The next sync asks again.
     wrongByKey
     rosterd asks by_key for a listed record before it removes those that by_key does not find. No {resource} was removed.
     Look at the answer: curl -i {address}. Then correct by_key of [resource.{resource}] and restart rosterd; the next sync asks again.
@@ -153,19 +149,19 @@ extension Diagnosis.Kind {
     Wait for the next sync. If 404 means that a list is empty, set no_records = [404] in [resource.{resource}].
     noCredential
     rosterd has no credential to identify itself.
-    Put the credential that the flow reads into auth.credentials_dir (rosterd.toml(5) names each flow and its files), then reload rosterd.
+    {hint} Put the credential that the flow reads into auth.credentials_dir (rosterd.toml(5) names each flow and its files), then reload rosterd.
     credential
     Without a good one, upstream sends no page.
-    If it is right, see whether auth.send names the place that upstream reads it from.
+    {hint} If it is right, see whether auth.send names the place that upstream reads it from.
     outlived
     rosterd does not renew the token of auth.flow = "static".
-    A flow that refreshes would renew it by itself.
+    {hint} A flow that refreshes would renew it by itself.
     session
     No request is made before a credential file changes.
-    Get the new credential from upstream as you got the first one. If another program uses the same refresh token, it may have used it up: each needs its own.
+    {hint} Get the new credential from upstream as you got the first one. If another program uses the same refresh token, it may have used it up: each needs its own.
     incomplete
     The session goes on with the next sync. If the next token request is refused, the answer has used up the credential.
-    See whether auth.flow is the flow of {address}.
+    {hint} See whether auth.flow is the flow of {address}.
     tokenMalformed
     Something else than the token endpoint seems to have answered. The session goes on with the next sync.
     See what answers at {address}: a proxy, a page to log in. If the next sync is refused, put a new credential in its place and reload rosterd.
@@ -177,28 +173,28 @@ extension Diagnosis.Kind {
     See whether upstream.base_url and auth.token_url belong together, what auth.scope allows, whether auth.send names the place that upstream reads the token from, and whether auth.expired names only answers about the token.
     loggedOut
     That ends the session: no request is made before a credential file changes.
-    If that status has another meaning too at this upstream, take it out of auth.logout_status and reload rosterd.
+    {hint} If that status has another meaning too at this upstream, take it out of auth.logout_status and reload rosterd.
     tokenUnreachable
     No page is asked for without a token.
     See whether the token endpoint is up: curl -i {address}. rosterd tries again by itself.
     missingCredential
     auth.flow cannot do without it.
-    See that it is there and not empty: ls -l {file}. Outside systemd rosterd's user must be able to read it.
+    {hint} See that it is there and not empty: ls -l {file}. Outside systemd rosterd's user must be able to read it.
     expiringSession
     A daemon renews the session between two syncs, and no daemon runs. After its end only a new credential begins another one.
     Run the daemon instead of rosterd sync: rosterd run. Or sync more often: the timer, and sync.interval, must be shorter than the life of the session.
     tokenStore
     A token that cannot be kept is not used.
-    Look at it: ls -l {file}; df {file}. The next sync stores the token before anything else.
+    {hint} Look at it: ls -l {file}; df {file}. The next sync stores the token before anything else.
     diskFull
     Readers see complete data; nothing of this sync was published.
-    See how full it is: df -h {file}. rosterd tries again by itself and needs no restart.
+    {hint} See how full it is: df -h {file}. rosterd tries again by itself and needs no restart.
     disk
     Readers see complete data unless the disk is damaged.
     Look at the kernel's log and the disk: dmesg; smartctl. Copy the cache away while it can be read: {file}
     unwritable
     rosterd lacks the permission to write there.
-    See whose it is: ls -ld {file}. File and folder belong to rosterd's user; in a systemd unit another place than StateDirectory= needs ReadWritePaths=.
+    {hint} See whose it is: ls -ld {file}. File and folder belong to rosterd's user; in a systemd unit another place than StateDirectory= needs ReadWritePaths=.
     locked
     rosterd has waited for that program, and given up.
     Find it: fuser -v {file}. Have it end its transaction, and read with sqlite3 -readonly.
@@ -207,7 +203,7 @@ extension Diagnosis.Kind {
     Look at the kernel's log and the disk: dmesg; smartctl. The damaged copy is beside {file}.
     foreignFile
     rosterd does not touch what another program or a newer rosterd made.
-    See what it is: file {file}
+    {hint} See what it is: file {file}
     owned
     Two processes that write one cache or token store would overwrite each other's data.
     Ask that one for a sync: rosterctl sync. Or stop it; its pid is in {file}.lock.
@@ -237,6 +233,6 @@ extension Diagnosis.Kind {
     If a daemon should run: systemctl start {unit}. If it does not stay, journalctl -u {unit} says why. If it runs, --socket or --instance names another one.
     failedService
     No daemon runs; what follows is what the cache contains.
-    Correct that, then systemctl restart {unit}. The log of the start: journalctl -u {unit}.
+    {hint} Correct that, then systemctl restart {unit}. The log of the start: journalctl -u {unit}.
     """
 }

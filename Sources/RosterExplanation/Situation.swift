@@ -83,7 +83,7 @@ package struct Situation: Sendable {
     if state == .unauthorized, let tokenError, cache.last?.trouble?.kind.isOfToken != true {
       return Diagnosis(.session, tokenError)
     }
-    return cache.last.flatMap { $0.trouble ?? Diagnosis(row: $0) }.map(naming) ?? waiting
+    return cache.last?.diagnosis.map(naming) ?? waiting
   }
 
   /// Beginning of the main trouble, or of the failure of the service, RFC 3339; nil without either.

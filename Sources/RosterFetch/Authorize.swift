@@ -92,7 +92,7 @@ private struct AuthorizedSending {
         return response
       case .accept: return response
       }
-    } catch let failure as Failure {
+    } catch let failure as Failure where failure.exchange == nil {
       throw failure.comparingClocks(of: response, token: token, now: (pacer?.clock ?? .system).now())
         .after(response, to: request, clock: pacer?.clock).proposingFlow(response)
     }
@@ -100,8 +100,8 @@ private struct AuthorizedSending {
 
   /// nil if the token expired before the request had a connection, which is open now, and kept for the next attempt.
   private mutating func sent() async throws -> Response? {
-    do { return try await next(request.carrying(token, of: keeper)) } catch let fault as RequestFault
-      where fault.isOfOutlivedToken && !wasOutlived
+    do { return try await next(request.carrying(token, of: keeper)) } catch let fault as Failure
+      where fault.exchange?.isOfOutlivedToken == true && !wasOutlived
     {
       wasOutlived = true
       token = try await keeper.token(inTurnOf: pacer)

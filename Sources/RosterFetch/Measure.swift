@@ -18,13 +18,13 @@ extension Interceptor {
         measured(response.status, (clock.uptime() - started).seconds, response.received)
         return response
       } catch {
-        let fault = error as? RequestFault
+        let fault = error as? Failure
         guard fault?.isResent(request) != true else { throw error }
-        if fault?.isOfOutlivedToken == true {
+        if fault?.exchange?.isOfOutlivedToken == true {
           if !request.needsNewConnection { tally.update { $0.withdrawn(RequestContext.current.resource) } }
           throw error
         }
-        let received = fault?.received ?? 0
+        let received = fault?.exchange?.received ?? 0
         tally.update { $0.bytes += received }
         measured(nil, (clock.uptime() - started).seconds, received)
         throw error

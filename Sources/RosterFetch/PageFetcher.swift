@@ -287,9 +287,9 @@ package final class PageFetcher: Sendable {
         if response.status >= 400 { await retry.heed(response.retryAfter(now: clock.now())) }
         return value
       }
-    } catch let fault as RequestFault {
-      // A failed token request is already a Failure, and is not changed here.
-      var failure = fault.failure(step: step, subject: request.shownURL)
+    } catch let fault as Failure where fault.exchange != nil {
+      // A failed token request has its own step, and is not changed here.
+      var failure = fault.ofStep(step, subject: request.shownURL)
       let concern = page.map { request.concern(asPage: $0.number, of: $0.resource) }
       failure.concerned.insert(contentsOf: concern.map { [$0] } ?? [request.concern, .resource(resource)], at: 0)
       throw failure
@@ -303,8 +303,8 @@ private struct PositionLost: Error {}
 /// Throws `PositionLost` if upstream may have moved on, so that a second request would ask for another page. A rate
 /// limit moves nothing.
 private func once<Value>(_ isOnce: Bool, _ attempt: () async throws -> Value) async throws -> Value {
-  do { return try await attempt() } catch let fault as RequestFault
-    where isOnce && fault.reason != .rateLimit && fault.retryAfter == nil
+  do { return try await attempt() } catch let fault as Failure
+    where isOnce && fault.exchange != nil && fault.reason != .rateLimit && fault.retryAfter == nil
   {
     throw PositionLost()
   }
@@ -338,7 +338,7 @@ extension PageFetcher {
     if !hasContent, wanted.page.number > 1 { return wanted.isAnnounced ? .vanished : .pastTheEnd }
     let isEmpty = wanted.page.number == 1 && paging.resource.answers.noRecords.contains(status: status)
     if !isEmpty, status != 206 || !paging.takesPartialContent {
-      do { try expect(200, response: response, to: wanted.page.request) } catch var fault as RequestFault
+      do { try expect(200, response: response, to: wanted.page.request) } catch var fault as Failure
         where wanted.page.isTrial
       {
         fault.hint = "if \(status) means the end of the list, set beyond = [\(status)] in its pages"
@@ -384,7 +384,7 @@ extension PageFetcher {
     status == 404 || status == 410 || wanted.page.number == 1 && resource.answers.noRecords.contains(status: status)
   }
 
-  /// Reads the body of a page. Throws a `RequestFault` if it is not an answer.
+  /// Reads the body of a page. Throws a `Failure` if it is not an answer.
   private func read(_ body: [UInt8], by plan: RecordPlan, _ response: Response, to request: Request) throws -> PageScan
   {
     var decoder = RecordDecoder(plan)
@@ -394,8 +394,8 @@ extension PageFetcher {
     }
   }
 
-  private func refused(_ reason: String, _ response: Response, to request: Request) -> RequestFault {
-    RequestFault(
+  private func refused(_ reason: String, _ response: Response, to request: Request) -> Failure {
+    Failure(
       .badAnswer,
       cause: "the answer calls itself partial or failed: \(reason)"
         + UpstreamWords.clause(of: response, to: request, showsBody: false),
@@ -424,19 +424,19 @@ extension PageFetcher {
     if response.status != status { throw refusal(response, to: request) }
   }
 
-  private func refusal(_ response: Response, to request: Request) -> RequestFault {
+  private func refusal(_ response: Response, to request: Request) -> Failure {
     let isRateLimit = response.isRateLimit
     let rule = StatusRule(response.status)
     let now = clock.now()
     let pause = response.pause(now: now)
-    var fault = RequestFault(
+    var fault = Failure(
       isRateLimit ? .unreachable : rule.kind,
       cause: "upstream answered \(response.status)\(response.pauseClause(now: now))"
         + UpstreamWords.clause(of: response, to: request, showsBody: true),
       hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: rule.retriesPages),
       reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
-    fault.header = pause?.header
+    fault.concerned = pause.map { [.header($0.header)] } ?? []
     return fault
   }
 
@@ -456,7 +456,7 @@ extension PageFetcher {
   }
 
   private func scanned<Value>(_ response: Response, of resource: String, _ scan: () throws -> Value) throws -> Value {
-    do { return try scan() } catch let fault as RequestFault { throw fault } catch {
+    do { return try scan() } catch let fault as Failure { throw fault } catch {
       let body = response.body.withoutByteOrderMark
       let first = body.first { $0 > UInt8(ascii: " ") }
       let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
@@ -480,7 +480,7 @@ extension PageFetcher {
   }
 
   /// A redirect led to something that is not JSON, as to a page to log in.
-  private func redirected(_ why: String) -> RequestFault {
+  private func redirected(_ why: String) -> Failure {
     var fault = malformed("\(why), after a redirect", of: nil)
     fault.hint =
       "if that is a page to log in, because the token has expired, name the status of the redirect in status of [auth.expired]"
@@ -488,9 +488,9 @@ extension PageFetcher {
   }
 
   /// - Parameter resource: the name of the definition that the answer does not fit; nil if it may be a web page.
-  private func malformed(_ why: String, of resource: String?) -> RequestFault {
+  private func malformed(_ why: String, of resource: String?) -> Failure {
     let hint = resource.map { "compare the answer, which may be an error of upstream's, with [resource.\($0)]" }
-    return RequestFault(
+    return Failure(
       .badAnswer, cause: "the answer is not what the API promises: \(why)",
       hint: hint ?? "check that upstream.base_url is the API's and not a web page's", reason: .malformed)
   }

@@ -40,11 +40,9 @@ extension Interceptor {
     origin.host == home?.host ? "another origin, \(origin)" : "another host"
   }
 
-  private static func refused(_ cause: String) -> RequestFault {
-    var fault = RequestFault(.badAnswer, cause: cause, hint: "set upstream.base_url to where the API is now")
-    fault.trouble = .redirect
-    fault.header = "Location"
-    return fault
+  private static func refused(_ cause: String) -> Failure {
+    Failure(.badAnswer, cause: cause, hint: "set upstream.base_url to where the API is now")
+      .with(.redirect, [.header("Location")])
   }
 }
 

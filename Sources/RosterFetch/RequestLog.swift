@@ -23,7 +23,7 @@ extension Interceptor {
         logger.debug("answered", metadata: metadata)
         return response
       } catch {
-        logger.debug("not answered: \((error as? RequestFault)?.cause ?? "cancelled")", metadata: metadata)
+        logger.debug("not answered: \((error as? Failure)?.cause ?? "cancelled")", metadata: metadata)
         throw error
       }
     }

@@ -21,11 +21,11 @@ package struct Retry: Sendable {
     origin = baseURL.flatMap(Origin.init(url:))
   }
 
-  /// Throws the last attempt's `RequestFault`, or CancellationError. A `Failure` belongs to another request, such as
+  /// Throws the last attempt's `Failure`, or CancellationError. A failure of a step belongs to another request, such as
   /// the keeper's, which has already been retried by `retry` (T5). It is not retried again.
   /// - Parameter retried: called before each wait, with the fault, the number of the failed attempt, and the delay.
   package func run<Value: Sendable>(
-    retried: (RequestFault, Int, Duration) -> Void, _ attempt: () async throws -> Value
+    retried: (Failure, Int, Duration) -> Void, _ attempt: () async throws -> Value
   ) async throws -> Value {
     var attempts = 0
     var malformed = 0
@@ -34,13 +34,13 @@ package struct Retry: Sendable {
       attempts += 1
       do {
         return try await attempt()
-      } catch let failure as Failure {
+      } catch let failure as Failure where failure.exchange == nil {
         // The pause of another server that grants tokens delays no page: a valid token is used meanwhile (T5.4).
         let isOfOther = origin != nil && Origin(url: failure.subject) != origin
         let wait = isOfOther ? failure.pageRetryAfter : failure.retryAfter
         await closeGate(nil, retryAfter: wait, attempt: attempts)
         throw failure
-      } catch let fault as RequestFault {
+      } catch let fault as Failure {
         if fault.reason == .malformed || fault.reason == .tooLarge { malformed += 1 }
         let table = table()
         await closeGate(fault.reason, retryAfter: fault.retryAfter, attempt: attempts)
@@ -66,8 +66,8 @@ package struct Retry: Sendable {
   }
 }
 
-extension RequestFault {
-  fileprivate func after(_ attempts: Int) -> RequestFault {
+extension Failure {
+  fileprivate func after(_ attempts: Int) -> Failure {
     var fault = self
     if attempts > 1 { fault.cause += " (\(attempts) attempts)" }
     return fault

@@ -50,7 +50,7 @@ package final class RetryAfterGate: Sendable {
     if isLater { await store(RetryAfterHold(setAt: now, until: now + wait.seconds)) }
   }
 
-  /// Returns when a request may start. Throws CancellationError. Also throws a `RequestFault` if the end is further
+  /// Returns when a request may start. Throws CancellationError. Also throws a `Failure` if the end is further
   /// away than `longest` and no other failure ends the sync, which would wait for hours.
   /// - Parameter jitter: added to this request's wait, so that waiting requests do not all start at once.
   package func wait(
@@ -62,10 +62,8 @@ package final class RetryAfterGate: Sendable {
     }
   }
 
-  private static func tooFar(_ left: Duration, clock: WallClock) -> RequestFault {
-    var fault = RequestFault(.unreachable, cause: cause(left, clock: clock), hint: patience).with(.held)
-    fault.header = "Retry-After"
-    return fault
+  private static func tooFar(_ left: Duration, clock: WallClock) -> Failure {
+    Failure(.unreachable, cause: cause(left, clock: clock), hint: patience).with(.held, [.header("Retry-After")])
   }
 
   private static func cause(_ left: Duration, clock: WallClock) -> String {

@@ -19,7 +19,7 @@ package struct RetryTable: Sendable, Equatable {
   ///   - attempt: number of attempts so far, from 1.
   ///   - malformed: number of attempts with a body that is not a page.
   ///   - random: a number in 0..<1, for the jitter.
-  package func decide(_ fault: RequestFault, attempt: Int, malformed: Int, random: Double) -> Decision {
+  package func decide(_ fault: Failure, attempt: Int, malformed: Int, random: Double) -> Decision {
     guard let reason = fault.reason, attempt <= delays.maxRetries else { return .giveUp }
     let backoff = delays.delay(afterAttempt: attempt, retryAfter: fault.retryAfter, random: random)
     switch reason {

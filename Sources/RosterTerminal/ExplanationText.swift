@@ -42,7 +42,7 @@ package struct ExplanationText: Sendable {
 
   /// ` (12 min ago)`, ` (in 14 min)`.
   private func ago(_ time: String) -> String {
-    guard let seconds = Date(rfc3339: time)?.timeIntervalSince(now) else { return "" }
+    guard let seconds = Ages(now: now).seconds(until: time) else { return "" }
     return seconds > 0 ? " (in \(HumanFormat.span(seconds)))" : " (\(HumanFormat.span(-seconds)) ago)"
   }
 

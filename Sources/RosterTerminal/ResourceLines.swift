@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import RosterModel
 
 /// One line for each resource: its state in the cache, or the progress of its pull. Empty for a single resource, which
@@ -14,10 +13,10 @@ struct ResourceLines {
   ///   - cached: The resources of the snapshot.
   ///   - most: Maximum number of resource lines, besides the heading and the line "… and N more"; nil for all.
   ///   - verifiedAt: End of the last good sync, RFC 3339.
-  ///   - now: The reference for ages.
+  ///   - ages: The reference for ages.
   init(
     _ current: DaemonStatus.Current?, cached: [DaemonStatus.CachedResource], most: Int?, verifiedAt: String? = nil,
-    now: Date? = nil
+    ages: Ages = Ages(now: nil)
   ) {
     if let current, current.phase != .discovering, current.resources.count > 1 {
       let shown = Self.underWay(current.resources, maxLines: most ?? .max)
@@ -28,14 +27,14 @@ struct ResourceLines {
       let all = cached.count > 1 ? cached.filter { $0.parent == nil } + cached.filter { $0.parent != nil } : []
       let shown = all.prefix(most ?? .max)
       let plain = shown.filter { $0.parent == nil }
-      let verified = verifiedAt.flatMap { Self.age($0, now: now) }
+      let verified = ages.ago(verifiedAt)
       table = Self.table(
         plain, hasAbsent: plain.contains { $0.absent > 0 },
         hasDistrusted: plain.contains { $0.validators != DaemonStatus.CachedResource.trusted }, verified: verified,
-        now: now)
+        ages: ages)
       children = shown.filter { $0.parent != nil }.map { child in
         let isFailing = child.lists?.failed ?? 0 > 0 || child.validators != DaemonStatus.CachedResource.trusted
-        let whole = child.wholeAt.flatMap { Self.age($0, now: now) }
+        let whole = ages.ago(child.wholeAt)
         return (child.name.printable, child.factsOfChild(verified: verified, whole: whole), isFailing ? .busy : .plain)
       }
       hidden = all.count - shown.count
@@ -64,7 +63,7 @@ struct ResourceLines {
 
   /// The state in the snapshot. Resources that were pulled for the first time and not published have no facts yet.
   private static func table(
-    _ resources: [DaemonStatus.CachedResource], hasAbsent: Bool, hasDistrusted: Bool, verified: String?, now: Date?
+    _ resources: [DaemonStatus.CachedResource], hasAbsent: Bool, hasDistrusted: Bool, verified: String?, ages: Ages
   ) -> Table {
     Table(
       columns: [
@@ -74,7 +73,7 @@ struct ResourceLines {
         + (hasDistrusted ? [Table.Column(name: "VALIDATORS")] : []),
       rows: resources.map { resource in
         let proof = Table.Cell(
-          text: resource.proofText(verified: verified, whole: resource.wholeAt.flatMap { age($0, now: now) }),
+          text: resource.proofText(verified: verified, whole: ages.ago(resource.wholeAt)),
           tone: resource.proof == "weak" ? .busy : .plain)
         let absent = hasAbsent ? [Table.Cell(text: resource.absent > 0 ? "\(resource.absent)" : "")] : []
         let isTrusted = resource.validators == DaemonStatus.CachedResource.trusted
@@ -109,12 +108,6 @@ struct ResourceLines {
       return ProgressBar(done: resource.pagesDone, total: resource.pagesTotal ?? 0)
     }
     return lists == 0 ? ProgressBar(done: 1, total: 1) : ProgressBar(done: resource.listsDone ?? 0, total: lists)
-  }
-
-  /// `4 min ago`; nil without a reference.
-  private static func age(_ time: String, now: Date?) -> String? {
-    guard let date = Date(rfc3339: time), let now else { return nil }
-    return HumanFormat.ago(now.timeIntervalSince(date))
   }
 
   private static let heading = "RESOURCE"

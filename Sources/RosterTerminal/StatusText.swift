@@ -30,7 +30,7 @@ package struct StatusText: Sendable {
     ages = Ages(now: now)
     told = Headline(status, times: ages.times)
     resources = ResourceLines(
-      sync.current, cached: cached.resources, most: maxResources, verifiedAt: cached.verifiedAt, now: now)
+      sync.current, cached: cached.resources, most: maxResources, verifiedAt: cached.verifiedAt, ages: ages)
     self.colour = colour
   }
 
@@ -42,7 +42,7 @@ package struct StatusText: Sendable {
     ages = Ages(now: now)
     told = Headline(status, times: ages.times)
     resources = ResourceLines(
-      nil, cached: cached.resources, most: maxResources, verifiedAt: cached.verifiedAt, now: now)
+      nil, cached: cached.resources, most: maxResources, verifiedAt: cached.verifiedAt, ages: ages)
     self.colour = colour
   }
 

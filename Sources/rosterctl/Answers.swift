@@ -13,7 +13,7 @@ extension Response {
     guard let problem = try? JSONDecoder().decode(Problem.self, from: Data(body)) else {
       throw Self.strange(step, cause: "it answered \(status) without a reason")
     }
-    let exit = problem.exit.flatMap(Failure.Kind.init(exitCode:)) ?? (status == 403 ? .refused : .badAnswer)
+    let exit = problem.exit.flatMap(Failure.Kind.init(rawValue:)) ?? (status == 403 ? .refused : .badAnswer)
     throw Failure(exit, step: step, subject: "the daemon", cause: problem.detail ?? "it answered \(status)")
   }
 

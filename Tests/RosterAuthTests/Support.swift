@@ -104,13 +104,13 @@ final class TokenEndpoint: Sendable {
 
   /// No connection, so that the request never reached upstream.
   func refuseConnection() {
-    var fault = RequestFault(.unreachable, cause: "refused", reason: .connection)
-    fault.isUnsent = true
+    var fault = Failure(.unreachable, cause: "refused", reason: .connection)
+    fault.exchange?.isUnsent = true
     answer(.failure(fault))
   }
 
   func fail(_ reason: Failure.Reason) {
-    answer(.failure(RequestFault(.unreachable, cause: "test", reason: reason)))
+    answer(.failure(Failure(.unreachable, cause: "test", reason: reason)))
   }
 
   func arrived(_ count: Int) async { await requests.wait { $0.count >= count } }

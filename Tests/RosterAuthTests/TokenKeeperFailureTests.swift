@@ -222,8 +222,8 @@ struct TokenKeeperFailureTests {
   @Test("T5.3: an attempt without a connection cannot have rotated the token", arguments: [false, true])
   func neverSent(unsent: Bool) async throws {
     let bench = try await Bench().inSync()
-    var refused = RequestFault(.unreachable, cause: "refused", reason: .connection)
-    refused.isUnsent = unsent
+    var refused = Failure(.unreachable, cause: "refused", reason: .connection)
+    refused.exchange?.isUnsent = unsent
     bench.endpoint.answer(.failure(refused))
     bench.endpoint.refuse()
     let request = bench.requests(1)[0]
@@ -457,10 +457,10 @@ struct TokenKeeperFailureTests {
   @Test("P11.4, T9.1: no network at all fails the sync without a retry, and the message has no query of the URL")
   func noNetwork() async throws {
     let bench = try await Bench().inSync()
-    let down = RequestFault(.unreachable, cause: "no route")
+    let down = Failure(.unreachable, cause: "no route")
     bench.endpoint.answer(.failure(down))
     let failure = await failure { try await bench.keeper.current() }
-    #expect(failure == down.failure(step: "get a new access token", subject: bench.settings.tokenURL.queryMasked))
+    #expect(failure == down.ofStep("get a new access token", subject: bench.settings.tokenURL.queryMasked))
     #expect(bench.status?.state != .unauthorized)
   }
 

@@ -97,12 +97,12 @@ struct TokenWalkTests {
           rotates: Bool.random(using: &generator), life: [nil, 5, 60, 3600].randomElement(using: &generator) ?? nil)
       default:
         let answer = Self.answers.randomElement(using: &generator)
-        world.answered(answer ?? .failure(RequestFault(.unreachable, cause: "test", reason: .timeout)))
+        world.answered(answer ?? .failure(Failure(.unreachable, cause: "test", reason: .timeout)))
       }
     }
 
     /// Every kind of answer that grants nothing.
-    private static let answers: [Result<Response, RequestFault>] = {
+    private static let answers: [Result<Response, Failure>] = {
       let table = TokenAnswerTableTests.self
       let responses = (table.final + table.unexplained + table.passing + table.useless.filter { $0.body.count < 1000 })
         .map {
@@ -110,8 +110,8 @@ struct TokenWalkTests {
         }
       let lost = [408, 429, 500, 502, 504, 524].map { Response(status: $0, body: Array("<html>".utf8)) }
       let faults = [Failure.Reason.connection, .timeout, .truncated, .dns].map { reason in
-        var fault = RequestFault(.unreachable, cause: "test", reason: reason)
-        fault.isUnsent = reason == .dns
+        var fault = Failure(.unreachable, cause: "test", reason: reason)
+        fault.exchange?.isUnsent = reason == .dns
         return fault
       }
       return (responses + lost).map { .success($0) } + faults.map { .failure($0) }

@@ -114,7 +114,7 @@ struct TokenWorld: Equatable {
   }
 
   /// The answer of the token endpoint, as the keeper passes it on.
-  mutating func answered(_ answer: Result<Response, RequestFault>) {
+  mutating func answered(_ answer: Result<Response, Failure>) {
     guard let attempt = sending, let grant = Grant(attempt.setup.settings, session: attempt.session) else { return }
     let attempted = RefreshAttempt(attempt, now: now.date, random: 0)
     switch answer {

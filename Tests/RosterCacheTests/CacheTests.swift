@@ -115,7 +115,7 @@ struct CacheTests {
     ]
     for (code, trouble) in troubles {
       let failure = SQLiteError(code: code, message: "m").failure("s", "p")
-      #expect(failure.kind == .cannotWrite && failure.hint != nil && failure.explained == trouble)
+      #expect(failure.kind == .cannotWrite && failure.hint != nil && failure.trouble == trouble)
     }
     #expect(SQLiteError(code: 1, message: "m").failure("s", "p").kind == .defect)
   }

@@ -128,7 +128,7 @@ private enum Unreadable: CaseIterable {
     let transport = HTTPTransport(.init())
     for (body, reason) in [(Unreadable.cut, Failure.Reason.truncated), (.announcedTooLarge, .tooLarge)] {
       try await RawServer.run(try await body.answer("\(status) Yes")) { server in
-        let fault = await #expect(throws: RequestFault.self) {
+        let fault = await #expect(throws: Failure.self) {
           try await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/"))
         }
         #expect(fault?.reason == reason)
@@ -151,7 +151,7 @@ private enum Unreadable: CaseIterable {
   func granted(status: Int) async throws {
     let transport = HTTPTransport(.init())
     try await RawServer.run(try await Unreadable.plainBehindGzip.answer("\(status) Yes")) { server in
-      let failure = await #expect(throws: RequestFault.self) {
+      let failure = await #expect(throws: Failure.self) {
         try await transport.send(Request(.post, "http://127.0.0.1:\(server.port)/token"))
       }
       #expect(failure?.reason == .malformed)
@@ -265,10 +265,10 @@ private enum Unreadable: CaseIterable {
   func cutGrant() async throws {
     let transport = HTTPTransport(.init())
     try await RawServer.run(.init("HTTP/1.1 200 OK\r\nContent-Type: appl")) { server in
-      let fault = await #expect(throws: RequestFault.self) {
+      let fault = await #expect(throws: Failure.self) {
         try await transport.send(Request(.post, "http://127.0.0.1:\(server.port)/token"))
       }
-      #expect(fault?.reason == .truncated && fault?.isUnsent == false && server.requests == 1)
+      #expect(fault?.reason == .truncated && fault?.exchange?.isUnsent == false && server.requests == 1)
     }
     await transport.shutdown()
   }

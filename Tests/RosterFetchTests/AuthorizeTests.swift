@@ -236,8 +236,8 @@ import Testing
       let send = Interceptor.chain(links) { request in
         sent.withLock { $0.append(request) }
         guard !request.needsNewConnection else { return Response(status: 200) }
-        var fault = RequestFault(.unreachable, cause: "the server closed the connection", reason: .connection)
-        fault.isOfKeptConnection = true
+        var fault = Failure(.unreachable, cause: "the server closed the connection", reason: .connection)
+        fault.exchange?.isOfKeptConnection = true
         throw fault
       }
       async let answer = send(Request(.get, "http://localhost/character"))
@@ -262,15 +262,15 @@ import Testing
         guard outlived.withLock({ $0 }) > 0 else { return Response(status: 200) }
         outlived.withLock { $0 -= 1 }
         clock.advance(by: .seconds(101))
-        var fault = RequestFault(.unreachable, cause: "test", reason: .timeout)
-        fault.isOfOutlivedToken = true
+        var fault = Failure(.unreachable, cause: "test", reason: .timeout)
+        fault.exchange?.isOfOutlivedToken = true
         throw fault
       }
       let response = try await send(Request(.get, "http://localhost/character"))
       #expect(response.status == 200 && response.token?.text == "a2" && grants() == 2)
       #expect(lives.withLock { $0 } == [.seconds(100), .seconds(100)])
       outlived.withLock { $0 = 2 }
-      let fault = await #expect(throws: RequestFault.self) {
+      let fault = await #expect(throws: Failure.self) {
         try await send(Request(.get, "http://localhost/character"))
       }
       #expect(fault?.reason == .timeout && lives.withLock { $0.count } == 4)
@@ -374,7 +374,7 @@ import Testing
         Response(status: 401, headers: [.init("www-authenticate", challenge)])
       }
       let failure = await #expect(throws: Failure.self) { try await send(Request(.get, "http://localhost/character")) }
-      #expect(failure?.kind == .refused && failure?.explained == .noCredential)
+      #expect(failure?.kind == .refused && failure?.trouble == .noCredential)
       #expect(failure?.hint?.contains(#"flow = "basic""#) == isBasic, "\(failure?.hint ?? "")")
     }
   }

@@ -34,7 +34,7 @@ import Testing
     let second = try ledger(rule)
     #expect(second.usage?.used == 7)
     try await send(3, by: second)
-    let failure = await #expect(throws: RequestFault.self) { try await second.spend() }
+    let failure = await #expect(throws: Failure.self) { try await second.spend() }
     #expect(failure?.kind == .unreachable && failure?.cause == "limit.budget (10/1m) is used up")
     clock.advance(by: .seconds(31))
     #expect(try ledger(rule).usage?.used == 3)
@@ -81,7 +81,7 @@ import Testing
     clock.advance(by: .seconds(20))
     try await send(8, by: first)
     #expect(first.wait(for: 2) == .seconds(40))
-    await #expect(throws: RequestFault.self) { try await first.spend() }
+    await #expect(throws: Failure.self) { try await first.spend() }
     #expect(first.wait(for: 2) == .seconds(60))
     let second = try ledger(rule)
     #expect(second.wait(for: 2) == .seconds(60))
@@ -90,7 +90,7 @@ import Testing
     try await send(4, by: second)
     second.syncWentWell()
     #expect(try ledger(rule).wait(for: 6) == nil)
-    await #expect(throws: RequestFault.self) { try await send(7, by: second) }
+    await #expect(throws: Failure.self) { try await send(7, by: second) }
     try second.change(RequestBudget(limit: 20, window: .seconds(60)))
     #expect(second.wait(for: 6) == nil, "another budget is another matter")
   }
@@ -124,11 +124,11 @@ import Testing
     let ledger = try ledger(RequestBudget(limit: 2, window: .milliseconds(100)))
     let first = try await ledger.spend()
     let second = try await ledger.spend()
-    async let refused: RequestFault? = #expect(throws: RequestFault.self) { try await ledger.spend() }
+    async let refused: Failure? = #expect(throws: Failure.self) { try await ledger.spend() }
     while ledger.refusals < 1 { await Task.yield() }
     clock.advance(by: .milliseconds(500))
     ledger.ended(first, isSent: false)
-    async let late: RequestFault? = #expect(throws: RequestFault.self) { try await ledger.spend() }
+    async let late: Failure? = #expect(throws: Failure.self) { try await ledger.spend() }
     while ledger.refusals < 2 { await Task.yield() }
     ledger.ended(second, isSent: false)
     #expect(await refused != nil)

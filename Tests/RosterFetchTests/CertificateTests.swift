@@ -89,7 +89,7 @@ private struct Refusal: CustomTestStringConvertible {
   func systemRoots() async throws {
     try await Authority.with(Self.make) { authority in
       let (file, folder) = (authority.file("system.pem"), authority.file("hashed"))
-      func fault(_ port: Int, environment: [String: String]) async -> RequestFault? {
+      func fault(_ port: Int, environment: [String: String]) async -> Failure? {
         await self.fault(port, roots: .system(SystemRoots(RootPlaces(environment: environment))))
       }
       try await authority.serve("below", mode: "-HTTP\(Self.withIntermediate)") { _, port in
@@ -108,11 +108,11 @@ private struct Refusal: CustomTestStringConvertible {
     }
   }
 
-  private func fault(_ port: Int, roots: TrustedRoots) async -> RequestFault? {
+  private func fault(_ port: Int, roots: TrustedRoots) async -> Failure? {
     let transport = HTTPTransport(.init(roots: roots))
-    var fault: RequestFault?
+    var fault: Failure?
     do { _ = try await transport.send(Request(.get, "https://127.0.0.1:\(port)/page")) } catch {
-      fault = error as? RequestFault
+      fault = error as? Failure
     }
     await transport.shutdown()
     return fault

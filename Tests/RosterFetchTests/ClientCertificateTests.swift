@@ -25,17 +25,17 @@ struct ClientCertificateTests {
 
   private func fault(
     _ authority: Authority, port: Int, name: String?, for origin: Int? = nil
-  ) async throws -> RequestFault? {
+  ) async throws -> Failure? {
     let origins = Set([Origin(url: "https://localhost:\(origin ?? port)")].compactMap { $0 })
     let identity = try name.map {
       ClientIdentity(try certificate(authority, chain: "\($0).pem", key: "\($0).key"), origins: origins)
     }
     let transport = HTTPTransport(
       .init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))), identity: identity))
-    var fault: RequestFault?
+    var fault: Failure?
     do {
       _ = try await transport.send(Request(.get, "https://localhost:\(port)/page"))
-    } catch { fault = error as? RequestFault }
+    } catch { fault = error as? Failure }
     await transport.shutdown()
     return fault
   }

@@ -29,8 +29,9 @@ import Testing
     try await withTransport(Scenario()) { upstream, transport in
       var request = Request(.get, "\(upstream.baseURL)/character?page=1")
       request.tokenLife = .zero
-      let fault = await #expect(throws: RequestFault.self) { try await transport.send(request) }
-      #expect(fault?.isOfOutlivedToken == true && fault?.isUnsent == true && fault?.reason == .timeout)
+      let fault = await #expect(throws: Failure.self) { try await transport.send(request) }
+      #expect(fault?.exchange?.isOfOutlivedToken == true && fault?.exchange?.isUnsent == true)
+      #expect(fault?.reason == .timeout)
       let status = try await transport.send(request).status
       #expect(status == 200)
       request.tokenLife = .seconds(1e12)
@@ -55,7 +56,7 @@ import Testing
         async let answer = transport.send(third)
         await Task.yield()
         upstream.release()
-        do { _ = try await answer } catch let fault as RequestFault { return fault.isOfOutlivedToken }
+        do { _ = try await answer } catch let fault as Failure { return fault.exchange?.isOfOutlivedToken == true }
         return false
       }
       #expect(isOutlived)
@@ -78,7 +79,7 @@ import Testing
             } catch { return error }
           }
         }
-        for await error in group { #expect((error as? RequestFault)?.reason == .timeout) }
+        for await error in group { #expect((error as? Failure)?.reason == .timeout) }
       }
       upstream.release()
       let response = try await transport.send(request)

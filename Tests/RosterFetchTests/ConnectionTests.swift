@@ -81,7 +81,7 @@ import Testing
         await transport.shutdown()
         switch response {
         case .success(let response): #expect(reason == nil && response.body == Array("{}".utf8))
-        case .failure(let error): #expect((error as? RequestFault)?.reason == reason, "\(error)")
+        case .failure(let error): #expect((error as? Failure)?.reason == reason, "\(error)")
         }
       }
     }

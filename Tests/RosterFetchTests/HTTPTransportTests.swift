@@ -28,7 +28,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   do {
     _ = try await send()
     return nil
-  } catch { return (error as? RequestFault)?.reason }
+  } catch { return (error as? Failure)?.reason }
 }
 
 @Suite struct HTTPTransportTests {
@@ -56,10 +56,10 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   func refused() async throws {
     let transport = HTTPTransport(.init())
     // tcpmux (RFC 1078): no service listens on this port, and no parallel test can.
-    let failure = await #expect(throws: RequestFault.self) {
+    let failure = await #expect(throws: Failure.self) {
       try await transport.send(Request(.get, "http://127.0.0.1:1/api"))
     }
-    #expect(failure?.reason == .connection && failure?.isUnsent == true)
+    #expect(failure?.reason == .connection && failure?.exchange?.isUnsent == true)
     await transport.shutdown()
   }
 
@@ -78,8 +78,8 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     try await withTransport(Scenario(rules: [.on(.page(2), .cut(after: .nothing, .close))])) { upstream, transport in
       _ = try await transport.send(page(1, of: upstream))
       for expected in [true, false] {
-        let fault = await #expect(throws: RequestFault.self) { try await transport.send(page(2, of: upstream)) }
-        #expect(fault?.isOfKeptConnection == expected && fault?.isUnsent == false)
+        let fault = await #expect(throws: Failure.self) { try await transport.send(page(2, of: upstream)) }
+        #expect(fault?.exchange?.isOfKeptConnection == expected && fault?.exchange?.isUnsent == false)
       }
       #expect(upstream.counts.requests(ofPage: 2).count == 2)
     }
@@ -93,8 +93,8 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
         let transport = HTTPTransport(.init())
         let request = Request(.get, "http://127.0.0.1:\(server.port)/")
         _ = try await transport.send(request)
-        let fault = await #expect(throws: RequestFault.self) { try await transport.send(request) }
-        #expect(fault?.isOfKeptConnection == isKept && fault?.reason == (isKept ? .connection : .truncated))
+        let fault = await #expect(throws: Failure.self) { try await transport.send(request) }
+        #expect(fault?.exchange?.isOfKeptConnection == isKept && fault?.reason == (isKept ? .connection : .truncated))
         await transport.shutdown()
       }
     }

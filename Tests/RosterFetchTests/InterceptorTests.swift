@@ -118,9 +118,9 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     }
     _ = try await answered(request)
     let failed = Interceptor.chain([.log(to: logger, clock: clock)]) { _ in
-      throw RequestFault(.unreachable, cause: "no", reason: .timeout)
+      throw Failure(.unreachable, cause: "no", reason: .timeout)
     }
-    await #expect(throws: RequestFault.self) { try await failed(request) }
+    await #expect(throws: Failure.self) { try await failed(request) }
     #expect(lines.all.count == 2)
     #expect(lines.all.allSatisfy { $0.contains("character?page=1") && !$0.contains(secret) })
     #expect(lines.all.first?.contains("200") == true)

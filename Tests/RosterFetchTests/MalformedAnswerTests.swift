@@ -57,12 +57,12 @@ import Testing
     #expect(try await fault(.init(head("Content-Encoding: \(coding)\r\nContent-Length: 2\r\n") + "{}")) == nil)
   }
 
-  private func fault(_ answer: RawServer.Answer) async throws -> RequestFault? {
-    var fault: RequestFault?
+  private func fault(_ answer: RawServer.Answer) async throws -> Failure? {
+    var fault: Failure?
     try await RawServer.run(answer) { server in
       let transport = HTTPTransport(.init())
       do { _ = try await transport.send(Request(.get, "http://127.0.0.1:\(server.port)/")) } catch {
-        fault = error as? RequestFault
+        fault = error as? Failure
       }
       await transport.shutdown()
     }

@@ -58,9 +58,9 @@ private func message(
 
   @Test("A header that would start another header is not sent", arguments: ["a\r\nX: y", "a\nb", "\u{0}"])
   func injection(value: String) {
-    #expect(throws: TransportFault.unusableRequest) {
+    #expect(throws: Failure.unusableRequest) {
       try message("http://h/", headers: [.init("Authorization", value)])
     }
-    #expect(throws: TransportFault.unusableRequest) { try message("http://h/", headers: [.init("X\(value)", "a")]) }
+    #expect(throws: Failure.unusableRequest) { try message("http://h/", headers: [.init("X\(value)", "a")]) }
   }
 }

@@ -19,8 +19,8 @@ private let credentials = Data("roster:geheim".utf8).base64EncodedString()
 
 private func port(of upstream: Simulator) -> Int { Int(upstream.origin.split(separator: ":").last ?? "") ?? 0 }
 
-private func fault(_ transport: HTTPTransport, request: Request) async -> RequestFault? {
-  await #expect(throws: RequestFault.self) { try await transport.send(request) }
+private func fault(_ transport: HTTPTransport, request: Request) async -> Failure? {
+  await #expect(throws: Failure.self) { try await transport.send(request) }
 }
 
 @Suite(.timeLimit(.minutes(1))) struct ProxyTests {
@@ -105,7 +105,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Reques
         #expect(upstream.counts.pageRequests.allSatisfy { $0["Proxy-Authorization"] == nil })
         // TLS fails inside the tunnel, which is open already.
         let fault = await fault(transport, request: Request(.get, "https://upstream.invalid/api/character"))
-        #expect(fault?.reason == .tls && fault?.isOfProxy == false)
+        #expect(fault?.reason == .tls && fault?.exchange?.isOfProxy == false)
         #expect(proxy.heads.allSatisfy { $0.contains("Basic \(credentials)\r\n") } && proxy.heads.count == 2)
       }
     }
@@ -126,7 +126,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Reques
         #expect(
           fault?.cause == "the proxy \(proxy.url) \(`case`.cause)" && fault?.reason == .connection
             && fault?.kind == .unreachable)
-        #expect(fault?.isOfProxy == true && fault?.isUnsent == true)
+        #expect(fault?.exchange?.isOfProxy == true && fault?.exchange?.isUnsent == true)
         #expect(fault?.hint == "put the right ones into HTTPS_PROXY: http://USER:PASSWORD@127.0.0.1:\(proxy.port)")
       }
     }
@@ -139,7 +139,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Reques
       try await withTransport(Scenario(), settings: .init(proxies: rules(server(proxy)))) { _, transport in
         let fault = await fault(transport, request: Request(.get, "https://upstream.invalid/api"))
         #expect(fault?.cause == "the proxy \(proxy.url) opens no tunnel to upstream.invalid:443 (\(status))")
-        #expect(fault?.reason == .connection && fault?.isUnsent == true && fault?.isOfProxy == true)
+        #expect(fault?.reason == .connection && fault?.exchange?.isUnsent == true && fault?.exchange?.isOfProxy == true)
         #expect(fault?.trouble == .proxy)
         #expect(fault?.hint?.contains("upstream.proxy = \"none\"") == true)
         #expect(proxy.requests == ["CONNECT upstream.invalid:443"])
@@ -183,7 +183,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Reques
         }
         let fault = await fault(transport, request: request)
         #expect(fault?.cause == "the proxy \(proxy.url) refuses the user and the password (401)")
-        #expect(fault?.isOfProxy == true && fault?.kind == .unreachable)
+        #expect(fault?.exchange?.isOfProxy == true && fault?.kind == .unreachable)
       }
     }
   }
@@ -212,7 +212,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Reques
         fault?.cause
           == "the proxy http://127.0.0.1:1 is out of reach: the connection failed (Connection refused)")
       #expect(fault?.hint == "see whether it is up, and whether upstream.proxy is right")
-      #expect(fault?.reason == .connection && fault?.isUnsent == true)
+      #expect(fault?.reason == .connection && fault?.exchange?.isUnsent == true)
     }
   }
 
@@ -226,11 +226,11 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Reques
       try await authority.serve("good") { _, target in
         try await ForwardProxy.run { proxy in
           proxy.configure { $0.target = target }
-          func answer(_ host: String, pins: [String]) async throws -> Result<Int, RequestFault> {
+          func answer(_ host: String, pins: [String]) async throws -> Result<Int, Failure> {
             let transport = HTTPTransport(.init(roots: roots, pins: pins, proxies: rules(server(proxy))))
             let request = Request(.get, "https://\(host)/page", headers: [.init("Authorization", "Bearer geheim")])
-            let result: Result<Int, RequestFault>
-            do { result = .success(try await transport.send(request).status) } catch let fault as RequestFault {
+            let result: Result<Int, Failure>
+            do { result = .success(try await transport.send(request).status) } catch let fault as Failure {
               result = .failure(fault)
             }
             await transport.shutdown()
@@ -292,7 +292,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Reques
             _, transport in
             let fault = await fault(transport, request: Request(.get, "https://127.0.0.1:\(target)/page"))
             #expect(fault?.cause.contains(sentence) == true, "\(String(describing: fault))")
-            #expect(fault?.reason == nil && fault?.isOfProxy == false)
+            #expect(fault?.reason == nil && fault?.exchange?.isOfProxy == false)
             #expect(proxy.requests == ["CONNECT 127.0.0.1:\(target)"])
           }
         }

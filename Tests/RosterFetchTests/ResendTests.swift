@@ -18,8 +18,8 @@ import Testing
         return sent.count
       }
       guard number <= ends else { return Response(status: 200) }
-      var fault = RequestFault(.unreachable, cause: "the server closed the connection", reason: .connection)
-      fault.isOfKeptConnection = true
+      var fault = Failure(.unreachable, cause: "the server closed the connection", reason: .connection)
+      fault.exchange?.isOfKeptConnection = true
       throw fault
     }
   }
@@ -27,9 +27,9 @@ import Testing
   @Test("P11.3: a GET is sent once more on a new connection, not a third time, and a POST is not sent again")
   func once() async throws {
     let send = Interceptor.chain([.resend], to: transport(ends: 3))
-    await #expect(throws: RequestFault.self) { try await send(request) }
+    await #expect(throws: Failure.self) { try await send(request) }
     #expect(sent.withLock { $0.map(\.needsNewConnection) } == [false, true])
-    await #expect(throws: RequestFault.self) { try await send(Request(.post, "http://localhost/token")) }
+    await #expect(throws: Failure.self) { try await send(Request(.post, "http://localhost/token")) }
     #expect(try await send(request).status == 200)
     #expect(sent.withLock { $0.count } == 4)
   }
@@ -58,11 +58,11 @@ import Testing
     let measure = Interceptor.measure(tally, clock: ManualClock().wallClock) { code, _, _ in
       codes.withLock { $0.append(code) }
     }
-    var fault = RequestFault(.unreachable, cause: "test", reason: .timeout)
-    fault.isOfOutlivedToken = true
+    var fault = Failure(.unreachable, cause: "test", reason: .timeout)
+    fault.exchange?.isOfOutlivedToken = true
     let send = Interceptor.chain([measure]) { [fault] _ in throw fault }
     let current = RequestContext(sync: 1, resource: "thing")
-    await #expect(throws: RequestFault.self) {
+    await #expect(throws: Failure.self) {
       try await RequestContext.$current.withValue(current) { try await send(request) }
     }
     #expect(tally.now.requests == 0 && tally.now.requestsOf["thing"] == 0 && codes.withLock { $0 }.isEmpty)
@@ -76,7 +76,7 @@ import Testing
       codes.withLock { $0.append(code) }
     }
     let send = Interceptor.chain([.resend, measure], to: transport(ends: 1))
-    await #expect(throws: RequestFault.self) { try await send(Request(.post, "http://localhost/search")) }
+    await #expect(throws: Failure.self) { try await send(Request(.post, "http://localhost/search")) }
     #expect(tally.now.requests == 1 && codes.withLock { $0 } == [nil])
   }
 }

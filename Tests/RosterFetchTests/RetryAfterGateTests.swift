@@ -40,9 +40,9 @@ import Testing
     await clock.sleepers(1)
     await hold.extend(by: .seconds(30), clock.wallClock, isFailure: false)
     clock.advance(by: .seconds(10))
-    var fault: RequestFault?
-    do { try await short } catch { fault = error as? RequestFault }
-    #expect(fault?.trouble == .held && fault?.header == "Retry-After" && fault?.reason == nil)
+    var fault: Failure?
+    do { try await short } catch { fault = error as? Failure }
+    #expect(fault?.trouble == .held && fault?.concerned == [.header("Retry-After")] && fault?.reason == nil)
     await hold.extend(by: .seconds(60), clock.wallClock)
     async let long: Void = hold.wait(clock.wallClock, longest: .seconds(10), jitter: .zero)
     await clock.sleepers(1)

@@ -7,7 +7,7 @@ private let table = RetryTable(RetryDelays())
 private func decide(
   _ reason: Failure.Reason?, attempt: Int = 1, malformed: Int = 0, retryAfter: Duration? = nil, random: Double = 0
 ) -> RetryTable.Decision {
-  let fault = RequestFault(.unreachable, cause: "c", reason: reason, retryAfter: retryAfter)
+  let fault = Failure(.unreachable, cause: "c", reason: reason, retryAfter: retryAfter)
   return table.decide(fault, attempt: attempt, malformed: malformed, random: random)
 }
 

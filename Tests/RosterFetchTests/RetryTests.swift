@@ -22,7 +22,7 @@ import Testing
             attempts += 1
             return attempts
           }
-          if attempt == 1 { throw RequestFault(.unreachable, cause: "upstream answered 500", reason: .status(500)) }
+          if attempt == 1 { throw Failure(.unreachable, cause: "upstream answered 500", reason: .status(500)) }
           throw ended
         })
     }
@@ -53,8 +53,8 @@ import Testing
   @Test("P11.18: after the last retry the message is the last attempt's, with the number of attempts")
   func exhausted() async throws {
     let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), gate: RetryAfterGate(), clock: Naps().clock)
-    let fault = RequestFault(.unreachable, cause: "upstream answered 500", hint: "wait", reason: .status(500))
-    let thrown = await #expect(throws: RequestFault.self) {
+    let fault = Failure(.unreachable, cause: "upstream answered 500", hint: "wait", reason: .status(500))
+    let thrown = await #expect(throws: Failure.self) {
       try await retry.run(retried: { _, _, _ in }, { throw fault })
     }
     var expected = fault

@@ -15,11 +15,11 @@ private func withTLS(
   await transport.shutdown()
 }
 
-private func failure(_ transport: HTTPTransport, request: Request) async -> RequestFault? {
+private func failure(_ transport: HTTPTransport, request: Request) async -> Failure? {
   do {
     _ = try await transport.send(request)
     return nil
-  } catch { return error as? RequestFault }
+  } catch { return error as? Failure }
 }
 
 private func page(_ port: Int, host: String = "127.0.0.1", method: Request.Method = .get) -> Request {
@@ -216,7 +216,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", method: Request.Metho
       try await authority.serve("good") { _, port in
         try await withTLS(.init(roots: .bundle(try CABundle(path: authority.file("ca.pem"))))) { transport in
           let send = Interceptor.chain([.redirects], to: transport.send)
-          await #expect(throws: RequestFault.self) { try await send(page(port)) }
+          await #expect(throws: Failure.self) { try await send(page(port)) }
           #expect(upstream.counts.pageRequests.isEmpty)
         }
       }

@@ -61,7 +61,7 @@ struct BudgetWindowTests {
     for _ in 0..<3 { ledger.ended(try await ledger.spend(), isSent: true) }
     #expect(cause() == "limit.budget (4/1h) has 1 request left of those 2 that the last sync took")
     ledger.ended(try await ledger.spend(), isSent: true)
-    await #expect(throws: RequestFault.self) { try await ledger.spend() }
+    await #expect(throws: Failure.self) { try await ledger.spend() }
     #expect(
       cause() == "limit.budget (4/1h) has 0 requests left of 4, all of which a sync needs after one that used it up")
   }

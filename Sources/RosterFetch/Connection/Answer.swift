@@ -38,7 +38,7 @@ struct Answer {
   }
 
   func whole() throws -> Response {
-    guard let head else { throw ExchangeFailure(cause: TransportFault.closed, isUnsent: false) }
+    guard let head else { throw Failure.closed }
     do { return response(head, body: try content(head)) } catch {
       return try settled(error, isUnsent: false)
     }
@@ -48,11 +48,18 @@ struct Answer {
   func settled(_ error: any Error, isUnsent: Bool) throws -> Response {
     guard let head, !(error is CancellationError) else {
       // The parser reports no error if the connection ends before the first byte.
-      throw ExchangeFailure(cause: error.isEndInMessage ? TransportFault.cutOff : error, isUnsent: isUnsent)
+      throw failure(error.isEndInMessage ? Failure.cutOff : error, isUnsent: isUnsent)
     }
     guard head.needsBody(method) else { return response(head, body: (try? content(head)) ?? []) }
-    let cause = error.isEndOfConnection ? TransportFault.cutOff : error
-    throw ExchangeFailure(cause: cause, received: received, isUnsent: isUnsent)
+    throw failure(error.isEndOfConnection ? Failure.cutOff : error, isUnsent: isUnsent)
+  }
+
+  private func failure(_ error: any Error, isUnsent: Bool) -> any Error {
+    if error is CancellationError { return error }
+    var failure = Failure(transport: error)
+    failure.exchange?.received = received
+    failure.exchange?.isUnsent = isUnsent
+    return failure
   }
 
   private func content(_ head: HTTPResponseHead) throws -> [UInt8] {
@@ -64,7 +71,7 @@ struct Answer {
       return body
     }
     do { return try inflated(body, maxBytes: Self.maxBytes) } catch .cutShort where !head.tellsItsEnd {
-      throw TransportFault.cutOff
+      throw Failure.cutOff
     }
   }
 
@@ -77,7 +84,7 @@ struct Answer {
 
 extension Error {
   fileprivate var isEndOfConnection: Bool {
-    self is IOError || [.closed, .keptConnectionClosed].contains(self as? TransportFault) || isEndInMessage
+    self is IOError || [.closed, .keptConnectionClosed].contains(self as? Failure) || isEndInMessage
   }
 
   /// True if the connection ended in the head or in the body of an answer.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import NIOSSL
+import RosterModel
 
 /// Collects BoringSSL's reports while it verifies the chain of one server. Only the transport's loop uses it.
 final class ChainWatch {
@@ -41,7 +42,7 @@ final class ChainWatch {
     if let refused { return CertificateFault(refused, own: own, verified: verified, now: Date()) }
     guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return error }
     if error.names("KEY_USAGE_BIT_INCORRECT") { return CertificateFault.wrongUse }
-    return error.names("CERTIFICATE_VERIFY_FAILED") ? CertificateFault.unreadable : TransportFault.handshakeBrokenOff
+    return error.names("CERTIFICATE_VERIFY_FAILED") ? CertificateFault.unreadable : Failure.handshakeBrokenOff
   }
 }
 

@@ -48,8 +48,8 @@ struct ClientCertificateAlert: Error, Equatable {
     ("ALERT_ACCESS_DENIED", "the server knows the client certificate and denies access"),
   ]
 
-  var fault: RequestFault {
-    RequestFault(
+  var fault: Failure {
+    Failure(
       .refused, cause: cause,
       hint:
         "name a certificate that upstream accepts in upstream.tls.cert_file, and its key in key_file or the credential client_key",

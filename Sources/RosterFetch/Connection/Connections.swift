@@ -76,7 +76,7 @@ final class Connections {
     let now = NIODeadline.now()
     alarm = nil
     let due = running.values.filter { $0.deadline <= now && $0.phase != .connecting }
-    for exchange in due { breakOff(exchange, error: TransportFault.late) }
+    for exchange in due { breakOff(exchange, error: Failure.late) }
     if let next = running.values.lazy.map(\.deadline).filter({ $0 > now }).min() { setAlarm(by: next) }
   }
 }

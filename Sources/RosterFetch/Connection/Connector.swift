@@ -19,7 +19,7 @@ final class Connector {
     self.loop = loop
   }
 
-  /// Fails with an error of the libraries, a `CertificateFault`, a `ProxyFault` or a `TransportFault`.
+  /// Fails with an error of the libraries, a `CertificateFault`, a `ProxyFault` or a `Failure`.
   func connect(_ way: Route.Way, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     switch way {
     case .direct(let origin):

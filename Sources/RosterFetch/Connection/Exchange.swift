@@ -42,7 +42,7 @@ final class Exchange {
 
   /// Call this after a wait for a connection. The exchange ends if its token has expired meanwhile (T2).
   func expectLiveToken() {
-    if let tokenEnd, tokenEnd <= NIODeadline.now() { fail(TransportFault.tokenOutlived) }
+    if let tokenEnd, tokenEnd <= NIODeadline.now() { fail(Failure.tokenOutlived) }
   }
 
   func finish() {

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import RosterModel
 
 /// A connection that is kept and reused, for one exchange at a time.
 final class HTTPConnection: ChannelInboundHandler {
@@ -31,9 +32,9 @@ final class HTTPConnection: ChannelInboundHandler {
   func carries(_ exchange: Exchange) -> Bool { self.exchange === exchange }
 
   func begin(_ exchange: Exchange) {
-    guard let context, channel.isActive else { return exchange.fail(TransportFault.closed) }
+    guard let context, channel.isActive else { return exchange.fail(Failure.closed) }
     guard exchange.deadline > .now() else {
-      exchange.fail(TransportFault.late)
+      exchange.fail(Failure.late)
       return pool.released(self)
     }
     self.exchange = exchange
@@ -94,11 +95,11 @@ final class HTTPConnection: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if error is IOError, endedWhileKept(exchange, error: error) { return }
     guard let tls = error as? NIOSSLError, tls == .uncleanShutdown else { return end(with: error) }
-    if let head = exchange?.answer.head, !head.tellsItsEnd { end(with: TransportFault.closed) }
+    if let head = exchange?.answer.head, !head.tellsItsEnd { end(with: Failure.closed) }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    end(with: TransportFault.closed)
+    end(with: Failure.closed)
     context.fireChannelInactive()
   }
 
@@ -106,12 +107,12 @@ final class HTTPConnection: ChannelInboundHandler {
   func end(with error: any Error) {
     let exchange = exchange
     self.exchange = nil
-    exchange?.fail(endedWhileKept(exchange, error: error) ? TransportFault.keptConnectionClosed : error)
+    exchange?.fail(endedWhileKept(exchange, error: error) ? Failure.keptConnectionClosed : error)
     close()
   }
 
   private func endedWhileKept(_ exchange: Exchange?, error: any Error) -> Bool {
     guard hasServed, exchange?.answer.head == nil else { return false }
-    return error as? TransportFault == .closed || error is IOError
+    return error as? Failure == .closed || error is IOError
   }
 }

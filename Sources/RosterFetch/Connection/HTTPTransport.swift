@@ -90,14 +90,14 @@ package final class HTTPTransport: Sendable {
     try await withTaskExecutorPreference(executor, operation: work)
   }
 
-  /// Throws a `RequestFault`, whose `reason` selects the row of P11's table, or CancellationError. Some answers are
+  /// Throws a `Failure`, whose `reason` selects the row of P11's table, or CancellationError. Some answers are
   /// decided by their status alone: any but 200 to a GET, any but 2xx to a POST. Their body is empty if it cannot be
   /// read.
   package func send(_ request: Request) async throws -> Response {
     let deadline = NIODeadline.now() + (request.timeout.map(TimeAmount.init(_:)) ?? timeout)
     let url = request.secret.map { QueryText.setting($0, in: request.url) } ?? request.url
     guard let target = RequestTarget(url), let route = routes.route(to: target) else {
-      throw fault(ExchangeFailure(cause: TransportFault.unusableRequest, isUnsent: true), by: nil)
+      throw Failure.unusableRequest
     }
     do {
       let message = try Message(request, target: target, by: route)
@@ -109,12 +109,15 @@ package final class HTTPTransport: Sendable {
       if case .relayed(let proxy) = route.way, response.isProxyRefusal {
         throw ProxyFault(proxy: proxy, kind: .refused(response.status, route.origin))
       }
-      if let refusal = ClientCertificateAlert(response) { throw ExchangeFailure(cause: refusal, isUnsent: false) }
+      if let refusal = ClientCertificateAlert(response) { throw refusal }
       return response
-    } catch let failure as ExchangeFailure {
-      throw fault(failure, by: route.proxy)
     } catch {
-      throw fault(ExchangeFailure(cause: error, isUnsent: true), by: route.proxy)
+      if Task.isCancelled || error is CancellationError { throw CancellationError() }
+      var failure = Failure(transport: error)
+      if let proxy = route.proxy, failure.exchange?.isOfProxy != true {
+        failure.cause += " (through the proxy \(proxy))"
+      }
+      throw failure
     }
   }
 
@@ -142,17 +145,4 @@ package final class HTTPTransport: Sendable {
     if loop.inEventLoop { return work(connections.value) }
     loop.execute { [connections] in work(connections.value) }
   }
-}
-
-/// The error that represents a failed exchange.
-/// - Parameter proxy: the proxy through which the request was sent.
-private func fault(_ failure: ExchangeFailure, by proxy: ProxyServer?) -> any Error {
-  if Task.isCancelled || failure.cause is CancellationError { return CancellationError() }
-  var fault = RequestFault(transport: failure.cause)
-  if let proxy, !fault.isOfProxy { fault.cause += " (through the proxy \(proxy))" }
-  fault.received = failure.received
-  fault.isUnsent = failure.isUnsent
-  fault.isOfKeptConnection = failure.cause as? TransportFault == .keptConnectionClosed
-  fault.isOfOutlivedToken = failure.cause as? TransportFault == .tokenOutlived
-  return fault
 }

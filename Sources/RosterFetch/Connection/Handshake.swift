@@ -1,6 +1,7 @@
 import NIOCore
 import NIOSSL
 import NIOTLS
+import RosterModel
 
 /// Waits until the TLS handshake has ended.
 final class Handshake: ChannelInboundHandler, RemovableChannelHandler {
@@ -12,13 +13,13 @@ final class Handshake: ChannelInboundHandler, RemovableChannelHandler {
     self.done = done
   }
 
-  /// Begins the handshake over an open channel, on its loop. Fails with an error of NIOSSL or a `TransportFault`;
+  /// Begins the handshake over an open channel, on its loop. Fails with an error of NIOSSL or a `Failure`;
   /// the channel is then useless.
   static func begin(
     on channel: any Channel, _ tls: NIOSSLClientHandler, by deadline: NIODeadline
   ) throws -> EventLoopFuture<Void> {
     let done = channel.eventLoop.makePromise(of: Void.self)
-    let alarm = channel.eventLoop.scheduleTask(deadline: deadline) { done.fail(TransportFault.handshakeLate) }
+    let alarm = channel.eventLoop.scheduleTask(deadline: deadline) { done.fail(Failure.handshakeLate) }
     let pipeline = channel.pipeline.syncOperations
     let watch = Handshake(done)
     try pipeline.addHandlers([tls, watch])
@@ -40,7 +41,7 @@ final class Handshake: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    done.fail(TransportFault.handshakeBrokenOff)
+    done.fail(Failure.handshakeBrokenOff)
     context.fireChannelInactive()
   }
 }

@@ -8,7 +8,7 @@ struct Message: Sendable {
   let head: HTTPRequestHead
   let body: [UInt8]
 
-  /// Throws a `TransportFault`.
+  /// Throws a `Failure`.
   init(_ request: Request, target: RequestTarget, by route: Route) throws {
     method = request.method
     way = route.way
@@ -17,7 +17,7 @@ struct Message: Sendable {
     headers.reserveCapacity(request.headers.count + Self.ownHeaders)
     headers.add(name: "Host", value: route.host)
     for header in request.headers {
-      guard header.name.isHTTPToken, header.value.hasOnly(Self.isOfLine) else { throw TransportFault.unusableRequest }
+      guard header.name.isHTTPToken, header.value.hasOnly(Self.isOfLine) else { throw Failure.unusableRequest }
       headers.add(name: header.name, value: header.value)
     }
     headers.add(name: "Accept-Encoding", value: "gzip")

@@ -4,7 +4,7 @@ import RosterModel
 struct ProxyFault: Error {
   enum Kind {
     /// The proxy could not be reached.
-    case unreachable(RequestFault)
+    case unreachable(Failure)
     /// The proxy opens no tunnel to that origin, or requires credentials.
     case refused(Int, Origin)
     /// The proxy ended the connection instead of opening a tunnel, or its answer is not HTTP.
@@ -22,10 +22,11 @@ struct ProxyFault: Error {
   private static func blamesCredentials(_ status: Int) -> Bool { status == wantsCredentials || status == 401 }
 
   /// The fault is treated like a failed connection (P11).
-  var fault: RequestFault {
-    var fault = RequestFault(.unreachable, cause: "the proxy \(proxy) \(cause)", hint: hint, reason: reason)
-    fault.isOfProxy = true
-    fault.trouble = .proxy
+  var fault: Failure {
+    var fault = Failure(.unreachable, cause: "the proxy \(proxy) \(cause)", hint: hint, reason: reason)
+      .with(.proxy)
+    fault.exchange?.isOfProxy = true
+    fault.exchange?.isUnsent = true
     return fault
   }
 

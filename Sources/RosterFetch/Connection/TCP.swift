@@ -4,7 +4,7 @@ import RosterModel
 
 /// Opens connections that are still unused.
 enum TCP {
-  /// Connects to an address at once. A name is looked up on another thread. Fails with a `TransportFault` if the
+  /// Connects to an address at once. A name is looked up on another thread. Fails with a `Failure` if the
   /// name has no address by the deadline.
   static func connect(
     to host: String, _ port: Int, by deadline: NIODeadline, on loop: any EventLoop
@@ -17,7 +17,7 @@ enum TCP {
       isResolved.value = true
       return channel.eventLoop.makeSucceededVoidFuture()
     }.connect(host: host, port: port).flatMapErrorThrowing { error in
-      if case ChannelError.connectTimeout = error, !isResolved.value { throw TransportFault.nameLate(host) }
+      if case ChannelError.connectTimeout = error, !isResolved.value { throw Failure.nameLate(host) }
       throw error
     }
   }
@@ -27,7 +27,7 @@ enum TCP {
     to proxy: ProxyServer, by deadline: NIODeadline, on loop: any EventLoop
   ) -> EventLoopFuture<any Channel> {
     connect(to: proxy.host, proxy.port, by: deadline, on: loop).flatMapErrorThrowing { error in
-      throw ProxyFault(proxy: proxy, kind: .unreachable(RequestFault(transport: error)))
+      throw ProxyFault(proxy: proxy, kind: .unreachable(Failure(transport: error)))
     }
   }
 }

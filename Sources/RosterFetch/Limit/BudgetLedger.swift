@@ -55,7 +55,7 @@ package final class BudgetLedger: Sendable {
 
   // MARK: Requests
 
-  /// Counts a request that is about to start, and returns its number for `ended`. Throws a `RequestFault` (69) if the
+  /// Counts a request that is about to start, and returns its number for `ended`. Throws a `Failure` (69) if the
   /// budget has no room, after all open requests have ended. Those are counted already, and a failed sync would cancel
   /// them.
   package func spend() async throws -> Int? {
@@ -85,9 +85,9 @@ package final class BudgetLedger: Sendable {
   /// Number of requests that will be refused when the open ones have ended.
   var refusals: Int { state.withLock { $0.refused.count } }
 
-  private func usedUp(_ rule: RequestBudget) -> RequestFault {
+  private func usedUp(_ rule: RequestBudget) -> Failure {
     let room = (clock.now() + (wait(for: nil) ?? .zero).seconds).rfc3339
-    return RequestFault(
+    return Failure(
       .unreachable, cause: "limit.budget (\(rule.text)) is used up",
       hint: "the pulled pages are kept, and the next sync starts when the whole budget is free again, at \(room)"
     ).with(.budget)

@@ -11,7 +11,7 @@ extension Interceptor {
         ledger.ended(number, isSent: true)
         return response
       } catch {
-        ledger.ended(number, isSent: (error as? RequestFault)?.isUnsent != true)
+        ledger.ended(number, isSent: (error as? Failure)?.exchange?.isUnsent != true)
         throw error
       }
     }

@@ -1,11 +1,22 @@
 /// An error for the user: the failed step, its subject, the cause, and the remedy.
 package struct Failure: Error, Sendable, Equatable {
-  /// The kinds of failures, each with an exit code of its own.
-  package enum Kind: Sendable, CaseIterable {
-    case cancelled
+  /// The kinds of failures. The raw value is the exit code of `rosterd sync` and `rosterctl`, and of `syncs.exit`
+  /// (section 1 of docs/CONTRACT.md). It is from sysexits.h if that has a suitable one.
+  package enum Kind: Int32, Sendable, CaseIterable {
+    case cancelled = 1
     /// No daemon answers on the socket. Only rosterctl has this kind.
-    case noDaemon
-    case usage, badAnswer, unreachable, defect, cannotWrite, owned, refused, configuration
+    case noDaemon = 3
+    case usage = 64
+    case badAnswer = 65
+    case unreachable = 69
+    case defect = 70
+    case cannotWrite = 73
+    case owned = 75
+    case refused = 77
+    case configuration = 78
+
+    /// The exit code.
+    package var exitCode: Int32 { rawValue }
   }
 
   /// The fault of a request: the label of `page.retried` and `rosterd_retries_total`, and the row of the retry table
@@ -39,24 +50,45 @@ package struct Failure: Error, Sendable, Equatable {
     }
   }
 
+  /// Facts about the exchange of a failed request.
+  package struct Exchange: Sendable, Equatable {
+    /// True if no byte of the request can have reached the server, because there was no connection.
+    package var isUnsent = false
+    /// True if a connection that had served a request before ended before the answer began. Upstream has probably
+    /// closed it while it was idle.
+    package var isOfKeptConnection = false
+    /// True if the request was not sent because its access token expired before it had a connection.
+    package var isOfOutlivedToken = false
+    /// True if the request failed at the proxy, which the cause names.
+    package var isOfProxy = false
+    /// Number of body bytes received before the failure.
+    package var received = 0
+
+    /// A request that may have been sent, and got no answer.
+    package init() {}
+  }
+
   /// Kind of the failure, which decides the exit code.
   package var kind: Kind
   /// The step as an infinitive: "pull page 17".
   package var step: String
-  /// The subject of the step: a URL or a path.
+  /// The subject of the step: a URL or a path. A failed request has no step and no subject before `ofStep` adds them.
   package var subject: String
   /// The cause as a clause: "upstream answered 500 (after 4 attempts)".
   package var cause: String
   /// The remedy as an imperative, "see whether upstream is healthy"; nil if nothing can be done.
   package var hint: String?
-  /// The fault of the request; nil for other failures.
+  /// The facts about a failed request whose step is not known yet; nil for a failure of a step. It is retried (P11).
+  package var exchange: Exchange?
+  /// The fault of the request, which selects the row of the retry table; nil if a retry could not help.
   package var reason: Reason?
   /// Retry-After, or the reset time of a rate limit, counted from the answer. No request starts earlier.
   package var retryAfter: Duration?
   /// The part of `retryAfter` that upstream wants, in the answer before the token request that failed; else nil.
   package var pageRetryAfter: Duration?
-  /// The trouble to explain, if neither `reason` nor `kind` determines it; else nil.
-  package var trouble: Diagnosis.Kind?
+  /// The trouble to explain. It follows from `reason`, or else from `kind`, unless the code that failed knows a more
+  /// precise one.
+  package var trouble: Diagnosis.Kind
   /// Items to look at, besides the subject.
   package var concerned: [AffectedItem] = []
 
@@ -72,6 +104,26 @@ package struct Failure: Error, Sendable, Equatable {
     self.hint = hint
     self.reason = reason
     self.retryAfter = retryAfter
+    trouble = reason?.trouble ?? kind.trouble
+  }
+
+  /// The failure of a request or its answer. The caller knows the step, and adds it.
+  package init(
+    _ kind: Kind, cause: String, hint: String? = nil, reason: Reason? = nil, retryAfter: Duration? = nil
+  ) {
+    self.init(kind, step: "", subject: "", cause: cause, hint: hint, reason: reason, retryAfter: retryAfter)
+    exchange = Exchange()
+  }
+
+  /// The failure of the step that the request belonged to.
+  /// - Parameters:
+  ///   - step: An infinitive: "pull page 17".
+  ///   - subject: The URL that was requested first. The target of a redirect is upstream's text, and may repeat a
+  ///   secret (T9).
+  package func ofStep(_ step: String, subject: String) -> Failure {
+    var failure = self
+    (failure.step, failure.subject, failure.exchange) = (step, subject, nil)
+    return failure
   }
 }
 

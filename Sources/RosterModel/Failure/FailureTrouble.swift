@@ -4,7 +4,7 @@ extension Diagnosis {
   /// The trouble that explains a failure.
   package init(_ failure: Failure) {
     self.init(
-      failure.explained, "cannot \(failure.step) (\(failure.subject)): \(failure.cause)", hint: failure.hint,
+      failure.trouble, "cannot \(failure.step) (\(failure.subject)): \(failure.cause)", hint: failure.hint,
       failure.concerned.isEmpty ? AffectedItem(subject: failure.subject).map { [$0] } ?? [] : failure.concerned)
   }
 
@@ -12,17 +12,18 @@ extension Diagnosis {
   package init?(row: SyncRecord) {
     guard row.isDegraded else { return nil }
     let cause = row.error ?? "\(row.rejected) of its records could not be stored"
-    let kind = row.exit.flatMap(Failure.Kind.init(exitCode:))?.trouble
+    let kind = row.exit.flatMap(Failure.Kind.init(rawValue:))?.trouble
     self.init(row.outcome == .failed ? kind ?? .defect : row.rejected > 0 ? .rejects : .unasked, cause)
     since = row.finishedAt
   }
 }
 
-extension Failure {
-  /// The most precise trouble known, in this order: from the code that failed, from the fault of the request, from the
-  /// exit code.
-  package var explained: Diagnosis.Kind { trouble ?? reason?.trouble ?? kind.trouble }
+extension SyncRecord {
+  /// The trouble to explain, from the row alone if nothing more is known; nil if the sync had none.
+  package var diagnosis: Diagnosis? { trouble ?? Diagnosis(row: self) }
+}
 
+extension Failure {
   /// The failure with a trouble and further items to look at.
   package func with(_ trouble: Diagnosis.Kind, _ concerned: [AffectedItem] = []) -> Failure {
     var failure = self

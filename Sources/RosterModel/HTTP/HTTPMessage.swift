@@ -128,7 +128,7 @@ package struct Response: Sendable {
   }
 }
 
-/// Sends one request and returns its complete answer. Throws a `RequestFault`; a `Failure` of another request that had
+/// Sends one request and returns its complete answer. Throws its `Failure`; the failure of another step that had
 /// to come first, such as one for a token; or CancellationError.
 package typealias Send = @Sendable (Request) async throws -> Response
 

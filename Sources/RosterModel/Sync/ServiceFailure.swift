@@ -25,7 +25,7 @@ package struct ServiceFailure: Sendable, Equatable {
     let head = "\(unit).service has failed" + (at.map { " at \($0)" } ?? "")
     guard let exitStatus else { return "\(head) (\(result))" }
     if exitStatus == Self.credentials { return "\(head): systemd could not load its credentials (exit \(exitStatus))" }
-    let isOwn = Failure.Kind.allCases.contains { $0.exitCode == exitStatus } && !status.isEmpty
+    let isOwn = Failure.Kind(rawValue: exitStatus) != nil && !status.isEmpty
     return isOwn ? "\(head) (exit \(exitStatus)): \(status)" : "\(head) (exit \(exitStatus))"
   }
 

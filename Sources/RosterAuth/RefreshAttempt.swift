@@ -1,14 +1,6 @@
 import FoundationEssentials
 import RosterModel
 
-/// The failure of a token request, as the machine and the event need it.
-struct RefreshFault: Sendable, Equatable {
-  var fault: TokenMachine.Fault
-  /// `reason` of `token.failed`.
-  var label: String
-  var failure: Failure
-}
-
 /// The facts about a token request that has ended.
 struct RefreshAttempt: Sendable {
   let settings: TokenSettings
@@ -56,16 +48,19 @@ struct RefreshAttempt: Sendable {
     clock = settings.sendsAssertion(logsIn: logsIn) ? response?.clockComparison(now: now) : nil
   }
 
-  /// The fault for an error instead of a grant. The reason of a `RequestFault` decides whether it is temporary (T5).
-  func fault(_ error: any Error) -> RefreshFault {
+  /// A fault for the machine, and the `reason` of `token.failed`.
+  typealias Fault = (fault: TokenMachine.Fault, label: String)
+
+  /// The fault for an error instead of a grant. The reason of a failed request decides whether it is temporary (T5).
+  func fault(_ error: any Error) -> Fault {
     switch error {
     case let refusal as GrantRefusal: fault(refusal)
-    case let fault as RequestFault: self.fault(fault)
-    default: other(.sendDefect(error, settings: asked), label: "other")
+    case let fault as Failure where fault.exchange != nil: self.fault(fault)
+    default: (.other(.sendDefect(error, settings: asked)), "other")
     }
   }
 
-  private func fault(_ refusal: GrantRefusal) -> RefreshFault {
+  private func fault(_ refusal: GrantRefusal) -> Fault {
     switch refusal {
     case .refused(let status, let said, isFinal: true): refused(status, said: said)
     case .refused(let status, let said, isFinal: false):
@@ -75,9 +70,9 @@ struct RefreshAttempt: Sendable {
       incomplete("\(field) is missing in the answer or cannot be sent in a header\(clause(said))", said: said)
     case .tooLarge:
       incomplete("its tokens are larger than the token store may become (\(TokenStore.maxText))", said: nil)
-    case .malformed: unexplained(.malformedAnswer(asked), label: "malformed")
+    case .malformed: (.unexplained(.malformedAnswer(asked)), "malformed")
     case .other(let status, let said):
-      other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings: asked), label: "other")
+      (.other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings: asked)), "other")
     case .passing(let status, _, let retryAfter, isRefusal: true) where sendsPassword:
       postponed(status, refusal: refusal, retryAfter: retryAfter)
     case .passing(let status, let said, let retryAfter, let isRefusal):
@@ -95,7 +90,7 @@ struct RefreshAttempt: Sendable {
   private static let invalidScope = "invalid_scope"
 
   /// The next attempt comes after a pause that doubles; after three of them the refusal counts.
-  private func postponed(_ status: Int, refusal: GrantRefusal, retryAfter: Duration?) -> RefreshFault {
+  private func postponed(_ status: Int, refusal: GrantRefusal, retryAfter: Duration?) -> Fault {
     guard passingRefusals < Self.maxPostponed, case .passing(_, let said, _, _) = refusal else {
       if case .passing(_, let said, _, _) = refusal { return refused(status, said: said) }
       return refused(status, said: nil)
@@ -104,30 +99,29 @@ struct RefreshAttempt: Sendable {
     let failure = Failure.exhausted(
       .status(status), said: said?.shown(hiding: secrets), proxy: nil, attempts: 1, retryAfter: pause,
       unanswered: false, settings: asked)
-    return RefreshFault(fault: .postponed(failure), label: "passing", failure: failure)
+    return (.postponed(failure), "passing")
   }
 
-  private func fault(_ fault: RequestFault) -> RefreshFault {
+  private func fault(_ fault: Failure) -> Fault {
     switch fault.reason {
     case .connection, .dns, .tls, .timeout, .truncated:
       passing(
-        fault.reason ?? .connection, retryAfter: nil, delivery: fault.isUnsent ? .unsent : .lost,
-        proxy: fault.isOfProxy ? fault : nil)
-    case .malformed, .tooLarge, .partialAnswer: unexplained(.malformedAnswer(asked), label: "malformed")
-    case .status, .rateLimit, .clientCertificate, nil: other(.unsent(fault, settings: asked), label: "other")
+        fault.reason ?? .connection, retryAfter: nil, delivery: fault.exchange?.isUnsent == true ? .unsent : .lost,
+        proxy: fault.exchange?.isOfProxy == true ? fault : nil)
+    case .malformed, .tooLarge, .partialAnswer: (.unexplained(.malformedAnswer(asked)), "malformed")
+    case .status, .rateLimit, .clientCertificate, nil: (.other(.unsent(fault, settings: asked)), "other")
     }
   }
 
   private func passing(
     _ reason: Failure.Reason, said: ServerStatement? = nil, retryAfter: Duration?, delivery: TokenMachine.Delivery,
-    isRepeated: Bool = true, proxy: RequestFault? = nil
-  ) -> RefreshFault {
+    isRepeated: Bool = true, proxy: Failure? = nil
+  ) -> Fault {
     let failure = Failure.exhausted(
       reason, said: said?.shown(hiding: secrets), proxy: proxy, attempts: turn.number, retryAfter: retryAfter,
       unanswered: usedRefreshToken && (followsUnanswered || delivery == .lost), settings: asked)
     let delay = isRepeated ? delay(after: delivery, retryAfter: retryAfter) : nil
-    return RefreshFault(
-      fault: .passing(failure, delay: delay, delivery: delivery), label: "passing", failure: failure)
+    return (.passing(failure, delay: delay, delivery: delivery), "passing")
   }
 
   /// The pause before the next attempt (T5.1); nil if none follows in this sync. A lost answer is asked for again at
@@ -145,7 +139,7 @@ struct RefreshAttempt: Sendable {
     said.map { " (\($0.shown(hiding: secrets)))" } ?? ""
   }
 
-  private func refused(_ status: Int, said: ServerStatement?) -> RefreshFault {
+  private func refused(_ status: Int, said: ServerStatement?) -> Fault {
     let isClient = blamesClient(said)
     let rotated = followsUnanswered && usedRefreshToken ? "; \(settings.mayHaveRotated)" : ""
     let answer = said.map { "\(status), \($0.shown(hiding: secrets))" } ?? "\(status)"
@@ -156,17 +150,17 @@ struct RefreshAttempt: Sendable {
     let skew = clock.map { "; \($0.clause)" } ?? ""
     let ending = ending(
       "upstream refuses \(isClient ? "the client" : sent) (\(answer))\(rotated)\(form)\(skew)", file: file)
-    if said?.error == Self.invalidScope { return other(.invalidScope(answer, settings: asked), label: "other") }
-    if let clock, clock.explainsRefusal { return other(.refusedByClock(ending, settings: asked), label: "refused") }
-    return RefreshFault(fault: .refused(ending), label: "refused", failure: .ended(ending, settings: settings))
+    if said?.error == Self.invalidScope { return (.other(.invalidScope(answer, settings: asked)), "other") }
+    if let clock, clock.explainsRefusal { return (.other(.refusedByClock(ending, settings: asked)), "refused") }
+    return (.refused(ending), "refused")
   }
 
   /// The session stays (T6.8). The clocks may be the reason, as far as upstream does not say otherwise.
-  private func unexplainedRefusal(_ status: Int, said: ServerStatement?) -> RefreshFault {
+  private func unexplainedRefusal(_ status: Int, said: ServerStatement?) -> Fault {
     var failure = Failure.unexplainedRefusal(
       status, of: sent, said: said?.shown(hiding: secrets), settings: asked)
     if let clock { failure.cause += "; \(clock.clause)" }
-    return unexplained(failure, label: "refused")
+    return (.unexplained(failure), "refused")
   }
 
   private func blamesClient(_ said: ServerStatement?) -> Bool {
@@ -177,26 +171,16 @@ struct RefreshAttempt: Sendable {
   private var sent: String { logsIn ? "the login" : usedRefreshToken ? settings.renewal : "the client" }
 
   /// A 2xx answer without a usable token. Some servers refuse a password in this way.
-  private func incomplete(_ what: String, said: ServerStatement?) -> RefreshFault {
+  private func incomplete(_ what: String, said: ServerStatement?) -> Fault {
     let cause = "upstream granted it, but \(what)"
     guard !sendsPassword else {
-      let ending = ending(cause, file: settings.credential)
-      return RefreshFault(
-        fault: .refused(ending), label: "incomplete", failure: .ended(ending, settings: settings))
+      return (.refused(ending(cause, file: settings.credential)), "incomplete")
     }
-    return unexplained(.incompleteAnswer(cause, settings: asked), label: "incomplete")
+    return (.unexplained(.incompleteAnswer(cause, settings: asked)), "incomplete")
   }
 
   private func ending(_ cause: String, file: CredentialFile) -> Session.Ending {
     Session.Ending(
       at: now, cause: cause + oddities, file: file.rawValue, tried: Session.tried(settings, credentials: credentials))
-  }
-
-  private func unexplained(_ failure: Failure, label: String) -> RefreshFault {
-    RefreshFault(fault: .unexplained(failure), label: label, failure: failure)
-  }
-
-  private func other(_ failure: Failure, label: String) -> RefreshFault {
-    RefreshFault(fault: .other(failure), label: label, failure: failure)
   }
 }

@@ -6,44 +6,48 @@ import NIOSSL
 import RosterFiles
 import RosterModel
 
-/// The reason why an exchange failed, if no library has an error for it.
-enum TransportFault: Error, Equatable {
+/// The failures of an exchange for which no library has an error.
+extension Failure {
   /// The connection ended before an answer began.
-  case closed
+  static var closed: Failure { passing(.connection, cause: "the server closed the connection without an answer") }
+
   /// The same, of a connection that had already served a request. The server closed it while it was idle, and a GET may
   /// be sent again (RFC 9112 §9.3.1).
-  case keptConnectionClosed
-  /// The connection ended in the middle of an answer: in its head or in its body.
-  case cutOff
-  /// The answer was not complete at the deadline.
-  case late
-  /// The access token of a request expired before the request had a connection.
-  case tokenOutlived
-  /// The handshake did not end by the deadline.
-  case handshakeLate
-  /// The handshake failed for another reason than the server's certificate.
-  case handshakeBrokenOff
-  /// The name servers returned no address of this host by the deadline (getaddrinfo(3)).
-  case nameLate(String)
-  /// The address is not valid, or a header would end its line.
-  case unusableRequest
-
-  fileprivate var fault: RequestFault {
-    switch self {
-    case .closed: .passing(.connection, cause: "the server closed the connection without an answer")
-    case .keptConnectionClosed: .passing(.connection, cause: "the server closed the connection")
-    case .cutOff: .passing(.truncated, cause: "the answer was cut off")
-    case .late: .passing(.timeout, cause: "no whole answer in time")
-    case .tokenOutlived: .passing(.timeout, cause: "the access token expired before the request had a connection")
-    case .handshakeLate: .passing(.timeout, cause: "no TLS in time")
-    case .handshakeBrokenOff: .passing(.tls, cause: "the TLS connection failed")
-    case .nameLate(let host): .unresolved(host, problem: "has no address in time: no name server answers")
-    case .unusableRequest: .passing(.connection, cause: "the request's address or a header of it cannot be sent")
-    }
+  static var keptConnectionClosed: Failure {
+    var failure = passing(.connection, cause: "the server closed the connection")
+    failure.exchange?.isOfKeptConnection = true
+    return failure
   }
-}
 
-extension RequestFault {
+  /// The connection ended in the middle of an answer: in its head or in its body.
+  static var cutOff: Failure { passing(.truncated, cause: "the answer was cut off") }
+  /// The answer was not complete at the deadline.
+  static var late: Failure { passing(.timeout, cause: "no whole answer in time") }
+
+  /// The access token of a request expired before the request had a connection.
+  static var tokenOutlived: Failure {
+    var failure = passing(.timeout, cause: "the access token expired before the request had a connection")
+    failure.exchange?.isOfOutlivedToken = true
+    return failure
+  }
+
+  /// The handshake did not end by the deadline.
+  static var handshakeLate: Failure { passing(.timeout, cause: "no TLS in time") }
+  /// The handshake failed for another reason than the server's certificate.
+  static var handshakeBrokenOff: Failure { passing(.tls, cause: "the TLS connection failed") }
+
+  /// The name servers returned no address of this host by the deadline (getaddrinfo(3)).
+  static func nameLate(_ host: String) -> Failure {
+    unresolved(host, problem: "has no address in time: no name server answers")
+  }
+
+  /// The address is not valid, or a header would end its line.
+  static var unusableRequest: Failure {
+    var failure = passing(.connection, cause: "the request's address or a header of it cannot be sent")
+    failure.exchange?.isUnsent = true
+    return failure
+  }
+
   /// Classifies an error of the transport and its libraries for P11.
   init(transport error: any Error) {
     // TLS 1.3 servers send the alert after the handshake.
@@ -53,7 +57,7 @@ extension RequestFault {
     }
     self =
       switch error {
-      case let error as TransportFault: error.fault
+      case let error as Failure: error
       case let error as ProxyFault: error.fault
       case let error as CertificateFault: error.fault
       case let error as BodyFault: error.fault
@@ -73,43 +77,43 @@ extension RequestFault {
 
   /// - Parameter errors: one error for each address of the host. The network is down only if every address reports
   ///   this. A single address without a route may belong to a protocol that this network does not have.
-  static func connecting(to host: String, errors: [any Error]) -> RequestFault {
-    let faults = errors.map(RequestFault.init(transport:))
+  static func connecting(to host: String, errors: [any Error]) -> Failure {
+    let faults = errors.map(Failure.init(transport:))
     return faults.first { $0.trouble != .noNetwork } ?? faults.first ?? unresolved(host, problem: "cannot be resolved")
   }
 
-  fileprivate static func passing(_ reason: Failure.Reason, cause: String, hint: String? = nil) -> RequestFault {
+  fileprivate static func passing(_ reason: Failure.Reason, cause: String, hint: String? = nil) -> Failure {
     let isAnswer = reason == .malformed || reason == .tooLarge
-    return RequestFault(
+    return Failure(
       isAnswer ? .badAnswer : .unreachable, cause: cause,
       hint: hint ?? "see whether the server is up and base_url is right", reason: reason)
   }
 
-  fileprivate static func unresolved(_ host: String, problem: String) -> RequestFault {
+  fileprivate static func unresolved(_ host: String, problem: String) -> Failure {
     .passing(
       .dns, cause: "the name \(host) \(problem)",
       hint: "see whether the host is right, and whether the DNS answers: getent ahosts \(host)")
   }
 
-  private static func system(_ code: CInt) -> RequestFault {
+  private static func system(_ code: CInt) -> Failure {
     let text = SystemError(code: code).text
     guard [ENETUNREACH, ENETDOWN, EHOSTUNREACH].contains(code) else {
       return .passing(.connection, cause: "the connection failed (\(text))")
     }
-    return RequestFault(
+    return Failure(
       .unreachable, cause: "there is no network (\(text))", hint: "see whether this machine is online"
     ).with(.noNetwork)
   }
 }
 
 extension CertificateFault {
-  fileprivate var fault: RequestFault {
-    RequestFault(.unreachable, cause: cause, hint: hint).with(isOfPin ? .pin : .certificate)
+  fileprivate var fault: Failure {
+    Failure(.unreachable, cause: cause, hint: hint).with(isOfPin ? .pin : .certificate)
   }
 }
 
 extension BodyFault {
-  fileprivate var fault: RequestFault {
+  fileprivate var fault: Failure {
     switch self {
     case .tooLarge(let most): .passing(.tooLarge, cause: "the answer is larger than \(most / 1024 / 1024) MiB")
     case .unknownCoding(let coding, let header):
