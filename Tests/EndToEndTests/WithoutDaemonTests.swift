@@ -43,6 +43,23 @@ import Testing
     }
   }
 
+  @Test(
+    "T7.6: without a daemon the log, status and explain say that the session ends before the next sync",
+    arguments: [600, 7200])
+  func sessionEnd(life: Int) async throws {
+    var tokens = Scenario.Tokens(flow: .bearerRenew, uses: [0], lifetime: .seconds(life))
+    tokens.areJWTs = true
+    try await withSite(.pages(1, tokens: tokens)) { site in
+      let synced = try await site.rosterd("sync", "--json")
+      #expect(synced.exit == 0, "\(synced.error)")
+      let status = try await site.rosterctl("status", "--check", "--cache", site.cache)
+      let explained = try await site.rosterctl("explain", "--json", "--cache", site.cache)
+      for text in [synced.error, status.output, explained.output] {
+        #expect(text.contains("before the next sync") == (life < 3600), "\(text)")
+      }
+    }
+  }
+
   @Test("L4.1: without a daemon and a cache there is one message that names both", arguments: ["status", "history"])
   func nothing(command: String) async throws {
     try await withSite { site in

@@ -175,6 +175,13 @@ struct LoginTests {
     #expect(failure?.cause == "upstream refuses the device code (200, unauthorized_client)")
   }
 
+  @Test("T11.2: the refusal of a client names the other forms of auth.client", arguments: ["invalid_client", "nonsense"])
+  func refusedClient(error: String) async throws {
+    endpoint.answer(401, body: #"{"error":"\#(error)"}"#)
+    let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
+    #expect(failure?.hint?.contains("auth.client") == (error == "invalid_client"), "\(failure?.hint ?? "")")
+  }
+
   @Test("L5.3: a refresh token that cannot be sent is not reported as missing")
   func unsendable() async throws {
     endpoint.answer(200, body: Self.device)
