@@ -14,6 +14,7 @@ extension TokenSettings {
       case .exchange:
         [
           "login": written(of: exchange?.login, logsIn: true), "refresh": written(of: exchange?.refresh, logsIn: false),
+          "access": exchange?.answer.access.map { [$0.text] } ?? [],
         ]
       }
     let sent = headers.map { "\($0.name): \($0.value)" }

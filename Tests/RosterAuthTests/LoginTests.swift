@@ -175,7 +175,8 @@ struct LoginTests {
     #expect(failure?.cause == "upstream refuses the device code (200, unauthorized_client)")
   }
 
-  @Test("T11.2: the refusal of a client names the other forms of auth.client", arguments: ["invalid_client", "nonsense"])
+  @Test(
+    "T11.2: the refusal of a client names the other forms of auth.client", arguments: ["invalid_client", "nonsense"])
   func refusedClient(error: String) async throws {
     endpoint.answer(401, body: #"{"error":"\#(error)"}"#)
     let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }

@@ -138,6 +138,21 @@ struct NewTokenTests {
     #expect(next.stored?.refreshToken == "r2")
   }
 
+  @Test("T10.7: another place of the access token in the answer asks for a new token by a refresh")
+  func changedPlace() async throws {
+    let user = Credentials(username: Secret("u"), password: Secret("p"))
+    let bench = try await Bench(.exchange, credentials: user).inSync()
+    bench.endpoint.answer(200, body: #"{"access":"a1","refresh":"r1"}"#)
+    _ = try await bench.keeper.current()
+    var settings = bench.settings
+    settings.exchange?.answer.access = .member(JSONPointer(segments: ["id_token"]))
+    bench.endpoint.answer(200, body: #"{"access":"a2","id_token":"i2"}"#)
+    try await bench.keeper.reload(settings)
+    try await bench.keeper.syncBegins()
+    #expect(try await bench.keeper.current()?.access == Secret("i2"))
+    #expect(bench.endpoint.requests.all.map(\.url) == ["https://auth.test/login", "https://auth.test/token"])
+  }
+
   @Test("T10.7: settings that change no token ask for none")
   func unrelated() async throws {
     let bench = try await Bench.settled(life: 3600)
