@@ -116,17 +116,18 @@ private struct ListQuestion: Sendable {
       }
       filled = starting
     }
-    do throws(PagingFault) {
+    do throws(Failure) {
       return .success((reading, try paging(filled, wanted: wanted, template: template, baseURL: baseURL, links: links)))
     } catch {
       let place = template.listing.pathColumn?.placeholder ?? "since.token"
-      return .failure(Settled(state: .failed("the address in \(place): \(error.reason); \(error.hint)")))
+      let text = [error.cause, error.hint].compactMap(\.self).joined(separator: "; ")
+      return .failure(Settled(state: .failed("the address in \(place): \(text)")))
     }
   }
 
   private func paging(
     _ filled: Resource, wanted: WantedList, template: Resource, baseURL: String, links: NextLinks
-  ) throws(PagingFault) -> Paging {
+  ) throws(Failure) -> Paging {
     var paging = Paging(
       filled, baseURL: baseURL, isIncremental: wanted.start != nil, token: wanted.start?.token, template: template)
     if let column = template.listing.pathColumn, case .text(let address)? = wanted.values[column] {

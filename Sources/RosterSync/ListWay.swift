@@ -87,11 +87,11 @@ extension PullPlan.List {
     _ links: () -> NextLinks
   ) throws(Failure) {
     let next: Paging.Next
-    do throws(PagingFault) {
+    do throws(Failure) {
       next = try paging.next(after: page, facts, links: links)
       if next == .end { try paging.expectUsable(facts.token, from: page, links: links) }
     } catch {
-      throw refused(page, cause: error.reason, hint: error.hint, trouble: error.trouble)
+      throw refused(page, cause: error.cause, hint: error.hint, trouble: error.trouble)
     }
     switch next {
     case .announced(let pages):
@@ -268,7 +268,7 @@ extension PullPlan.List {
     return refused(page, cause: cause, hint: hint)
   }
 
-  private func refused(_ page: PageRequest, cause: String, hint: String, trouble: Diagnosis.Kind = .circle)
+  private func refused(_ page: PageRequest, cause: String, hint: String?, trouble: Diagnosis.Kind = .circle)
     -> Failure
   {
     let name = paging.resource.name

@@ -336,29 +336,3 @@ package struct PullOutcome: Sendable, Equatable {
   /// True if the only page is full and has no next value, without another sign of the end (G5.13).
   var lacksNext = false
 }
-
-extension PagingFault {
-  var reason: String {
-    switch self {
-    case .noAddress: "the next-page link is not a valid URL"
-    case .elsewhere: "it leads to another origin than upstream.base_url"
-    case .noWidth: "it is empty, and nothing says how many positions an empty page takes"
-    }
-  }
-
-  var trouble: Diagnosis.Kind {
-    switch self {
-    case .noAddress, .noWidth: .malformed
-    case .elsewhere: .foreignLink
-    }
-  }
-
-  var hint: String {
-    switch self {
-    case .noAddress: "see that the answer has an address where the definition's pages expect it"
-    case .elsewhere:
-      "set upstream.base_url to the API's address; with a mirror or proxy: upstream.links = \"rebase\""
-    case .noWidth: "set size in the definition's pages; or empty = \"end\", if an empty page ends the list"
-    }
-  }
-}

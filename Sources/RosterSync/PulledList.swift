@@ -69,8 +69,8 @@ struct PulledList: Sendable {
     }
     plans = try asked.map { try RecordPlan($0, isIncremental: true) }
     paging = Paging(asked[0], baseURL: baseURL, isIncremental: true, token: start.token)
-    do throws(PagingFault) { paging = try paging.startingAtToken(links) } catch {
-      throw failure("its delta token: \(error.reason)", hint: error.hint, trouble: error.trouble)
+    do throws(Failure) { paging = try paging.startingAtToken(links) } catch {
+      throw failure("its delta token: \(error.cause)", hint: error.hint, trouble: error.trouble)
     }
   }
 
@@ -82,7 +82,7 @@ struct PulledList: Sendable {
     return since.move(of: mark, after: outcome.extent, isWhole: start == nil, path: wholePlans[0].resource.path)
   }
 
-  private func failure(_ cause: String, hint: String, trouble: Diagnosis.Kind) -> Failure {
+  private func failure(_ cause: String, hint: String?, trouble: Diagnosis.Kind) -> Failure {
     let name = resources[0]
     return Failure(
       .badAnswer, step: "ask for the records of \(name) that changed", subject: name, cause: cause, hint: hint

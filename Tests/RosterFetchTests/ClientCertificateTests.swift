@@ -129,9 +129,9 @@ struct ClientCertificateTests {
       (400, "<title>400 Bad Request</title>", nil), (403, "400 No required SSL certificate was sent", nil),
     ] as [(Int, String, String?)])
   func nginx(status: Int, body: String, cause: String?) {
-    let alert = ClientCertificateAlert(Response(status: status, headers: [], body: Array("<html>\(body)".utf8)))
+    let alert = Failure(clientCertificate: Response(status: status, headers: [], body: Array("<html>\(body)".utf8)))
     #expect(alert?.cause == cause)
-    #expect(alert.map { $0.fault.kind == .refused && $0.fault.reason == .clientCertificate } ?? (cause == nil))
+    #expect(alert.map { $0.kind == .refused && $0.reason == .clientCertificate } ?? (cause == nil))
   }
 
   @Test("T15.4: handshake_failure is one only if the server had requested a certificate")

@@ -192,7 +192,7 @@ private func second(
       try walk(paging(style, size: .init(5), more: at, hidden: true), answers: answers) == [
         "/things?skip=0", "/things?skip=5", "/things?skip=10", "/things?skip=15",
       ])
-    #expect(throws: PagingFault.noWidth) {
+    #expect(throws: Failure.noPageWidth) {
       try walk(paging(style, more: at), answers: [.init(records: 0, more: true)])
     }
   }
@@ -293,7 +293,7 @@ private func second(
     arguments: ["https://evil.example/v1/things", "http://api.example/v1"])
   func elsewhere(address: String) throws {
     let style = paging(.next(at: at))
-    #expect(throws: PagingFault.elsewhere) {
+    #expect(throws: Failure.foreignPage) {
       try style.next(after: style.first(), .init(records: 1, next: .text(address)))
     }
   }
@@ -318,7 +318,7 @@ private func second(
   func notRebased(address: String) throws {
     let style = paging(.next(at: at))
     let facts = ListFacts(records: 1, next: .text(address))
-    #expect(throws: PagingFault.self) { try style.next(after: style.first(), facts, links: { .rebase }) }
+    #expect(throws: Failure.self) { try style.next(after: style.first(), facts, links: { .rebase }) }
   }
 
   @Test(

@@ -129,8 +129,8 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
     let plain = child(path: "{page.name}", pages: .init(.link))
     #expect(try start("/y?b=%2F", .sameOrigin, plain).first().request.url == "https://api.example/y?b=%2F")
     #expect(try start("z", .sameOrigin, plain).first().request.url == "\(base)/z")
-    #expect(throws: PagingFault.elsewhere) { try start("https://other.example/y") }
-    #expect(throws: PagingFault.noAddress) { try start("http://[") }
+    #expect(throws: Failure.foreignPage) { try start("https://other.example/y") }
+    #expect(throws: Failure.noPageAddress) { try start("http://[") }
     #expect(
       try start("https://other.example/y?b=1", .rebase, plain).first().request.url == "https://api.example/y?b=1")
   }

@@ -55,7 +55,7 @@ private struct Names {
 
   @Test("The message names the first hosts of the certificate")
   func message() {
-    let fault = CertificateFault.otherHost("localhost", named: ["a.test", "b.test"])
+    let fault = Failure.otherHost("localhost", named: ["a.test", "b.test"])
     #expect(fault.cause == "the server's certificate is for another host: it names a.test, b.test, not localhost")
   }
 

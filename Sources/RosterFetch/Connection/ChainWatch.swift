@@ -26,12 +26,12 @@ final class ChainWatch {
   }
 
   /// The server's own certificate. The handshake is over.
-  /// - Throws: a `CertificateFault` if a key or a signature of the chain is too weak. The trust anchor is trusted for
+  /// - Throws: a `Failure` if a key or a signature of the chain is too weak. The trust anchor is trusted for
   ///   its key, so its own signature does not count.
   func verifiedCertificate() throws -> NIOSSLCertificate {
-    guard let own = verified.last else { throw CertificateFault.unreadable }
+    guard let own = verified.last else { throw Failure.unreadableCertificate }
     for (depth, certificate) in verified.enumerated() {
-      guard let fields = try? CertificateFields(certificate) else { throw CertificateFault.unreadable }
+      guard let fields = try? CertificateFields(certificate) else { throw Failure.unreadableCertificate }
       if let fault = fields.weakness(isSignatureTrusted: depth == 0) { throw fault }
     }
     return own
@@ -39,10 +39,10 @@ final class ChainWatch {
 
   /// The reason why the handshake ended with `error`.
   func reason(for error: any Error) -> any Error {
-    if let refused { return CertificateFault(refused, own: own, verified: verified, now: Date()) }
+    if let refused { return Failure(refused: refused, own: own, verified: verified, now: Date()) }
     guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return error }
-    if error.names("KEY_USAGE_BIT_INCORRECT") { return CertificateFault.wrongUse }
-    return error.names("CERTIFICATE_VERIFY_FAILED") ? CertificateFault.unreadable : Failure.handshakeBrokenOff
+    if error.names("KEY_USAGE_BIT_INCORRECT") { return Failure.wrongCertificateUse }
+    return error.names("CERTIFICATE_VERIFY_FAILED") ? Failure.unreadableCertificate : Failure.handshakeBrokenOff
   }
 }
 

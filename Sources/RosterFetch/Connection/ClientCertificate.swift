@@ -1,5 +1,6 @@
 package import FoundationEssentials
 import NIOSSL
+import RosterModel
 
 /// The certificate and the key with which this client identifies itself (T15).
 package struct ClientCertificate: Sendable, Equatable {

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOSSL
+import RosterModel
 
 /// Makes connections that are ready for their first request: through a proxy, with TLS, and to the right server.
 final class Connector {
@@ -19,7 +20,7 @@ final class Connector {
     self.loop = loop
   }
 
-  /// Fails with an error of the libraries, a `CertificateFault`, a `ProxyFault` or a `Failure`.
+  /// Fails with an error of the libraries, or a `Failure`.
   func connect(_ way: Route.Way, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     switch way {
     case .direct(let origin):
@@ -48,7 +49,7 @@ final class Connector {
           return channel
         }.flatMapErrorThrowing { [requests] error throws -> any Channel in
           let wasRequested = requests.take(origin.serverName)
-          throw ClientCertificateAlert(error, wasRequested: wasRequested) ?? watch.reason(for: error)
+          throw Failure(clientCertificate: error, wasRequested: wasRequested) ?? watch.reason(for: error)
         }
         admitted.whenFailure { _ in channel.close(promise: nil) }
         return admitted.nonisolated()
@@ -81,7 +82,7 @@ final class Connector {
   }
 
   /// BoringSSL's own list, without SHA-1.
-  private static let signatures: [SignatureAlgorithm] = [
+  private static let signatures: [NIOSSL.SignatureAlgorithm] = [
     .ecdsaSecp256R1Sha256, .rsaPssRsaeSha256, .rsaPkcs1Sha256, .ecdsaSecp384R1Sha384, .rsaPssRsaeSha384,
     .rsaPkcs1Sha384, .rsaPssRsaeSha512, .rsaPkcs1Sha512,
   ]

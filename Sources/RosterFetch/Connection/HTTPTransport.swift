@@ -107,9 +107,9 @@ package final class HTTPTransport: Sendable {
         tokenEnd: request.tokenLife.map { NIODeadline.now() + TimeAmount(min($0, .seconds(86_400))) },
         onNewConnection: request.needsNewConnection)
       if case .relayed(let proxy) = route.way, response.isProxyRefusal {
-        throw ProxyFault(proxy: proxy, kind: .refused(response.status, route.origin))
+        throw proxy.failed(status: response.status, tunnel: route.origin)
       }
-      if let refusal = ClientCertificateAlert(response) { throw refusal }
+      if let refusal = Failure(clientCertificate: response) { throw refusal }
       return response
     } catch {
       if Task.isCancelled || error is CancellationError { throw CancellationError() }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import NIOSSL
 import RosterCrypto
+import RosterModel
 
 /// `upstream.tls.pins`: the server must have one of these keys, and a trusted chain.
 struct Pins: Sendable {
@@ -12,12 +13,12 @@ struct Pins: Sendable {
     digests = Set(pins.map { Data(base64Encoded: String($0.dropFirst(Self.prefix.count))) ?? Data() })
   }
 
-  /// Throws a `CertificateFault`.
+  /// Throws a `Failure`.
   /// - Parameter certificate: the server's own certificate.
   func verify(_ certificate: NIOSSLCertificate) throws {
     if digests.isEmpty { return }
     let digest = Data(sha256(try certificate.extractPublicKey().toSPKIBytes()))
-    guard digests.contains(digest) else { throw CertificateFault.unpinned(Self.prefix + digest.base64EncodedString()) }
+    guard digests.contains(digest) else { throw Failure.unpinned(Self.prefix + digest.base64EncodedString()) }
   }
 
   private static let prefix = "sha256/"

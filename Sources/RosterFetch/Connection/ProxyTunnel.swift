@@ -5,20 +5,20 @@ import RosterModel
 
 /// A tunnel through a proxy (CONNECT, RFC 9110 §9.3.6).
 enum ProxyTunnel {
-  /// The connection to the server through the proxy. Fails with a `ProxyFault`.
+  /// The connection to the server through the proxy. Fails with a `Failure`.
   static func open(
     to origin: Origin, by proxy: ProxyServer, deadline: NIODeadline, on loop: any EventLoop
   ) -> EventLoopFuture<any Channel> {
     TCP.connect(to: proxy, by: deadline, on: loop).flatMap { channel in
       let opened = loop.makePromise(of: Void.self)
-      let alarm = loop.scheduleTask(deadline: deadline) { opened.fail(ProxyFault(proxy: proxy, kind: .silent)) }
+      let alarm = loop.scheduleTask(deadline: deadline) { opened.fail(proxy.silent) }
       opened.futureResult.whenFailure { _ in channel.close(promise: nil) }
       do {
         try channel.pipeline.syncOperations.addHandlers([
           HTTPRequestEncoder(), ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes)),
           Connect(to: origin, by: proxy, opened),
         ])
-      } catch { opened.fail(ProxyFault(proxy: proxy, kind: .closed)) }
+      } catch { opened.fail(proxy.closed) }
       return opened.futureResult.flatMap {
         alarm.cancel()
         return bare(channel)
@@ -68,17 +68,17 @@ private final class Connect: ChannelInboundHandler, RemovableChannelHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head) where !(200...299).contains(head.status.code):
-      opened.fail(ProxyFault(proxy: proxy, kind: .refused(Int(head.status.code), origin)))
+      opened.fail(proxy.failed(status: Int(head.status.code), tunnel: origin))
     case .end: opened.succeed()
     case .head, .body: break
     }
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    opened.fail(ProxyFault(proxy: proxy, kind: .closed))
+    opened.fail(proxy.closed)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    opened.fail(ProxyFault(proxy: proxy, kind: .closed))
+    opened.fail(proxy.closed)
   }
 }

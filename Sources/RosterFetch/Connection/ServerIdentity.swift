@@ -16,16 +16,16 @@ struct ServerIdentity: Sendable {
     address = IPAddress.bytes(host)
   }
 
-  /// Throws a `CertificateFault` if the certificate is for another server.
+  /// Throws a `Failure` if the certificate is for another server.
   func verify(_ certificate: NIOSSLCertificate) throws {
     let names = CertifiedNames(certificate)
-    if names.hosts.isEmpty && names.addresses.isEmpty { throw CertificateFault.unnamed }
+    if names.hosts.isEmpty && names.addresses.isEmpty { throw Failure.unnamedCertificate }
     if let address {
       if names.addresses.contains(address) { return }
     } else if names.hosts.contains(where: matches) {
       return
     }
-    throw CertificateFault.otherHost(host, named: names.texts)
+    throw Failure.otherHost(host, named: names.texts)
   }
 
   /// Compares label by label (RFC 9525 §6.3). The first label of the pattern may be `*`, unless only a top-level domain

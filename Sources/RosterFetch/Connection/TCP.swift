@@ -22,12 +22,12 @@ enum TCP {
     }
   }
 
-  /// Fails with a `ProxyFault`.
+  /// Fails with a `Failure`.
   static func connect(
     to proxy: ProxyServer, by deadline: NIODeadline, on loop: any EventLoop
   ) -> EventLoopFuture<any Channel> {
     connect(to: proxy.host, proxy.port, by: deadline, on: loop).flatMapErrorThrowing { error in
-      throw ProxyFault(proxy: proxy, kind: .unreachable(Failure(transport: error)))
+      throw proxy.failed(by: Failure(transport: error))
     }
   }
 }

@@ -51,15 +51,13 @@ extension Failure {
   /// Classifies an error of the transport and its libraries for P11.
   init(transport error: any Error) {
     // TLS 1.3 servers send the alert after the handshake.
-    if let alert = error as? ClientCertificateAlert ?? ClientCertificateAlert(error) {
-      self = alert.fault
+    if let alert = Failure(clientCertificate: error) {
+      self = alert
       return
     }
     self =
       switch error {
       case let error as Failure: error
-      case let error as ProxyFault: error.fault
-      case let error as CertificateFault: error.fault
       case let error as BodyFault: error.fault
       case let error as NIOConnectionError: .connecting(to: error.host, errors: error.connectionErrors.map(\.error))
       case let error as IOError: .system(error.errnoCode)
@@ -103,12 +101,6 @@ extension Failure {
     return Failure(
       .unreachable, cause: "there is no network (\(text))", hint: "see whether this machine is online"
     ).with(.noNetwork)
-  }
-}
-
-extension CertificateFault {
-  fileprivate var fault: Failure {
-    Failure(.unreachable, cause: cause, hint: hint).with(isOfPin ? .pin : .certificate)
   }
 }
 

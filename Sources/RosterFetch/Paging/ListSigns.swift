@@ -75,11 +75,11 @@ extension Paging {
   }
 
   /// The number of positions that a page takes in a list by offset. An empty page takes as many as a full one.
-  func width(of page: PageRequest, _ facts: ListFacts) throws(PagingFault) -> Int {
+  func width(of page: PageRequest, _ facts: ListFacts) throws(Failure) -> Int {
     let hidesRows = resource.pages.hidden
     if facts.records > 0, !hidesRows { return facts.records }
     let full = resource.pages.size?.records ?? max(page.longest, facts.records)
-    if full == 0, case .offset = resource.pages.style { throw .noWidth }
+    if full == 0, case .offset = resource.pages.style { throw .noPageWidth }
     return full
   }
 }

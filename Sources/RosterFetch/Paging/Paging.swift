@@ -81,7 +81,7 @@ package final class Paging: Sendable {
   }
 
   /// A delta token that is an address is followed like `next` (I7.1). Further pages set the style's parameter in it.
-  package func startingAtToken(_ links: NextLinks) throws(PagingFault) -> Paging {
+  package func startingAtToken(_ links: NextLinks) throws(Failure) -> Paging {
     guard let token, resource.since?.param == nil else { return self }
     let start = try request(1, after: 0, at: token, from: first()) { links }
     return Paging(
@@ -92,7 +92,7 @@ package final class Paging: Sendable {
   /// The list at an address that a column of the parent has (`Listing.pathColumn`). The address is followed like `next`
   /// (R5.4): it is requested without `query`, and unchanged except for `since.param`. Later pages set the style's
   /// parameter in it.
-  package func startingAt(address: String, links: NextLinks) throws(PagingFault) -> Paging {
+  package func startingAt(address: String, links: NextLinks) throws(Failure) -> Paging {
     var home = try resolved(address, against: baseURL + "/") { links }
     if let since = resource.since, case .query(let name)? = since.param, isIncremental || since.from != nil,
       let start = resource.query.first(where: { $0.name == name })
@@ -106,7 +106,7 @@ package final class Paging: Sendable {
   /// Throws if a delta token of that page is an address that the next pull could not follow.
   package func expectUsable(
     _ token: String?, from page: PageRequest, links: () -> NextLinks
-  ) throws(PagingFault) {
+  ) throws(Failure) {
     guard let token, resource.since?.param == nil else { return }
     _ = try request(1, after: 0, at: token, from: page, links)
   }
@@ -146,11 +146,11 @@ package final class Paging: Sendable {
     pages.hidden ? max(pages.size?.records ?? 0, first.records) : first.records
   }
 
-  /// Throws `PagingFault` if an answer leads to an address that cannot be requested.
+  /// Throws a `Failure` without a step if an answer leads to an address that cannot be requested.
   /// - Parameter links: evaluated if an answer leads to another origin.
   package func next(
     after page: PageRequest, _ facts: ListFacts, links: () -> NextLinks = { .sameOrigin }
-  ) throws(PagingFault) -> Next {
+  ) throws(Failure) -> Next {
     if page.number == 1, let pages = announced(by: facts), pages > 1 { return .announced(pages: pages) }
     let verdict = verdict(after: page, facts)
     if verdict == .ends { return .end }
@@ -165,7 +165,7 @@ package final class Paging: Sendable {
   /// The request for the next page; nil if the answer has no value for it.
   private func following(
     _ page: PageRequest, _ facts: ListFacts, _ links: () -> NextLinks
-  ) throws(PagingFault) -> PageRequest? {
+  ) throws(Failure) -> PageRequest? {
     let (number, before) = (page.number + 1, page.recordsBefore + facts.records)
     switch pages.style {
     case .number(let param, let first, _):
@@ -300,7 +300,7 @@ extension Paging {
   /// Resolves the address against the address of its page (RFC 3986 §5), and requests it unchanged.
   private func request(
     _ number: Int, after before: Int, at address: String, from page: PageRequest, _ links: () -> NextLinks
-  ) throws(PagingFault) -> PageRequest {
+  ) throws(Failure) -> PageRequest {
     let url = try resolved(address, against: page.request.url, links: links)
     return request(number, after: before, url: url, resource.body)
   }
@@ -308,12 +308,12 @@ extension Paging {
   /// The absolute address, at base_url's origin.
   private func resolved(
     _ address: String, against base: String, links: () -> NextLinks
-  ) throws(PagingFault) -> String {
+  ) throws(Failure) -> String {
     guard let base = URL(written: base), let url = URL(written: address, relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
-    else { throw .noAddress }
+    else { throw .noPageAddress }
     if origin == Origin(url: baseURL) { return url.absoluteString }
-    guard links() == .rebase, let rebased = rebased(url.absoluteString) else { throw .elsewhere }
+    guard links() == .rebase, let rebased = rebased(url.absoluteString) else { throw .foreignPage }
     return rebased
   }
 
@@ -324,14 +324,29 @@ extension Paging {
   }
 }
 
-/// An answer leads to an address that cannot be requested.
-package enum PagingFault: Error, Sendable, Equatable {
+/// An answer leads to an address that cannot be requested. The caller adds the step.
+extension Failure {
   /// The next-page link is not a valid URL.
-  case noAddress
+  package static var noPageAddress: Failure {
+    Failure(
+      .badAnswer, cause: "the next-page link is not a valid URL",
+      hint: "see that the answer has an address where the definition's pages expect it")
+  }
+
   /// The next page is at another origin than base_url (T8, `upstream.links`).
-  case elsewhere
+  package static var foreignPage: Failure {
+    Failure(
+      .badAnswer, cause: "it leads to another origin than upstream.base_url",
+      hint: "set upstream.base_url to the API's address; with a mirror or proxy: upstream.links = \"rebase\""
+    ).with(.foreignLink)
+  }
+
   /// The page is empty, and nothing says how many positions it takes in a list by offset.
-  case noWidth
+  package static var noPageWidth: Failure {
+    Failure(
+      .badAnswer, cause: "it is empty, and nothing says how many positions an empty page takes",
+      hint: "set size in the definition's pages; or empty = \"end\", if an empty page ends the list")
+  }
 }
 
 extension Resource {

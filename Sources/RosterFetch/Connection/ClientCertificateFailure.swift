@@ -2,20 +2,17 @@ import NIOSSL
 import RosterModel
 
 /// A TLS alert, or an answer of nginx, by which a server requires or refuses the client's certificate (T15.4).
-struct ClientCertificateAlert: Error, Equatable {
-  /// A clause about the certificate.
-  let cause: String
-
+extension Failure {
   /// nil if the error is not such an alert. NIOSSL shows an alert only by its name in the error's text.
   /// - Parameter wasRequested: true if the server requested a certificate in this handshake. A general alert is then
   ///   about it.
-  init?(_ error: any Error, wasRequested: Bool = false) {
+  init?(clientCertificate error: any Error, wasRequested: Bool = false) {
     guard error is NIOSSLError || error is BoringSSLError else { return nil }
     let text = "\(error)"
     if let alert = Self.alerts.first(where: { text.contains($0.name) }) {
-      cause = alert.cause
+      self.init(clientCertificate: alert.cause)
     } else if wasRequested, text.contains("ALERT_HANDSHAKE_FAILURE") {
-      cause = Self.required
+      self.init(clientCertificate: Self.required)
     } else {
       return nil
     }
@@ -23,16 +20,24 @@ struct ClientCertificateAlert: Error, Equatable {
 
   /// nil for any other answer. With `ssl_verify_client` nginx completes the handshake, and then answers 400 with one of
   /// these titles.
-  init?(_ response: Response) {
+  init?(clientCertificate response: Response) {
     guard response.status == 400 else { return nil }
     let start = String(decoding: response.body.prefix(512), as: UTF8.self)
     if start.contains("400 No required SSL certificate was sent") {
-      cause = Self.required
+      self.init(clientCertificate: Self.required)
     } else if start.contains("400 The SSL certificate error") {
-      cause = "the server refuses the client certificate"
+      self.init(clientCertificate: "the server refuses the client certificate")
     } else {
       return nil
     }
+  }
+
+  private init(clientCertificate cause: String) {
+    self.init(
+      .refused, cause: cause,
+      hint:
+        "name a certificate that upstream accepts in upstream.tls.cert_file, and its key in key_file or the credential client_key",
+      reason: .clientCertificate)
   }
 
   private static let required = "the server requires a client certificate"
@@ -47,12 +52,4 @@ struct ClientCertificateAlert: Error, Equatable {
     ("ALERT_CERTIFICATE_UNKNOWN", "the server refuses the client certificate"),
     ("ALERT_ACCESS_DENIED", "the server knows the client certificate and denies access"),
   ]
-
-  var fault: Failure {
-    Failure(
-      .refused, cause: cause,
-      hint:
-        "name a certificate that upstream accepts in upstream.tls.cert_file, and its key in key_file or the credential client_key",
-      reason: .clientCertificate)
-  }
 }
