@@ -59,7 +59,7 @@ extension Diagnosis.Kind {
     {hint} Wait: the next sync starts by itself once that time has come.
     forbidden
     Upstream does not allow this request with rosterd's credential.
-    Give the account of rosterd's credential the right to read {address}, or use one that has it. Some servers refuse an unknown User-Agent (upstream.headers). If upstream says that it limits the rate of requests, raise sync.interval, or set limit.rate. If this status means that the token has expired, set status = [403] in [auth.expired].
+    Give the account of rosterd's credential the right to read {address}, or use one that has it. If the token carries the right, as a scope, ask for a new one: rosterctl sync --new-token. Some servers refuse an unknown User-Agent (upstream.headers). If upstream says that it limits the rate of requests, raise sync.interval, or set limit.rate. If this status means that the token has expired, set status = [403] in [auth.expired].
     notFound
     Nothing is at that address.
     Compare {address} with the API's documentation: first upstream.base_url, then path of [resource.{resource}]. If it means past the end of the list, name the status in beyond of its pages.
