@@ -483,7 +483,7 @@ extension PageFetcher {
   private func redirected(_ why: String) -> Failure {
     var fault = malformed("\(why), after a redirect", of: nil)
     fault.hint =
-      "if that is a page to log in, because the token has expired, name the status of the redirect in status of [auth.expired]"
+      "if that is a page to log in, because the token has expired, name the status of the redirect in auth.expired.status"
     return fault
   }
 

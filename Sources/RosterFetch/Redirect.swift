@@ -41,8 +41,11 @@ extension Interceptor {
   }
 
   private static func refused(_ cause: String) -> Failure {
-    Failure(.badAnswer, cause: cause, hint: "set upstream.base_url to where the API is now")
-      .with(.redirect, [.header("Location")])
+    Failure(
+      .badAnswer, cause: cause,
+      hint:
+        "set upstream.base_url to where the API is now; for a page to log in set auth.expired.status to the redirect's"
+    ).with(.redirect, [.header("Location")])
   }
 }
 
