@@ -36,7 +36,7 @@ package struct Explanation: Codable, Sendable, Equatable {
     todo =
       steps.isEmpty ? situation.nothing : (steps.dropLast().map(\.asSentence) + steps.suffix(1)).joined(separator: " ")
     _since = OrNull(wrappedValue: situation.since)
-    _nextAt = OrNull(wrappedValue: situation.nextAt)
+    _nextAt = OrNull(wrappedValue: situation.sync.nextAt)
   }
 
   enum CodingKeys: String, CodingKey {
@@ -146,9 +146,9 @@ extension Situation {
   }
 
   private var running: String {
-    guard let current else { return "A sync runs." }
+    guard let current = sync.current else { return "A sync runs." }
     let retries = current.retries > 0 ? ", \(current.retries.counted(as: "request")) repeated" : ""
-    let held = heldUntil.map { " Upstream wants no request before \($0); it waits for that." } ?? ""
+    let held = upstream.heldUntil.map { " Upstream wants no request before \($0); it waits for that." } ?? ""
     return "Sync \(current.id) runs since \(current.startedAt): \(current.progressText)\(retries).\(held)"
       + (main == nil ? "" : " The one before had trouble.")
   }

@@ -8,16 +8,10 @@ package struct Situation: Sendable {
   package var cache: CacheFacts
   /// Path of the cache.
   package var path: String
-  /// The sync that runs.
-  package var current: DaemonStatus.Current?
-  /// When the next one starts, RFC 3339.
-  package var nextAt: String?
-  /// `limit.budget` does not hold it before.
-  package var isPostponed = false
-  /// Upstream wants no request before, RFC 3339.
-  package var heldUntil: String?
-  /// `limit.budget`, and what of it is used.
-  package var budget: DaemonStatus.Budget?
+  /// The running sync and the next one, as far as a daemon knows them.
+  package var sync = DaemonStatus.Sync()
+  /// The pause that upstream asked for, and the use of `limit.budget`, as far as a daemon knows them.
+  package var upstream = DaemonStatus.Upstream(baseURL: "")
   /// Why the last token request failed.
   package var tokenError: String?
   /// The file, and why a reload of it was refused.
@@ -26,8 +20,6 @@ package struct Situation: Sendable {
   package var refusal: Failure?
   /// Why the client certificate could not be read before the last sync; nil if it could, or if a reload was refused.
   package var certificate: Failure?
-  /// Nothing of the sync has moved since, RFC 3339.
-  package var standsSince: String?
   /// The first few records that could not be stored.
   package var rejected: [AffectedItem] = []
   /// Why no daemon answers.
@@ -99,11 +91,11 @@ package struct Situation: Sendable {
 
   /// A sync that is due is not started.
   private var waiting: Diagnosis? {
-    if isPostponed, let budget {
+    if sync.heldBy != nil, let budget = upstream.budget {
       let cause = "\(budget.used) of \(budget.limit) requests are used, and the next sync needs more than are left"
       return Diagnosis(.budget, cause, [.setting("limit.budget")])
     }
-    if let heldUntil, current == nil {
+    if let heldUntil = upstream.heldUntil, sync.current == nil {
       return Diagnosis(.held, "upstream wants no request before \(heldUntil)", [.header("Retry-After")])
     }
     return nil
@@ -120,7 +112,9 @@ package struct Situation: Sendable {
     }
   }
 
-  private var silent: Diagnosis? { standsSince.map { Diagnosis(.silent, "nothing has moved since \($0)") } }
+  private var silent: Diagnosis? {
+    sync.stalledSince.map { Diagnosis(.silent, "nothing has moved since \($0)") }
+  }
 
   private var pinned: Diagnosis? {
     cache.isWALPinned ? Diagnosis(.pinned, "the cache's log cannot be written back", [.file("\(path)-wal")]) : nil

@@ -288,16 +288,12 @@ extension StatusBoard {
     cache.last = status.sync.last
     cache.conclusive = state.conclusive
     var situation = Situation(status.state, cache: cache, path: cachePath)
-    situation.current = status.sync.current
-    situation.nextAt = status.sync.nextAt
-    situation.isPostponed = status.sync.heldBy != nil
-    situation.heldUntil = status.upstream.heldUntil
-    situation.budget = status.upstream.budget
+    situation.sync = status.sync
+    situation.upstream = status.upstream
     situation.tokenError = status.token.lastError
     situation.config = (status.config.path, status.config.lastError)
     situation.refusal = state.refusal
     situation.certificate = state.config.lastError == nil ? state.certificateFailure : nil
-    situation.standsSince = status.sync.stalledSince
     situation.unit = state.unit
     return situation
   }

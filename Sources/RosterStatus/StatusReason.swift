@@ -42,9 +42,6 @@ extension DaemonStatus {
 
   /// The note about a log that a reader's transaction keeps large.
   static func heldLog(path: String, bytes: Int64) -> String {
-    let kibibyte: Int64 = 1024
-    let size = (bytes + kibibyte - 1) / kibibyte
-    return
-      "a reader keeps a transaction open, so that \(path)-wal cannot shrink (\(size) KiB): end it, `fuser -v` on that file names the program"
+    "a reader keeps a transaction open, so that \(path)-wal cannot shrink (\((bytes + 1023) / 1024) KiB): end it, `fuser -v` on that file names the program"
   }
 }

@@ -210,7 +210,7 @@ import Testing
     var explanation = Explanation(situation)
     #expect(explanation.readers == "There is no snapshot yet: the tables are empty.")
     #expect(explanation.since == nil && explanation.concerned.isEmpty && explanation.todo.hasPrefix("Nothing"))
-    situation.nextAt = "2026-11-21T05:34:04.000Z"
+    situation.sync.nextAt = "2026-11-21T05:34:04.000Z"
     situation.cache = CacheFacts(
       snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", verifiedAt: "2026-11-21T05:15:00.000Z", records: 826)
     explanation = Explanation(situation)
@@ -227,7 +227,7 @@ import Testing
     all.config = ("/etc/rosterd/rosterd.toml", "/etc/rosterd/rosterd.toml:2: sync.interval is too short")
     all.cache.isWALPinned = true
     all.cache.resources = [.init(name: "issue", table: "issues", records: 9, pages: 1, proof: "weak", absent: 2)]
-    all.standsSince = "2026-11-21T05:20:00.000Z"
+    all.sync.stalledSince = "2026-11-21T05:20:00.000Z"
     let explanation = Explanation(all)
     for what in ["Sync 18 failed", "sync.interval is too short", "log cannot", "2 of issue", "Nothing has moved"] {
       #expect(explanation.what.contains(what))
@@ -273,12 +273,12 @@ import Testing
   @Test("A budget that is not enough, and a time that upstream asked for, are explained without a failed sync")
   func waiting() {
     var budget = Situation(.starting, cache: CacheFacts(), path: "/cache/roster.db")
-    budget.isPostponed = true
-    budget.budget = .init(limit: 100, windowSeconds: 86_400, used: 99)
+    budget.sync.heldBy = "limit.budget"
+    budget.upstream.budget = .init(limit: 100, windowSeconds: 86_400, used: 99)
     #expect(Explanation(budget).what.contains("99 of 100 requests are used"))
     #expect(Explanation(budget).concerned == [.setting("limit.budget")])
     var held = Situation(.idle, cache: CacheFacts(), path: "/cache/roster.db")
-    held.heldUntil = "2026-11-21T06:00:00.000Z"
+    held.upstream.heldUntil = "2026-11-21T06:00:00.000Z"
     #expect(Explanation(held).what.contains("before 2026-11-21T06:00:00.000Z"))
     #expect(Explanation(held).concerned == [.header("Retry-After")])
   }

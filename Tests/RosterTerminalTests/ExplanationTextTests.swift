@@ -15,7 +15,7 @@ import Testing
     var situation = Situation(
       .degraded, cache: CacheFacts(snapshot: 17, publishedAt: "2026-11-21T05:04:03.000Z", records: 826, last: last),
       path: "/cache/roster.db")
-    situation.nextAt = "2026-11-21T05:34:04.000Z"
+    situation.sync.nextAt = "2026-11-21T05:34:04.000Z"
     return Explanation(situation)
   }
 

@@ -33,19 +33,23 @@ package struct Failure: Error, Sendable, Equatable {
     case status(Int)
 
     /// The word in events and metrics: `timeout`, `status_503`.
-    package var label: String {
+    package var label: String { facts.label }
+    /// The trouble that explains this fault.
+    package var trouble: Diagnosis.Kind { facts.trouble }
+
+    private var facts: (label: String, trouble: Diagnosis.Kind) {
       switch self {
-      case .connection: "connection"
-      case .dns: "dns"
-      case .tls: "tls"
-      case .timeout: "timeout"
-      case .truncated: "truncated"
-      case .malformed: "malformed"
-      case .tooLarge: "too_large"
-      case .partialAnswer: "partial_answer"
-      case .clientCertificate: "client_certificate"
-      case .rateLimit: "rate_limit"
-      case .status(let code): "status_\(code)"
+      case .connection: ("connection", .connection)
+      case .dns: ("dns", .dns)
+      case .tls: ("tls", .tls)
+      case .timeout: ("timeout", .timeout)
+      case .truncated: ("truncated", .truncated)
+      case .malformed: ("malformed", .malformed)
+      case .tooLarge: ("too_large", .tooLarge)
+      case .partialAnswer: ("partial_answer", .malformed)
+      case .clientCertificate: ("client_certificate", .clientCertificate)
+      case .rateLimit: ("rate_limit", .rateLimit)
+      case .status(let code): ("status_\(code)", StatusRule(code).trouble)
       }
     }
   }

@@ -33,24 +33,6 @@ extension Failure {
   }
 }
 
-extension Failure.Reason {
-  /// The trouble that explains this fault.
-  package var trouble: Diagnosis.Kind {
-    switch self {
-    case .connection: .connection
-    case .dns: .dns
-    case .tls: .tls
-    case .timeout: .timeout
-    case .truncated: .truncated
-    case .malformed, .partialAnswer: .malformed
-    case .tooLarge: .tooLarge
-    case .clientCertificate: .clientCertificate
-    case .rateLimit: .rateLimit
-    case .status(let status): StatusRule(status).trouble
-    }
-  }
-}
-
 extension Failure.Kind {
   /// The trouble that explains this kind if nothing more precise is known.
   package var trouble: Diagnosis.Kind {
