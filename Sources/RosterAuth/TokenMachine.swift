@@ -20,9 +20,9 @@ struct TokenMachine: Sendable, Equatable {
   /// The reason for which the session had ended, while it is tried once more (T6); nil otherwise.
   private(set) var onTrial: Session.Ending?
   /// The generation whose early refresh failed in passing: it is refreshed at its end (T2.6).
-  private var unhurried: Int?
+  private(set) var unhurried: Int?
   /// The generation of a token that cannot be replaced, and that upstream refused after its end (T2.8).
-  private var outlived: Int?
+  private(set) var outlived: Int?
   private(set) var isStopping = false
   /// Whether a new access token is asked for although the current one is valid (T10.7).
   private(set) var newToken = NewToken.unwanted
@@ -87,9 +87,6 @@ struct TokenMachine: Sendable, Equatable {
     session.standing = .refused
     return join(waiter)
   }
-
-  /// True if an answer that shows that the token works would change anything.
-  func isNews(_ generation: Int) -> Bool { sync.unproven == generation }
 
   /// The token of that generation works: the requests that wait for its trial get it (T3.1).
   mutating func accepted(_ generation: Int) -> Action {
@@ -298,16 +295,14 @@ struct TokenMachine: Sendable, Equatable {
   private mutating func waitForNewToken(_ waiter: Waiter, now: ClockReading) -> Action {
     guard newToken != .unwanted, let token, !token.isExpired(now) else { return .ignore }
     if case .busy = phase { return join(waiter) }
-    return askForNewToken(now, waiters: [waiter])
+    return newTokenDue(now, waiters: [waiter])
   }
 
   /// A user asks for a new token.
   mutating func wantNewToken() { newToken = .wanted }
 
   /// Asks for the new token that is wanted, while requests still use the old one.
-  mutating func newTokenDue(_ now: ClockReading) -> Action { askForNewToken(now, waiters: []) }
-
-  private mutating func askForNewToken(_ now: ClockReading, waiters: [Waiter]) -> Action {
+  mutating func newTokenDue(_ now: ClockReading, waiters: [Waiter] = []) -> Action {
     guard newToken == .wanted, let token, !token.isExpired(now), mayAsk(now) else { return .ignore }
     phase = .busy(.waiting(.first), Sequel(waiters: waiters))
     return .refresh(.requested)
@@ -386,36 +381,6 @@ struct TokenMachine: Sendable, Equatable {
 // MARK: Steps
 
 extension TokenMachine {
-  /// The answer that a request gets without waiting; nil if it needs a refresh.
-  private func answer(_ now: ClockReading) -> Result<Token?, Failure>? {
-    if settings.flow == .none { return .success(nil) }
-    if let failure { return .failure(failure) }
-    if case .busy(.proving, _) = phase { return nil }
-    if let token, !token.isExpired(now) || serves(token) { return .success(token) }
-    guard settings.flow.refreshes else {
-      guard let token else { return .failure(.notRenewable(settings)) }
-      // This machine's clock may be wrong.
-      return outlived == token.generation
-        ? .failure(hasOutlived(token, now)) : .success(token)
-    }
-    return isStopping && phase == .idle ? .failure(.stopping) : nil
-  }
-
-  /// T2: born expired, in this sync. Another refresh would bring another such token for each request.
-  private func serves(_ token: Token) -> Bool {
-    token.isBornExpired && sync.granted == token.generation
-  }
-
-  private func needsEarlyRefresh(_ token: Token, now: ClockReading) -> Bool {
-    guard mayAsk(now), !serves(token) else { return false }
-    if newToken == .wanted { return true }
-    return session.early == .allowed && unhurried != generation && token.isDue(now, early: settings.earlyRefresh)
-  }
-
-  private func mayAsk(_ now: ClockReading) -> Bool {
-    phase == .idle && settings.flow.refreshes && !isStopping && session.remainingPause(now) == nil
-  }
-
   private mutating func join(_ waiter: Waiter) -> Action {
     guard case .busy(let work, var sequel) = phase else {
       return isStopping ? .fail(.stopping) : start([waiter])
@@ -428,13 +393,6 @@ extension TokenMachine {
   private mutating func start(_ waiters: [Waiter]) -> Action {
     phase = .busy(.waiting(.first), Sequel(waiters: waiters))
     return .refresh(token != nil ? .expired : session.standing == .refused ? .refused : .absent)
-  }
-
-  /// A refused refresh is followed by one login (T13.4), or by the client's own grant (T6.7). A session without tokens
-  /// has nothing to refresh.
-  private func mayGrantAgain(after attempt: Attempt) -> Bool {
-    guard session.hasReplaceableToken, !attempt.session.logsIn(attempt.setup.settings) else { return false }
-    return settings.flow == .oauth2ClientCredentials || settings.exchange?.login != nil
   }
 
   private mutating func send(_ turn: Turn, sequel: Sequel, now: ClockReading) -> Action {
@@ -513,7 +471,7 @@ extension TokenMachine {
 
   private mutating func serve(_ waiters: [Waiter], now: ClockReading) -> Action {
     phase = .idle
-    let action = askForNewToken(now, waiters: waiters)
+    let action = newTokenDue(now, waiters: waiters)
     if waiters.isEmpty || action != .ignore { return action }
     return answer(now).map { .release(Release(waiters: waiters, result: $0)) } ?? start(waiters)
   }

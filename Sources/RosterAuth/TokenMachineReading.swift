@@ -93,3 +93,46 @@ extension TokenMachine {
     return token.isExpired(now) ? .expired : .valid
   }
 }
+
+/// The rules by which the machine decides.
+extension TokenMachine {
+  /// The answer that a request gets without waiting; nil if it needs a refresh.
+  func answer(_ now: ClockReading) -> Result<Token?, Failure>? {
+    if settings.flow == .none { return .success(nil) }
+    if let failure { return .failure(failure) }
+    if case .busy(.proving, _) = phase { return nil }
+    if let token, !token.isExpired(now) || serves(token) { return .success(token) }
+    guard settings.flow.refreshes else {
+      guard let token else { return .failure(.notRenewable(settings)) }
+      // This machine's clock may be wrong.
+      return outlived == token.generation
+        ? .failure(hasOutlived(token, now)) : .success(token)
+    }
+    return isStopping && phase == .idle ? .failure(.stopping) : nil
+  }
+
+  /// T2: born expired, in this sync. Another refresh would bring another such token for each request.
+  func serves(_ token: Token) -> Bool {
+    token.isBornExpired && sync.granted == token.generation
+  }
+
+  func needsEarlyRefresh(_ token: Token, now: ClockReading) -> Bool {
+    guard mayAsk(now), !serves(token) else { return false }
+    if newToken == .wanted { return true }
+    return session.early == .allowed && unhurried != generation && token.isDue(now, early: settings.earlyRefresh)
+  }
+
+  func mayAsk(_ now: ClockReading) -> Bool {
+    phase == .idle && settings.flow.refreshes && !isStopping && session.remainingPause(now) == nil
+  }
+
+  /// A refused refresh is followed by one login (T13.4), or by the client's own grant (T6.7). A session without tokens
+  /// has nothing to refresh.
+  func mayGrantAgain(after attempt: Attempt) -> Bool {
+    guard session.hasReplaceableToken, !attempt.session.logsIn(attempt.setup.settings) else { return false }
+    return settings.flow == .oauth2ClientCredentials || settings.exchange?.login != nil
+  }
+
+  /// True if an answer that shows that the token works would change anything.
+  func isNews(_ generation: Int) -> Bool { sync.unproven == generation }
+}
