@@ -42,7 +42,7 @@ struct TokenMachine: Sendable, Equatable {
     case .success(let token):
       guard let token, needsEarlyRefresh(token, now: now) else { return .use(token) }
       phase = .busy(.waiting(.first), Sequel())
-      return .useAndRefresh(token, .expired)
+      return .useAndRefresh(token, newToken == .wanted ? .requested : .expired)
     }
   }
 
