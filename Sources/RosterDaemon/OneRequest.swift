@@ -57,6 +57,8 @@ package enum OneRequest {
     switch (fault.kind, fault.reason) {
     case _ where fault.exchange?.isOfProxy == true: nil
     case (.refused, _): "give the credential that upstream requires, as in --header \"Authorization: Bearer …\""
+    case (_, .status(204)):
+      "204 means that the list has no records: give the address of one that has some; a sync needs no line for 204"
     case (_, .status(405)): "if upstream requires a POST, pass the answer of one to rosterd infer - on standard input"
     case (.unreachable, .status): "try again later"
     case (_, .status): "give the address of a list from the API's documentation"

@@ -58,6 +58,12 @@ struct AnswerFacts {
     return fact.flatMap { fact in fact.value.integer.map { (fact.at, Int($0)) } }
   }
 
+  /// A total, which may be a text of digits or have a fraction of zero, as a sync reads it (G5.3).
+  func total(_ names: Set<String>, atLeast least: Int) -> (at: JSONPointer, value: Int)? {
+    let fact = first(names) { ($0.value.whole ?? .min) >= Int64(least) }
+    return fact.flatMap { fact in fact.value.whole.map { (fact.at, Int($0)) } }
+  }
+
   /// Whole numbers above `least`, except those whose names say that they are something other than a total.
   func possibleTotals(above least: Int) -> [(at: JSONPointer, value: Int)] {
     facts.compactMap { fact in
@@ -79,4 +85,20 @@ struct AnswerFacts {
 
 extension JSONValue {
   fileprivate var isCompound: Bool { isObject || isList }
+
+  /// The whole number that this is, or that its text has; nil for other values.
+  var whole: Int64? {
+    if let text { return text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil }
+    return integer ?? number.flatMap(Int64.init(exactly:))
+  }
+
+  /// The flag that this is, in any of the forms that a sync reads (G5.3); nil for other values.
+  var flag: Bool? {
+    switch self {
+    case .boolean(let isTrue): isTrue
+    case .text("true"), .text("1"), .number("1"): true
+    case .text("false"), .text("0"), .number("0"): false
+    case .null, .number, .text, .list, .object: nil
+    }
+  }
 }

@@ -22,6 +22,23 @@ enum AnswerSigns {
     }
   }
 
+  /// True if the answer comes from a server that leaves out empty lists. It is written by Protocol Buffers, whose
+  /// 64-bit numbers are texts and whose pages have `nextPageToken`, or it has the `kind` of a Google API.
+  static func leavesOutEmptyLists(_ body: JSONValue, records: JSONPointer) -> Bool {
+    guard !records.isWhole else { return false }
+    return body.members.contains { member in
+      guard let text = member.value.text, !text.isEmpty else { return false }
+      return member.name == "nextPageToken" || member.name == "kind" && text.contains("#")
+        || Vocabulary.total.union(Vocabulary.count).contains(member.name.word) && member.value.whole != nil
+    }
+  }
+
+  /// The total of an answer that says that there are no records; nil if it does not say so.
+  static func emptyTotal(in body: JSONValue) -> JSONPointer? {
+    let total = body.members.first { Vocabulary.total.contains($0.name.word) && $0.value.whole == 0 }
+    return total.map { JSONPointer(segments: [$0.name]) }
+  }
+
   /// The line of a definition; nil without conditions.
   static func line(_ conditions: [Resource.Condition]) -> String? {
     if conditions.isEmpty { return nil }

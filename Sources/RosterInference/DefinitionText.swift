@@ -159,6 +159,10 @@ private struct DefinitionText {
       notes: finding.notes(.records)
         + (resource.records.isWhole ? [resource.isDetail ? .wholeRecord : .wholeAnswer] : []))
     line(AnswerSigns.line(resource.answers.expect))
+    line(
+      resource.answers.noRecords.isAbsent ? "no_records = [\"absent\"]  # such servers leave out an empty list" : nil,
+      notes: finding.notes(.noRecords))
+    line(resource.answers.isListOfOne ? "list_of_one = true  # one record comes without a list" : nil)
     line(resource.shape.isPlain ? nil : "shape = \(resource.shape.rawValue.tomlString)")
     line(resource.rowNames.isWhole ? nil : "row_names = \(resource.rowNames.toml)")
     let keys = resource.keyPlaces.map(\.toml)

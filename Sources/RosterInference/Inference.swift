@@ -33,7 +33,7 @@ package enum Inference {
       key: keys.first ?? JSONPointer(segments: ["id"]), otherKeys: Array(keys.dropFirst()), table: name.table,
       pages: pages,
       columns: columns, lists: fields.lists, each: parent.map { Each(of: $0.resource) })
-    resource.answers.expect = AnswerSigns.conditions(of: answer.body, records: list.at)
+    resource.answers = answerRules(of: answer.body, list)
     let request = RequestNotes(answer.asked, query: query, style: pages.style, evidence: evidence)
     return InferredDefinition(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
@@ -42,6 +42,15 @@ package enum Inference {
         + suggestions(resource, fields: fields, of: list.records)
         + proposals(resource, in: answer, of: list.records) + (paging?.notes ?? [])
         + fields.notes(besides: keys) + (hadNUL ? [.nul] : []))
+  }
+
+  private static func answerRules(of body: JSONValue, _ list: RecordList) -> AnswerRules {
+    var rules = AnswerRules()
+    rules.expect = AnswerSigns.conditions(of: body, records: list.at)
+    guard list.detail == nil else { return rules }
+    rules.isListOfOne = list.isListOfOne
+    rules.noRecords.isAbsent = list.isListOfOne || AnswerSigns.leavesOutEmptyLists(body, records: list.at)
+    return rules
   }
 
   private static func keyChoice(
@@ -66,6 +75,14 @@ package enum Inference {
     guard let each = resource.each else {
       return SinceChoice.notes(resource, body: answer.body, of: records) + children
     }
+    let forms: [Note] =
+      resource.isDetail || resource.records.isWhole || resource.answers.noRecords.isAbsent
+      ? []
+      : [
+        .unseen(
+          .noRecords, text: "the answer for a parent without records; if the list is left out of it",
+          lines: "no_records = [\"absent\"]")
+      ]
     let change = "each = { of = \(each.parent.tomlString), changed = [\"updated_at\"] }"
     return [
       .unseen(
@@ -73,7 +90,7 @@ package enum Inference {
         text:
           "a column of \(each.parent) that changes with this \(resource.isDetail ? "record" : "list"); then a sync requests those of changed parents only",
         lines: change)
-    ] + children
+    ] + forms + children
   }
 
   /// Several lists of one API, as definitions of one configuration. Throws the errors of `finding`, and `Failure` (64)

@@ -32,7 +32,7 @@ package struct Note: Sendable, Equatable {
     case baseURL, links, headers, auth
     /// The table of the page style.
     case pages
-    case path, query, method, records, key, table, condition, search, byKey, since, each
+    case path, query, method, records, noRecords, key, table, condition, search, byKey, since, each
     case style, param, first, start, size, at, more, last, count, beyond
     case columns
     case column(String)

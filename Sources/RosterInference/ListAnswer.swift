@@ -45,6 +45,10 @@ package struct ListAnswer: Sendable {
     let text = body.withoutByteOrderMark
     bytes = text
     do throws(Malformed) { self.body = try JSONValue(json: text) } catch {
+      if let reason = NamedMalformation(error, in: text) {
+        throw Self.failure(
+          asked, cause: "the answer is not JSON: \(reason)", hint: "rosterd reads JSON in UTF-8 only (RFC 8259)")
+      }
       throw Self.failure(
         asked, cause: "the answer is \(Self.look(of: text) ?? "not JSON: \(error)")", hint: Self.useTheAPI)
     }

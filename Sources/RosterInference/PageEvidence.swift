@@ -97,9 +97,9 @@ struct PageEvidence {
     tellsNextPage =
       facts.integer(["nextpage", "next"], atLeast: 1) != nil || nextNumber != nil
       || answer.headers.contains { Vocabulary.nextHeaders.contains($0.name.word) && $0.value.isEmpty }
-    let more = facts.first(Vocabulary.more) { $0.value.isBoolean }
+    let more = facts.first(Vocabulary.more) { $0.value.flag != nil }
     let goesOn =
-      link != nil || address?.text != nil || continuation != nil || more?.value == .boolean(true) || nextNumber != nil
+      link != nil || address?.text != nil || continuation != nil || more?.value.flag == true || nextNumber != nil
     let isLinked = link != nil || isLinkedElsewhere
     let totals = Vocabulary.totalHeaders.union(isLinked ? [] : Vocabulary.unlinkedTotalHeaders)
     let counted = Self.count(
@@ -126,7 +126,7 @@ struct PageEvidence {
   var cursor: AnswerFacts.Fact? { Self.nextParameter(facts) ?? Self.cursor(facts) }
   /// True if the cursor is a parameter in an object with those of the next page, as in Intercom's answers.
   var isCursorOfNext: Bool { Self.nextParameter(facts) != nil }
-  var more: AnswerFacts.Fact? { facts.first(Vocabulary.more) { $0.value.isBoolean } }
+  var more: AnswerFacts.Fact? { facts.first(Vocabulary.more) { $0.value.flag != nil } }
   var isLast: AnswerFacts.Fact? { facts.first(Vocabulary.isLast) { $0.value.isBoolean } }
   /// Numbers that are larger than the number of records and may be the total, whatever they are called.
   var possibleTotals: [(at: Resource.AnswerPlace, value: Int)] {
@@ -215,7 +215,7 @@ struct PageEvidence {
   private static func last(
     _ facts: AnswerFacts, header: (at: Resource.AnswerPlace, value: Int)?
   ) -> (at: Resource.AnswerPlace, value: Int)? {
-    header ?? facts.integer(Vocabulary.last, atLeast: 1).map { (.body($0.at), $0.value) }
+    header ?? facts.total(Vocabulary.last, atLeast: 1).map { (.body($0.at), $0.value) }
   }
 
   private static func integer(
@@ -235,9 +235,9 @@ struct PageEvidence {
   ) -> (certain: (at: Resource.AnswerPlace, value: Int)?, doubtful: (at: Resource.AnswerPlace, value: Int)?) {
     let least = goesOn ? records + 1 : records
     let named =
-      facts.integer(Vocabulary.total, atLeast: least).flatMap {
+      facts.total(Vocabulary.total, atLeast: least).flatMap {
         Vocabulary.estimates.contains($0.at.description) ? nil : $0
-      } ?? facts.integer(Vocabulary.count, atLeast: least)
+      } ?? facts.total(Vocabulary.count, atLeast: least)
     let told = header.flatMap { $0.value >= least ? $0 : nil } ?? named.map { (.body($0.at), $0.value) }
     guard let told else { return (nil, nil) }
     let isDoubtful = told.value == records || Vocabulary.totalLimits.contains(told.value)

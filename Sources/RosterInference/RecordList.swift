@@ -15,6 +15,8 @@ struct RecordList {
   var longer: [ShapedList] = []
   /// The answer as one record; nil if it is a list.
   var detail: DetailAnswer?
+  /// True if one record may come without a list: in answers that are converted from XML, such as `orders/order`.
+  var isListOfOne: Bool { at.isElement }
 
   /// - Parameter noun: the kind of record that the address names, such as `issues`.
   /// - Throws: `Failure` (65) if the answer has no list, and is no detail of a parent.
@@ -46,11 +48,14 @@ struct RecordList {
     if let first, best == nil || (first.names != nil && first.count > size) || isMap {
       self.init(first, in: answer.body)
       longer = shaped.filter { $0.count > first.count && $0.at != first.names }
+    } else if let single = RecordList(singleIn: answer.body), best.map({ $0.at.isInside(single.at) }) ?? true {
+      self = single
     } else if let best {
       self = best
       longer = shaped.filter { $0.count > size }
     } else {
-      throw answer.failure(RecordList.description(of: answer.body), hint: RecordList.hint(of: answer.body))
+      throw answer.failure(
+        RecordList.description(of: answer.body, noun: noun), hint: RecordList.hint(of: answer.body, noun: noun))
     }
     others = ranked.map(\.element.at).filter { !$0.isWhole && $0 != at }
   }
@@ -63,6 +68,12 @@ struct RecordList {
     shaped = list
     records = list.records(in: body)
     strangers = 0
+  }
+
+  /// One record in the place of a list of such elements.
+  private init?(singleIn body: JSONValue) {
+    guard let at = body.element(below: JSONPointer(), depth: 4), let record = body[at] else { return nil }
+    (self.at, records, strangers) = (at, [record], 0)
   }
 
   fileprivate init?(_ value: JSONValue, at: JSONPointer) {
@@ -154,37 +165,77 @@ extension RecordList {
 
 extension RecordList {
   /// A clause that contains names of the answer, but no values.
-  fileprivate static func description(of body: JSONValue) -> String {
+  fileprivate static func description(of body: JSONValue, noun: String?) -> String {
     switch body {
     case .list(let elements) where elements.isEmpty: "the answer is an empty list"
     case .list: "the answer is a list without objects in it"
     case .object(let members) where members.isEmpty: "the answer is an empty object"
-    case .object(let members): description(of: members)
+    case .object(let members): description(of: members, in: body, noun: noun)
     case .null, .boolean, .number, .text: "the answer is neither a list nor an object"
     }
   }
 
-  private static func description(of members: [JSONValue.Member]) -> String {
+  private static func description(of members: [JSONValue.Member], in body: JSONValue, noun: String?) -> String {
     if members.contains(where: { [$0.name] == errors && $0.value.elements.contains(where: \.isObject) }) {
       return "the answer reports errors, and has no list of records"
     }
     if let empty = members.first(where: { $0.value == .list([]) }) {
       return "the list at \(JSONPointer(segments: [empty.name])) is empty"
     }
+    if let null = nullList(in: body, noun: noun) { return "the list at \(null) is null" }
+    if let total = AnswerSigns.emptyTotal(in: body) { return "the answer has no records: \(total) is 0" }
     let names = members.prefix(5).map(\.name.tomlString).joined(separator: ", ")
     let more = members.count > 5 ? " and \(members.count - 5) more" : ""
     return "the answer is an object without a list of objects in it: it has \(names)\(more)"
   }
 
-  fileprivate static func hint(of body: JSONValue) -> String {
+  /// A null in the place of a list, by its name.
+  private static func nullList(in body: JSONValue, noun: String?) -> JSONPointer? {
+    body.members.first { member in
+      let word = member.name.word
+      let isNamed = noun.map { Noun.singular($0.word) == Noun.singular(word) && word != Noun.singular(word) } ?? false
+      return member.value == .null && (isNamed || Vocabulary.listNames.contains(word))
+    }.map { JSONPointer(segments: [$0.name]) }
+  }
+
+  fileprivate static func hint(of body: JSONValue, noun: String?) -> String {
     let isEmpty = body == .list([]) || body.members.contains { $0.value == .list([]) }
     if isEmpty { return "give the address of a page that has records" }
     if body[JSONPointer(segments: errors)]?.elements.contains(where: \.isObject) == true {
       return "read the errors, and send the request that the API's documentation describes"
     }
-    return body.isObject
-      ? "give the address of a list, or for one record of each parent add --of RESOURCE.COLUMN=VALUE"
-      : "give the address of a list"
+    guard body.isObject else { return "give the address of a list" }
+    if nullList(in: body, noun: noun) != nil { return hint(noRecords: "null") }
+    let isFault = body.members.contains { ["error", "fault", "message", "errors"].contains($0.name) }
+    if isFault { return "read what the answer says, and give the address of a list" }
+    if body.members.isEmpty || AnswerSigns.emptyTotal(in: body) != nil { return hint(noRecords: "absent") }
+    return "give the address of a list, or for one record of each parent add --of RESOURCE.COLUMN=VALUE; "
+      + "if an empty list is left out of the answer, set no_records = [\"absent\"]"
+  }
+
+  private static func hint(noRecords form: String) -> String {
+    "give the address of a list that has records, and set no_records = [\"\(form)\"] in its definition"
+  }
+}
+
+extension JSONPointer {
+  /// True if the place is called like one element of the object that has it: `orders/order`.
+  fileprivate var isElement: Bool {
+    guard let name = segments.last?.word, let list = segments.dropLast().last?.word else { return false }
+    return name != list && name == Noun.singular(list)
+  }
+
+  fileprivate func isInside(_ other: JSONPointer) -> Bool {
+    segments.count > other.segments.count && segments.starts(with: other.segments)
+  }
+}
+
+extension JSONValue {
+  /// The place of an object that is called like one element of the object that has it; nil without one.
+  fileprivate func element(below at: JSONPointer, depth: Int) -> JSONPointer? {
+    if at.isElement, isObject { return members.contains { $0.value.isScalar } ? at : nil }
+    guard depth > 0 else { return nil }
+    return members.lazy.compactMap { $0.value.element(below: at.appending($0.name), depth: depth - 1) }.first
   }
 }
 

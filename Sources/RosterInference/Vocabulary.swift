@@ -18,7 +18,7 @@ enum Vocabulary {
   /// Segments of a path, and names of lists, that do not say what is listed.
   static let vagueNouns: Set<String> = listNames.union([
     "search", "query", "all", "find", "filter", "jql", "export", "record", "item", "embedded", "index", "json",
-    "response", "payload", "api", "rest", "database",
+    "response", "payload", "api", "rest", "database", "scroll",
   ])
 
   // MARK: Fields
@@ -87,8 +87,8 @@ enum Vocabulary {
   ]
   /// Names that may mean the next page if their value is a text.
   static let cursors: Set<String> = [
-    "cursor", "after", "pagetoken", "continuationtoken", "continuation", "bookmark", "scrollid", "next", "nextpage",
-    "offset",
+    "cursor", "after", "pagetoken", "continuationtoken", "continuation", "bookmark", "scrollid", "scrollparam", "next",
+    "nextpage", "offset",
   ]
   /// Objects whose members are all parameters of the next page (mediawiki.org/wiki/API:Continue).
   static let continuations: Set<String> = ["continue", "querycontinue"]

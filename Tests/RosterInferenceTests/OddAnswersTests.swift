@@ -45,6 +45,63 @@ import Testing
     #expect(failure.hint != nil && !failure.description.contains("\n"))
   }
 
+  @Test(
+    "L6.8: an answer of an empty list is refused with the line that its definition needs",
+    arguments: [
+      (#"{"things":null}"#, "the list at /things is null", #"no_records = ["null"]"#),
+      (#"{"items":null,"total":0}"#, "the list at /items is null", #"no_records = ["null"]"#),
+      (#"{"start":0,"total_size":0}"#, "the answer has no records: /total_size is 0", #"no_records = ["absent"]"#),
+      (#"{"total":"0"}"#, "the answer has no records: /total is 0", #"no_records = ["absent"]"#),
+      ("{}", "an empty object", #"no_records = ["absent"]"#),
+      (#"{"kind":"admin#members","etag":"x"}"#, #"it has "kind", "etag""#, #"no_records = ["absent"]"#),
+      (#"{"message":"Bad credentials"}"#, #"it has "message""#, "read what the answer says"),
+    ])
+  func emptyList(body: String, cause: String, hint: String) throws {
+    let address = "https://api.example/v1/things"
+    let failure = try #require(throws: Failure.self) { try Sample(name: "", url: address, body: body).finding() }
+    #expect(failure.cause.contains(cause) && failure.hint?.contains(hint) == true, "\(failure)")
+  }
+
+  @Test(
+    "L6.8: a server that is known to leave out an empty list gets no_records, and any child a proposal of it",
+    arguments: [
+      #"{"things":[{"id":"1"}],"nextPageToken":"x"}"#, #"{"things":[{"id":"1"}],"kind":"admin#things"}"#,
+      #"{"things":[{"id":"1"}],"count":"1"}"#,
+    ])
+  func leftOut(body: String) throws {
+    #expect(try read(finding(body)).first?.answers.noRecords.isAbsent == true)
+    #expect(try !finding(#"{"things":[{"id":"1"}],"next_page_token":"x","count":1}"#).toml.contains("no_records"))
+    #expect(try !finding(#"[{"id":"1","nextPageToken":"x"}]"#).toml.contains("no_records"))
+  }
+
+  @Test("L6.8: totals and flags of another JSON type lead to the pages, as a sync reads them")
+  func looseTotals() throws {
+    let things = (1...10).map { #"{"id":\#($0)}"# }.joined(separator: ",")
+    for total in [#""25""#, "25.0", "25"] {
+      let last = total == #""25""# ? #""3""# : "3"
+      let found = try finding(#"{"things":[\#(things)],"total":\#(total),"totalPages":\#(last)}"#)
+      #expect(found.resource.pages.style == .number(last: .body(JSONPointer(segments: ["totalPages"]))), "\(total)")
+      #expect(found.resource.pages.count == .body(JSONPointer(segments: ["total"])))
+    }
+    for flag in ["1", "0", #""true""#, #""false""#, "true"] {
+      let pages = try finding(#"{"things":[\#(things)],"hasMore":\#(flag)}"#).resource.pages
+      #expect(pages.more == .body(JSONPointer(segments: ["hasMore"])) && pages.style == .number(), "\(flag)")
+    }
+  }
+
+  @Test(
+    "L6.8: in an answer that was converted from XML, one record without a list is the list, and not a list inside it")
+  func singleRecord() throws {
+    let one = #"{"response":{"things":{"thing":{"id":"1","parts":{"part":[{"sku":"a"},{"sku":"b"}]}}}}}"#
+    let many = #"{"response":{"things":{"thing":[{"id":"1"},{"id":"2"}]}}}"#
+    for body in [one, many] {
+      let resource = try #require(try read(finding(body)).first)
+      #expect(
+        resource.records == JSONPointer(segments: ["response", "things", "thing"]) && resource.answers.isListOfOne)
+      #expect(resource.answers.noRecords.isAbsent)
+    }
+  }
+
   @Test("8 MiB of [ are refused (65), without an end of the stack")
   func deep() throws {
     let failure = try #require(refusal([UInt8](repeating: UInt8(ascii: "["), count: 8 << 20)))
