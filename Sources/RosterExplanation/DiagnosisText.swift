@@ -20,7 +20,7 @@ extension Diagnosis.Kind {
   private static let texts = """
     connection
     Nothing has come from upstream: it is down, or something on the way does not let rosterd through.
-    Try it from this machine: curl -i {address}. Look for a service that is down, a firewall, a wrong host or port in upstream.base_url.
+    Try it from this machine: curl -i {request}. Look for a service that is down, a firewall, a wrong host or port in upstream.base_url.
     dns
     This machine's resolver does not know that host, or does not answer.
     Check the host in upstream.base_url, then the resolver: getent hosts {host}
@@ -29,7 +29,7 @@ extension Diagnosis.Kind {
     See what answers there: openssl s_client -connect {server}. rosterd needs TLS 1.2 or later; a port that speaks plain HTTP looks like this too.
     timeout
     One attempt took longer than upstream.timeout permits.
-    Measure it by hand: time curl -o /dev/null {address}. If upstream is slow and not down, raise upstream.timeout or lower sync.concurrency.
+    Measure it by hand: time curl -o /dev/null {request}. If upstream is slow and not down, raise upstream.timeout or lower sync.concurrency.
     truncated
     Answers end before they are complete, usually because of a proxy between rosterd and upstream.
     Look at proxies and load balancers on the way, and at their limits of time and size. Lower sync.concurrency if upstream is overloaded.
@@ -50,7 +50,7 @@ extension Diagnosis.Kind {
     {hint} Check upstream.proxy, and HTTPS_PROXY, HTTP_PROXY and NO_PROXY in rosterd's environment.
     serverError
     That is a fault of upstream's own, not of the request.
-    Ask who runs upstream, or wait: rosterd tries again by itself. To see it: curl -i {address}
+    Ask who runs upstream, or wait: rosterd tries again by itself. To see it: curl -i {request}
     rateLimit
     Upstream takes no more requests for now, and rosterd keeps to the time that it names.
     Once, nothing. If it recurs, raise sync.interval, or set limit.rate or limit.budget to what upstream permits; rosterd check shows the requests of a day.
@@ -65,31 +65,31 @@ extension Diagnosis.Kind {
     Compare {address} with the API's documentation: first upstream.base_url, then path of [resource.{resource}]. If it means past the end of the list, name the status in beyond of its pages.
     notAcceptable
     Upstream has no answer of the types that the header Accept of the request names.
-    Set Accept in upstream.headers to a type that upstream offers; its documentation names them. See what it answers: curl -i -H 'Accept: */*' {address}
+    Set Accept in upstream.headers to a type that upstream offers; its documentation names them. See what it answers: curl -i -H 'Accept: */*' {request}
     badRequest
     Upstream refuses this form of the request.
-    Read what upstream says to it: curl -i {address}. Then correct query, body, pages or headers of [resource.{resource}]. If it says that the token has expired, name the status in status of [auth.expired].
+    Read what upstream says to it: curl -i {request}. Then correct query, body, pages or headers of [resource.{resource}]. If it says that the token has expired, name the status in status of [auth.expired].
     otherStatus
     Such an answer brings no page.
-    Read it: curl -i {address}. Then see whether upstream.base_url is the API's.
+    Read it: curl -i {request}. Then see whether upstream.base_url is the API's.
     redirect
     rosterd does not follow there, because the token must not be sent to another origin.
-    {hint} See where it leads: curl -sI {address}. If that is a page to log in, because the token has expired, name the status in status of [auth.expired]. A new upstream.base_url needs a restart of rosterd.
+    {hint} See where it leads: curl -sD - -o /dev/null {request}. If that is a page to log in, because the token has expired, name the status in status of [auth.expired]. A new upstream.base_url needs a restart of rosterd.
     malformed
     It is not what the definition of {resource} describes.
-    Read the answer: curl {address}. If it says that the token has expired, name its mark in where of [auth.expired]. If upstream redirects to a page to log in then, name the status of the redirect in status of [auth.expired]. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one).
+    Read the answer: curl {request}. If it says that the token has expired, name its mark in where of [auth.expired]. If upstream redirects to a page to log in then, name the status of the redirect in status of [auth.expired]. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one).
     totalAbsent
     The definition of {resource} declares a total that the answer does not have.
-    Read the answer: curl {address}. If the total is elsewhere, correct its place in [resource.{resource}.pages]. If upstream sends none, remove count or last there: the list then ends at an empty page, or where nothing leads on.
+    Read the answer: curl {request}. If the total is elsewhere, correct its place in [resource.{resource}.pages]. If upstream sends none, remove count or last there: the list then ends at an empty page, or where nothing leads on.
     tooLarge
-    rosterd reads no answer larger than 8 MiB.
+    rosterd reads no answer larger than 8 MiB or of more than 100000 records.
     Ask for smaller pages: size of [resource.{resource}.pages], or a parameter in its query that leaves fields out.
     budget
     Upstream gets no more requests than limit.budget permits, restarts included.
     Nothing: what was pulled is kept, and rosterd goes on once the budget has room. If that is too late, raise limit.budget, or raise sync.interval to what rosterd check proposes.
     drift
     Records might have been lost or counted twice, so nothing was published.
-    Wait for the next sync. If it lasts, read the numbers above: a parameter that sorts (query of [resource.{resource}]) helps if pages have no stable order, but not if upstream counts records that it does not list, or answers a page past the end with an earlier one.
+    Wait for the next sync. If it lasts, read the numbers above: a parameter that sorts (query of [resource.{resource}]) helps if pages have no stable order. If upstream counts records that it does not list, or hides them after it has cut the pages, set hidden = true in [resource.{resource}.pages].
     circle
     The pages lead back to earlier pages.
     Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, inform upstream's operator.
@@ -101,7 +101,7 @@ extension Diagnosis.Kind {
     Set upstream.base_url to where the API is, and restart rosterd. For a mirror or proxy set upstream.links = "rebase".
     unseenNext
     If the list has more pages, their records are missing.
-    Compare at of [resource.{resource}.pages] with an answer: curl -i {address}. If the list has one page, set style = "one".
+    Compare at of [resource.{resource}.pages] with an answer: curl -i {request}. If the list has one page, set style = "one".
     guarded
     rosterd takes that for a fault of upstream's until an operator confirms it: no record is removed, nothing was published.
     See which records would be removed: rosterctl pending. If that is right: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, find out why the list is short: another account, a filter, a changed path. The next sync looks again.
@@ -116,7 +116,7 @@ extension Diagnosis.Kind {
     {hint} Try by_key of [resource.{resource}] by hand. The next sync asks again.
     wrongByKey
     rosterd asks by_key for a listed record before it removes those that by_key does not find. No {resource} was removed.
-    Look at the answer: curl -i {address}. Then correct by_key of [resource.{resource}] and restart rosterd; the next sync asks again.
+    Look at the answer: curl -i {request}. Then correct by_key of [resource.{resource}] and restart rosterd; the next sync asks again.
     unproven
     A wrong by_key would give the same answers. No {resource} was removed.
     See which records are concerned: rosterctl pending. If they are gone: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, correct by_key or path of [resource.{resource}].
@@ -176,7 +176,7 @@ extension Diagnosis.Kind {
     {hint} If that status has another meaning too at this upstream, take it out of auth.logout_status and reload rosterd.
     tokenUnreachable
     No page is asked for without a token.
-    See whether the token endpoint is up: curl -i {address}. rosterd tries again by itself.
+    See whether the token endpoint is up: curl -i {request}. rosterd tries again by itself.
     missingCredential
     auth.flow cannot do without it.
     {hint} See that it is there and not empty: ls -l {file}. Outside systemd rosterd's user must be able to read it.

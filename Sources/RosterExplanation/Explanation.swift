@@ -64,16 +64,25 @@ extension Diagnosis {
 
   /// With what is concerned in the place of the words for it.
   private func filled(_ text: String, situation: Situation) -> String {
-    let address = concerned.first { $0.kind == .page || $0.kind == .address }?.name
+    let asked = concerned.first { $0.kind == .page || $0.kind == .address }
+    let address = asked?.name
     let resource = concerned.lazy.compactMap { $0.kind == .resource ? $0.name : $0.resource }.first
     let file = concerned.first { $0.kind == .file }?.name
     let words = [
-      "{address}": address.map(Self.quoted) ?? "its address", "{server}": address.map(Self.server) ?? "HOST:443",
+      "{address}": address.map(Self.quoted) ?? "its address",
+      "{request}": asked.map(Self.request(of:)) ?? "its address", "{server}": address.map(Self.server) ?? "HOST:443",
       "{host}": address.map { String(Self.server($0).prefix { $0 != ":" }) } ?? "HOST",
       "{resource}": resource ?? "NAME", "{file}": file ?? "the file", "{unit}": situation.unit,
       "{config}": situation.config.path ?? "/etc/rosterd/rosterd.toml",
     ]
     return words.reduce(text) { $0.replacing($1.key, with: $1.value) }
+  }
+
+  /// The arguments of curl for a request.
+  private static func request(of item: AffectedItem) -> String {
+    guard let body = item.body else { return quoted(item.name) }
+    let text = body.printable.replacing("'", with: #"'\''"#)
+    return "-H 'Content-Type: application/json' --data-raw '\(text)' \(quoted(item.name))"
   }
 
   /// Quotes an address for a shell, into which a user may paste the command. Upstream has chosen the address.

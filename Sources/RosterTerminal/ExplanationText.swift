@@ -22,7 +22,7 @@ package struct ExplanationText: Sendable {
     let layout = Rows(width: width, colour: colour)
     let (mark, tone) = explanation.state.mark
     let since = explanation.since.map { " since \(clock($0))\(ago($0))" } ?? ""
-    let concerned = explanation.concerned.flatMap { $0.text.printable.wrapped(width - layout.indent) }
+    let concerned = explanation.concerned.lines.flatMap { $0.printable.wrapped(width - layout.indent) }
     let state = explanation.state.rawValue
     let head = (state + since).wrapped(width - 2).joined(separator: "\n  ").dropFirst(state.count)
     // The path is not broken, so that it can be copied.
@@ -65,6 +65,24 @@ extension DaemonStatus.State {
     case .degraded: ("▲", .busy)
     case .unauthorized: ("✗", .bad)
     }
+  }
+}
+
+extension [AffectedItem] {
+  /// One line for each item, and one for all records of a resource that have the same reason.
+  fileprivate var lines: [String] {
+    var lines: [String] = []
+    var seen: Set<String> = []
+    for item in self {
+      guard item.kind == .record, item.page == nil, let reason = item.reason, let resource = item.resource else {
+        lines.append(item.text)
+        continue
+      }
+      guard seen.insert("\(resource) \(reason)").inserted else { continue }
+      let names = filter { $0.kind == .record && $0.resource == resource && $0.reason == reason }.map(\.name)
+      lines.append(names.count == 1 ? item.text : "\(resource) \(names.joined(separator: ", ")): \(reason)")
+    }
+    return lines
   }
 }
 

@@ -311,6 +311,18 @@ import Testing
     #expect(todo.contains("curl -i 'http://a.example/x?c=1%27;touch$IFS/tmp/x;%27'"), "\(todo)")
   }
 
+  @Test("A command for the request of a POST sends its body, which cannot leave its quotes")
+  func post() {
+    var trouble = failure(.badAnswer, reason: .malformed)
+    let page = AffectedItem.page(1, of: "doc", url: "http://a.example/search", body: #"{"q":"it's"}"#)
+    trouble.concerned = [page]
+    let todo = Explanation(situation(trouble)).todo
+    let command =
+      #"curl -H 'Content-Type: application/json' --data-raw '{"q":"it'\''s"}' 'http://a.example/search'"#
+    #expect(todo.contains(command), "\(todo)")
+    #expect(page.withoutKeys?.body == "…")
+  }
+
   @Test("Without a daemon that is explained first, then the cache")
   func silence() {
     var alone = situation(failure(.unreachable, reason: .connection))

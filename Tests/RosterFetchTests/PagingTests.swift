@@ -379,6 +379,10 @@ private func second(
       String(decoding: next.request.body, as: UTF8.self)
         == #"{"filter":"x","page_size":100,"page":{"cursor":"c"}}"#)
     #expect(next.address != post.first().address)
+    #expect(next.request.concern.body == String(decoding: next.request.body, as: UTF8.self))
+    let secret = paging(
+      .one, method: .post, body: .object([.init("api_key", .text("s3cret")), .init("q", .text("x"))]))
+    #expect(secret.first().request.concern.body == #"{"api_key":"***","q":"x"}"#)
   }
 
   @Test("G1.2: a place in a list of the body is set in its element, and the other elements stay")

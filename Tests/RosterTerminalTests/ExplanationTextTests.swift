@@ -26,6 +26,21 @@ import Testing
     #expect(text.hasPrefix("▲ degraded since 2026-11-20 23:19:04 UTC (6 h 1 min ago), cache /tmp/other.db\n"))
   }
 
+  @Test("Lists that failed for one reason are on one line")
+  func oneReason() throws {
+    var last = SyncRecord(id: 18, startedAt: "2026-11-21T05:19:03.000Z", outcome: .published)
+    let lists = (1...8).map {
+      AffectedItem.record("\($0)", of: "group", reason: $0 == 5 ? "too slow" : "upstream answered 202")
+    }
+    last.trouble = Diagnosis(.failedLists, "40 of 50 lists of member failed", [.resource("member")] + lists)
+    let explanation = Explanation(
+      Situation(.degraded, cache: CacheFacts(snapshot: 17, records: 826, last: last), path: "/cache/roster.db"))
+    let now = try #require(Date(rfc3339: "2026-11-21T05:20:04.000Z"))
+    let lines = ExplanationText(explanation, now: now).text(width: 120).split(separator: "\n")
+    #expect(lines.contains { $0.hasSuffix("group 1, 2, 3, 4, 6, 7, 8: upstream answered 202") }, "\(lines)")
+    #expect(lines.contains { $0.hasSuffix("group 5: too slow") })
+  }
+
   private func text(_ width: Int, colour: Bool = false) throws -> String {
     let now = try #require(Date(rfc3339: "2026-11-21T05:20:04.000Z"))
     return ExplanationText(explanation, now: now).text(width: width, colour: colour)

@@ -254,6 +254,7 @@ extension Paging {
       case .get: Request(.get, url)
       case .post: Request(.post, url, headers: [Self.json], body: Self.text(of: body))
       }
+    if resource.method == .post { request.ownBody = ownText(of: body) }
     if number > 1, followsAnswers { request.keylessURL = keyless(url) }
     if token != nil { hideToken(&request) }
     if let shownHome { request.keylessURL = shownHome }
@@ -290,6 +291,12 @@ extension Paging {
   }
 
   private static let mask = "***"
+
+  /// A delta token in a body is shown nowhere (I7.3). A long body is no command to type.
+  private func ownText(of body: JSONValue) -> String {
+    let text = JSONWriter(body.secretsMasked).text
+    return token == nil && text.utf8.count <= 4096 ? text : AffectedItem.hiddenBody
+  }
 
   private static func text(of body: JSONValue) -> [UInt8] {
     var json = JSONWriter()

@@ -14,6 +14,8 @@ package struct StatusRule: Sendable {
       switch status {
       // A 401 that is not about the token is a lack of rights (T3.2).
       case 401, 403: Self(.forbidden)
+      // Upstream has not finished the answer (RFC 9110 §15.3.3).
+      case 202: Self(.serverError)
       case 404, 410: Self(.notFound)
       case 406: Self(.notAcceptable)
       case 408, 500, 502, 503, 504: Self(.serverError, retriesPages: true, retriesTokens: true)

@@ -47,6 +47,8 @@ package struct Request: Sendable, Hashable {
   package var headers: [Header]
   /// The body; empty to send none.
   package var body: [UInt8]
+  /// The body of a POST for the administrator, without credentials; nil for a GET.
+  package var ownBody: String?
   /// An access token to send in the query (`auth.send`). Only the transport adds it to the address, where it replaces
   /// parameters of the same name (T8).
   package var secret: Parameter?
@@ -75,11 +77,11 @@ package struct Request: Sendable, Hashable {
   package var ownURL: String { hasDeltaToken ? shownURL : url.secretsMasked }
 
   /// The address as something to look at.
-  package var concern: AffectedItem { .address(ownURL, keyless: keylessURL.map { _ in shownURL }) }
+  package var concern: AffectedItem { .address(ownURL, keyless: keylessURL.map { _ in shownURL }, body: ownBody) }
 
   /// The same for page `number` of `resource`.
   package func concern(asPage number: Int, of resource: String) -> AffectedItem {
-    .page(number, of: resource, url: ownURL, keyless: keylessURL.map { _ in shownURL })
+    .page(number, of: resource, url: ownURL, keyless: keylessURL.map { _ in shownURL }, body: ownBody)
   }
 }
 
