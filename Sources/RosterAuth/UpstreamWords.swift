@@ -40,7 +40,7 @@ package enum UpstreamWords {
     [
       ["message"], ["error"], ["error", "message"], ["error", "description"], ["detail"], ["errors", "0", "message"],
       ["errors", "0", "detail"], ["errors", "0"], ["errors", "message"], ["error_description"], ["fault"],
-      ["fault", "message"], ["fault", "faultstring"], ["title"], ["reason"],
+      ["fault", "message"], ["fault", "faultstring"], ["description"], ["msg"], ["title"], ["reason"],
     ].map { JSONPointer(segments: $0) }
 
   /// Parts of the address that hide a key of a record.

@@ -10,6 +10,8 @@ package enum AnswerReading: Sendable {
   case noRecords(PageScan)
   /// The answer is not an answer, for the reason that the clause says.
   case refused(String)
+  /// The same, of an answer that has no list and says why.
+  case refusedWithoutList(String)
 }
 
 extension RecordDecoder {
@@ -35,7 +37,8 @@ extension RecordDecoder {
   package mutating func scan(page body: [UInt8]) throws(Malformed) -> PageScan {
     switch try read(page: body) {
     case .records(let scan), .noRecords(let scan): return scan
-    case .refused(let reason): throw Malformed(offset: 0, expected: "an answer, but \(reason),")
+    case .refused(let reason), .refusedWithoutList(let reason):
+      throw Malformed(offset: 0, expected: "an answer, but \(reason),")
     }
   }
 
@@ -129,7 +132,7 @@ extension RecordDecoder {
   /// An answer without a list: it has no records if the definition says so, and nothing in it names a fault.
   private mutating func withoutList(_ value: JSONSlice, from start: Int) throws(Malformed) -> AnswerReading {
     let resource = plan.resource
-    if let reason = try fault(besides: resource.records, from: start) { return .refused(reason) }
+    if let reason = try fault(besides: resource.records, from: start) { return .refusedWithoutList(reason) }
     let rules = resource.answers
     for partial in rules.partial where try hasValue(at: partial, from: start) {
       return .refused("it says at \(partial) that it is partial, and has no list of records at \"\(resource.records)\"")

@@ -20,7 +20,9 @@ package struct RecordDecoder: ~Copyable {
   package let plan: RecordPlan
 
   /// Maximum number of records in one body.
-  static let maxRecords = 100_000
+  package static let maxRecords = 100_000
+  /// The expectation that a body with more records fails.
+  package static let tooManyRecords = "at most \(maxRecords) records"
 
   let tree: CompiledFieldTree
   let keyNode: Int

@@ -134,15 +134,25 @@ extension RecordDecoder {
     listFaults[list] = fault(row)
   }
 
-  /// Reads texts of digits in integer columns as the numbers that they write (protobuf JSON). Conditions have seen the
-  /// texts.
+  /// Reads texts of digits in integer columns as the numbers that they write (protobuf JSON), and fractions of zero as
+  /// whole numbers. Conditions have seen the original values.
   @inline(__always)
   private func readDigits(_ row: CompiledFieldTree.Row) {
     for column in row.columns where column.readsDigits {
       let slice = slots[Int(column.node)]
-      guard slice.kind == .string, isInteger(slice.content) else { continue }
-      slots[Int(column.node)] = JSONSlice(slice.content.lowerBound, end: slice.content.upperBound, kind: .integer)
+      guard let digits = slice.kind == .string ? slice.content : slice.kind == .fraction ? whole(slice.range) : nil,
+        isInteger(digits)
+      else { continue }
+      slots[Int(column.node)] = JSONSlice(digits.lowerBound, end: digits.upperBound, kind: .integer)
     }
+  }
+
+  /// The digits before a fraction of zeros (`12.0`); nil for other numbers.
+  private func whole(_ range: Range<Int>) -> Range<Int>? {
+    guard let point = range.first(where: { bytes[$0] == UInt8(ascii: ".") }),
+      range[(point + 1)...].allSatisfy({ bytes[$0] == UInt8(ascii: "0") })
+    else { return nil }
+    return range.lowerBound..<point
   }
 
   /// True for digits as JSON writes an integer (RFC 8259 §6).

@@ -112,7 +112,7 @@ extension RecordDecoder {
     if scanner.isEmpty(until: recordsEnd) { return }
     repeat {
       if isMap { memberName = try scanner.name() }
-      if found.records == Self.maxRecords { throw scanner.malformed("at most \(Self.maxRecords) records") }
+      if found.records == Self.maxRecords { throw scanner.malformed(Self.tooManyRecords) }
       _ = scanner.peek()
       lastRecord = scanner.at
       try scanRecord()

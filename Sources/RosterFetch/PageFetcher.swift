@@ -88,12 +88,16 @@ package final class PageFetcher: Sendable {
   }
 
   /// Fetches a page. Throws a Failure, or CancellationError. A malformed body is requested again (P11).
-  /// - Parameter plans: the plan of each resource that uses this list; at least one.
+  /// - Parameters:
+  ///   - plans: the plan of each resource that uses this list; at least one.
+  ///   - hasRecords: True if the snapshot has records of the list. It is called if the answer has none.
   package func fetch(
-    _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan], for context: SyncContext
+    _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan], for context: SyncContext,
+    hasRecords: () async throws -> Bool = { false }
   ) async throws -> Answer {
     let found = try await ask(wanted, of: paging, plans: plans, for: context)
-    guard wanted.page.number == 1, !paging.isIncremental, wanted.facts?.records ?? 0 > 0, found.lacksRecords(plans)
+    guard wanted.page.number == 1, !paging.isIncremental, found.lacksRecords(plans, wanted.facts),
+      try await hasRecords()
     else { return found }
     // A list that has records may be empty now, or upstream may have failed without saying so: it is asked once more.
     return try await ask(wanted, of: paging, plans: plans, for: context)
@@ -188,7 +192,9 @@ package final class PageFetcher: Sendable {
         throw malformed(lookup.isSingle ? "expected one object" : "expected a list", of: name)
       }
       if lookup.isSingle, scan.skipped == 0,
-        try isOfAnotherKey(scan, in: body, isList: isList, lookup: lookup, plan: plan)
+        try isOfAnotherKey(
+          scan, in: body, isList: isList, lookup: lookup, plan: plan,
+          said: UpstreamWords.clause(of: response, to: lookup.request, showsBody: false))
       {
         return notFound(lookup)
       }
@@ -202,10 +208,11 @@ package final class PageFetcher: Sendable {
   /// True if the answer to the question for one key is a record of another key: it was merged into that record. An
   /// answer that does not say so clearly is malformed: a list, `{}`, an error, or a key of other case or normalization.
   private func isOfAnotherKey(
-    _ scan: PageScan, in body: [UInt8], isList: Bool, lookup: KeyRequests.KeyLookup, plan: RecordPlan
+    _ scan: PageScan, in body: [UInt8], isList: Bool, lookup: KeyRequests.KeyLookup, plan: RecordPlan,
+    said words: @autoclosure () -> String
   ) throws -> Bool {
     guard let asked = lookup.keys.first, let key = scan.keys(by: plan).first else {
-      throw malformed("expected the record that was asked for", of: plan.resource.name)
+      throw malformed("expected the record that was asked for\(words())", of: plan.resource.name)
     }
     if key == asked.utf8.map(\.self) { return false }
     if String(decoding: key, as: UTF8.self).isAlike(asked) {
@@ -213,7 +220,7 @@ package final class PageFetcher: Sendable {
     }
     // A list of another record shows that upstream ignores the key.
     guard !isList, scan.storable == 1, !plan.resource.isError(body) else {
-      throw malformed("expected the record that was asked for", of: plan.resource.name)
+      throw malformed("expected the record that was asked for\(words())", of: plan.resource.name)
     }
     return true
   }
@@ -225,6 +232,9 @@ package final class PageFetcher: Sendable {
     var decoder = RecordDecoder(plan)
     guard lookup.isSingle, decoder.answersWithoutKey else {
       let scan = try decoder.scan(answer: answer)
+      if scan.rejects > 0, let converted = plan.resource.withTextKeys(answer) {
+        return (converted, try decoder.scan(answer: converted))
+      }
       return scan.records == 0 && plan.resource.listsOneRecord ? nil : (answer, scan)
     }
     guard let body = try decoder.body(of: lookup.keys[0], answer: answer) else { return nil }
@@ -355,11 +365,14 @@ extension PageFetcher {
     do {
       scans = try scanned(response, of: name) {
         try plans.map { plan in
-          let scan = isEmpty ? PageScan.withoutList(body) : try read(body, by: plan, response, to: wanted.page.request)
+          let scan = isEmpty ? PageScan.withoutList(body) : try read(body, by: plan, response, to: wanted.page)
           return paging.adding(response, to: scan)
         }
       }
-    } catch  where wanted.page.isTrial && (try? JSONValue(json: body)) != nil {
+    } catch let fault as Failure
+      where wanted.page.isTrial && fault.reason == .malformed && (try? JSONValue(json: body)) != nil
+    {
+      // An answer that calls itself partial is no answer, and not the end of the list.
       return .pastTheEnd
     }
     guard let scan = scans.first else { throw malformed("no resource reads it", of: name) }
@@ -385,12 +398,13 @@ extension PageFetcher {
   }
 
   /// Reads the body of a page. Throws a `Failure` if it is not an answer.
-  private func read(_ body: [UInt8], by plan: RecordPlan, _ response: Response, to request: Request) throws -> PageScan
+  private func read(_ body: [UInt8], by plan: RecordPlan, _ response: Response, to page: PageRequest) throws -> PageScan
   {
     var decoder = RecordDecoder(plan)
     switch try decoder.read(page: body) {
     case .records(let scan), .noRecords(let scan): return scan
-    case .refused(let reason): throw refused(reason, response, to: request)
+    case .refusedWithoutList(let reason) where page.isTrial: throw malformed(reason, of: plan.resource.name)
+    case .refused(let reason), .refusedWithoutList(let reason): throw refused(reason, response, to: page.request)
     }
   }
 
@@ -461,7 +475,13 @@ extension PageFetcher {
       let first = body.first { $0 > UInt8(ascii: " ") }
       let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
       let words = UpstreamWords.clause(of: response, to: nil, showsBody: !isJSON)
-      let named = (error as? Malformed).flatMap { NamedMalformation($0, in: body) }
+      let malformation = error as? Malformed
+      if malformation?.expected == RecordDecoder.tooManyRecords {
+        throw Failure(
+          .badAnswer, cause: "the answer has more than \(RecordDecoder.maxRecords) records",
+          hint: "ask for smaller pages: size of the pages of [resource.\(resource)]", reason: .tooLarge)
+      }
+      let named = malformation.flatMap { NamedMalformation($0, in: body) }
       let why = "\(error)\(named.map { " (\($0))" } ?? "")\(words)"
       if !isJSON, response.redirectedTo != nil { throw redirected(why) }
       throw malformed(why, of: isJSON ? resource : nil)
@@ -532,12 +552,15 @@ extension Failure {
 }
 
 extension PageFetcher.Answer {
-  /// True if the answer says that a list has no records, in another form than an empty list.
-  fileprivate func lacksRecords(_ plans: [RecordPlan]) -> Bool {
+  /// True if the answer says that a list has no records, in another form than an empty list. The form of an unchanged
+  /// answer is unknown.
+  fileprivate func lacksRecords(_ plans: [RecordPlan], _ known: ListFacts?) -> Bool {
     switch self {
+    case .unchanged:
+      known?.records == 0 && plans.contains { $0.resource.answers.noRecords != AnswerRules.NoRecords() }
     case .page(let page): page.scans.contains(where: \.lacksList)
     case .declined(let status, _): plans.contains { $0.resource.answers.noRecords.contains(status: status) }
-    case .unchanged, .vanished, .pastTheEnd, .forgotten, .refused: false
+    case .vanished, .pastTheEnd, .forgotten, .refused: false
     }
   }
 }
@@ -560,6 +583,23 @@ extension RecordDecoder {
 }
 
 extension Resource {
+  /// The answer of `by_key` with numbers in its text keys as texts; nil if it has no such key. Keys are compared as the
+  /// type of their column (P8.7).
+  fileprivate func withTextKeys(_ answer: [UInt8]) -> [UInt8]? {
+    let places = keyPlaces.filter { place in columns.contains { $0.at == place && $0.type == .text } }
+    guard !places.isEmpty, shape.isPlain, let body = try? JSONValue(json: answer),
+      let records = body[byKeyRecords]
+    else { return nil }
+    func converted(_ record: JSONValue) -> JSONValue {
+      places.reduce(record) { record, place in
+        if case .number(let digits)? = record[place] { record.setting(.text(digits), at: place) } else { record }
+      }
+    }
+    let all: JSONValue =
+      if case .list(let elements) = records { .list(elements.map(converted)) } else { converted(records) }
+    return all == records ? nil : JSONWriter(body.setting(all, at: byKeyRecords)).bytes
+  }
+
   /// True if an answer for one key may be a list of that record, and an empty list means that the key was not found.
   fileprivate var listsOneRecord: Bool { !shape.isPlain || answersWithList }
 }

@@ -212,9 +212,19 @@ final class Pull: Sendable {
     let found =
       list.isShared
       ? try await fetchShared(wanted, of: list)
-      : (try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context), nil)
+      : (
+        try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context) {
+          try await hasRecords(list)
+        }, nil
+      )
     if case .page(let page) = found.0, let known { try await expectHonest(page, job: job, list: list, known: known) }
     return found
+  }
+
+  /// True if the snapshot has records of the list.
+  private func hasRecords(_ list: PulledList) async throws -> Bool {
+    for resource in list.resources where try await session.hasRecords(resource, in: list.place) { return true }
+    return false
   }
 
   /// Uses the answer that another list received at the same address in this sync, or requests the page (P12).
@@ -231,7 +241,7 @@ final class Pull: Sendable {
     }
     let heard = Mutex<Response?>(nil)
     let answer = try await fetcher.passing { response in heard.withLock { $0 = response } }
-      .fetch(wanted, of: list.paging, plans: list.plans, for: progress.context)
+      .fetch(wanted, of: list.paging, plans: list.plans, for: progress.context) { try await hasRecords(list) }
     return (answer, heard.withLock { $0 }.flatMap { SharedAnswer($0, answer: answer, to: wanted, in: list) })
   }
 

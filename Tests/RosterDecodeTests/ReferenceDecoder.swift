@@ -210,10 +210,13 @@ struct ReferenceDecoder {
     }
   }
 
-  /// A whole number of 64 bits, or the one that a text of digits writes as JSON would (P9.6). With a column of another
-  /// type at the same place, the text is a text.
+  /// A whole number of 64 bits, with a fraction of zeros too, or the one that a text of digits writes as JSON would
+  /// (P9.6). With a column of another type at the same place, the value is not converted.
   private func integer(_ written: String, text: String?, readsDigits: Bool) -> Int64? {
-    guard let text else { return Int64(written) }
+    guard let text else {
+      if readsDigits, let whole = written.wholeMatch(of: /(-?[0-9]{1,19})\.0+/) { return Int64(whole.1) }
+      return Int64(written)
+    }
     return readsDigits && text.wholeMatch(of: /-?(0|[1-9][0-9]*)/) != nil ? Int64(text) : nil
   }
 

@@ -167,7 +167,8 @@ struct AnswerReadingTests {
     #expect(try await bench.sync([resource], after: 60).added == 2)
     _ = bench.asked()
     bench.serve(["/things": empty])
-    for asked in [2, 1] {
+    // An unchanged 204 counts at once.
+    for asked in empty == "204" ? [2, 1] : [2, 2] {
       #expect(try await bench.sync([resource], after: 120).error == nil)
       #expect(bench.asked().count == asked)
     }
@@ -181,6 +182,41 @@ struct AnswerReadingTests {
     let record = try await bench.sync([Self.absent], after: 60)
     #expect(record.outcome == .unchanged && record.error == nil)
     #expect(try bench.absentRecords() == 0)
+  }
+
+  @Test(
+    "R7.5: a list that is empty by its status, or by an answer without list and flag, is over: no further page",
+    arguments: ["204", "404", "{}"])
+  func emptyWithoutFlag(answer: String) async throws {
+    let resource = Self.thing {
+      $0.pages = .init(.number(), more: .body(at("more")))
+      $0.answers.noRecords = .init(isAbsent: true, statuses: [404])
+    }
+    let bench = try await SyncBench.synced(
+      [resource], answers: ["/things?page=1": Self.answer(1...4, #","more":false"#)])
+    bench.serve(["/things?page=1": answer], otherwise: 500)
+    for _ in 0..<2 { #expect(try await bench.sync([resource], allowRemoval: true, after: 60).error == nil) }
+    #expect(try Self.ids(bench).isEmpty && bench.asked().allSatisfy { $0 == "/things?page=1" })
+    #expect(!bench.logged().contains { $0.contains("it goes on from now on") })
+  }
+
+  @Test(
+    "R7.7: the request is repeated for each list with records in the snapshot: in a fresh sync, and after an absence",
+    arguments: [true, false])
+  func repeatedAgain(isFresh: Bool) async throws {
+    let resource = Self.thing {
+      $0.removal = .twice
+      $0.answers.noRecords.isAbsent = true
+    }
+    let bench = try await SyncBench.synced([resource], answers: ["/things": Self.answer(1...4)])
+    if !isFresh {
+      bench.serve(["/things": "{}"])
+      #expect(try await bench.sync([resource], allowRemoval: true, after: 60).removed == 0)
+    }
+    bench.serveOnce("{}", then: Self.answer(1...4), at: "/things")
+    let record = try await bench.sync([resource], allowRemoval: true, isFresh: isFresh, after: 120)
+    #expect(record.error == nil && record.removed == 0, "\(record)")
+    #expect(try Self.ids(bench).count == 4 && bench.absentRecords() == 0)
   }
 
   @Test(
@@ -400,6 +436,24 @@ struct AnswerReadingTests {
       #expect(try Self.ids(bench) == ["1"])
     }
     #expect(try await SyncBench(answers: ["/things": #"{"data":[null,{"id":1}]}"#]).sync([Self.thing()]).rejected == 1)
+  }
+
+  @Test("P9.6: a whole number with a fraction of zeros is an integer, and a key")
+  func wholeFractions() async throws {
+    let resource = Self.thing()
+    let bench = try SyncBench(answers: ["/things": #"{"data":[{"id":1.0,"size":10.00},{"id":-2.0,"size":-0.0}]}"#])
+    #expect(try await bench.sync([resource]).added == 2)
+    #expect(
+      try bench.ask("SELECT id || ':' || size || ':' || typeof(size) FROM thing ORDER BY id") == [
+        "-2:0:integer", "1:10:integer",
+      ])
+    bench.serve(["/things": #"{"data":[{"id":1,"size":10},{"id":-2,"size":0}]}"#])
+    let same = try await bench.sync([resource], after: 60)
+    #expect(same.outcome == .unchanged && same.rejected == 0)
+    for number in ["1.5", "1E3", "1.0e1", "99999999999999999999.0"] {
+      bench.serve(["/things": #"{"data":[{"id":1},{"id":2,"size":\#(number)}]}"#])
+      #expect(try await bench.sync([resource], after: 120).rejected == 1, "\(number)")
+    }
   }
 
   @Test("P9.6: a text of digits is a number in an integer column, and a key")

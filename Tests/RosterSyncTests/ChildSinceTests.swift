@@ -249,18 +249,26 @@ struct ChildSinceTests {
     }
   }
 
-  @Test("R5.3: {parent.column} in since.value is filled")
-  func filledStart() async throws {
+  @Test(
+    "R5.3: {parent.column} in since.value is filled",
+    arguments: [
+      ("i{issue.id}:{since}", "i1%3A11", "i2%3A39"), ("{since}:{issue.id}", "11%3A1", "39%3A2"),
+      (
+        "issue = {issue.id} AND at >= {since}", "issue%20%3D%201%20AND%20at%20%3E%3D%2011",
+        "issue%20%3D%202%20AND%20at%20%3E%3D%2039"
+      ),
+    ])
+  func filledStart(value: String, first: String, second: String) async throws {
     let bench = try SyncBench(answers: [
       "/issues": Self.issues(1, 1), "/issues/1/comments": Self.list([Self.comment(1, at: 12)]),
       "/issues/2/comments": Self.list([Self.comment(1, at: 40)]),
     ])
-    let resources = [Self.issue, Self.comment { $0.value = "i{issue.id}:{since}" }]
+    let resources = [Self.issue, Self.comment { $0.value = value }]
     _ = try await bench.sync(resources)
     _ = bench.asked()
     bench.serve([
-      "/issues": Self.issues(1, 1), "/issues/1/comments?since=i1%3A11": Self.list([Self.comment(1, at: 12)]),
-      "/issues/2/comments?since=i2%3A39": Self.list([Self.comment(2, at: 41)]),
+      "/issues": Self.issues(1, 1), "/issues/1/comments?since=\(first)": Self.list([Self.comment(1, at: 12)]),
+      "/issues/2/comments?since=\(second)": Self.list([Self.comment(2, at: 41)]),
     ])
     let record = try await bench.sync(resources, after: 1)
     #expect(record.exit == 0 && record.added == 1 && record.trouble == nil)

@@ -50,6 +50,35 @@ struct ControlQuestionTests {
     #expect(record.removed == 0 && record.isDegraded)
   }
 
+  @Test(
+    "P8.7: a text key that by_key writes as a number is that key, so that a 404 removes its record",
+    arguments: [false, true])
+  func numberForText(asksMany: Bool) async throws {
+    var resource = Self.asking
+    resource.columns[0] = .init("id", at: at("id"))
+    (resource.pages, resource.byKey) = (.init(.one), asksMany ? "/ask/{keys}" : "/ask/{key}")
+    let bench = try SyncBench([:])
+    func serve(_ keys: [Int], kept: Int) {
+      bench.shelf.answer { _, target in
+        func json(_ key: String) -> String { #"{"id":\#(key),"name":"n"}"# }
+        if target == "/ask" {
+          return Response(json: #"{"results":[\#(keys.map { json("\"\($0)\"") }.joined(separator: ","))]}"#)
+        }
+        let asked = target.split(separator: "/").last.map { $0.replacing("%2C", with: ",").split(separator: ",") } ?? []
+        let found = asked.filter { keys.contains(Int($0) ?? 0) || Int($0) == kept }.map { json(String($0)) }
+        if asksMany, asked.count > 1 { return Response(json: "[\(found.joined(separator: ","))]") }
+        return found.first.map { Response(json: $0) } ?? Response(status: 404)
+      }
+    }
+    serve([1, 2, 3, 4], kept: 0)
+    _ = try await bench.sync([resource])
+    // The list lacks 3 and 4, and by_key still has 4.
+    serve([1, 2], kept: 4)
+    let record = try await bench.sync([resource], allowRemoval: true)
+    #expect(record.removed == 1 && record.error == nil, "\(record)")
+    #expect(try bench.ask("SELECT id FROM asks ORDER BY id") == ["1", "2", "4"])
+  }
+
   @Test("P16.4: a by_key that answers with another normalization of every key finds nothing, and removes nothing")
   func normalizedControl() async throws {
     var resource = Self.asking

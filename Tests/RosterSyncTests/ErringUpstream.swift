@@ -27,6 +27,14 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     let skew: Int
     let isChanged: Bool
     let depth: Int
+    /// True if some answers call themselves partial, with a part of their records or none.
+    let isPartialAtTimes: Bool
+    /// True if an empty list is left out of its answer. At times the first answer of a list with records lacks it too.
+    let omitsEmptyLists: Bool
+    /// True if pages are cut by keys, so that pages in the middle are empty.
+    let scans: Bool
+    /// True if no total is above the size of a page.
+    let capsTotals: Bool
 
     init(_ dice: inout SeededDice) {
       let last = KeyKind.allCases.randomElement(using: &dice) ?? .integer
@@ -39,6 +47,10 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
       skew = Bool.random(using: &dice) ? 0 : Int.random(in: -3000...3000, using: &dice)
       isChanged = Bool.random(using: &dice)
       depth = 3
+      isPartialAtTimes = Int.random(in: 0..<3, using: &dice) == 0
+      omitsEmptyLists = Int.random(in: 0..<3, using: &dice) == 0
+      scans = Bool.random(using: &dice)
+      capsTotals = Bool.random(using: &dice)
     }
 
     private static let styles: [Resource.Style] = [
@@ -64,6 +76,8 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
         table: name + "s", byKey: removal == .ask ? "\(path)/\(key)" : nil, removal: removal, pages: pages,
         columns: [.init("id", at: at("id"), kind == .text ? .text : .integer), .init("rev", at: at("rev"), .integer)],
         each: level == 0 ? nil : Each(of: Self.names[level - 1], changed: isChanged ? ["rev"] : []))
+      if isPartialAtTimes { resource.answers.expect = [.init(at("partial"), .differs([.boolean(true)]))] }
+      resource.answers.noRecords.isAbsent = omitsEmptyLists
       if kind == .composite { resource.columns.append(.init("code", at: at("code"))) }
       guard let start, level == 1, removal == .ask else { return resource }
       resource.since = since(start, listing: resource.listing)
@@ -145,7 +159,23 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     var byKey = ByKey.right
     /// Number of requests after which each is answered with 429; nil for no limit.
     var patience: Int?
+    /// Each answer of that number is partial; nil if all are whole.
+    var partialEvery: Int?
+    /// True if the first of two answers of a list lacks it.
+    var lacksLists = false
+    /// Numbers of requests, by the paths of their lists.
+    private var requests: [String: Int] = [:]
+    /// Number of answers that were partial, lacked their list, were empty in the middle, or had a capped total.
+    private(set) var oddAnswers = 0
     private(set) var revision = 10
+
+    /// The number of the request for a list, from 1.
+    mutating func asked(_ path: String) -> Int {
+      requests[path, default: 0] += 1
+      return requests[path] ?? 0
+    }
+
+    mutating func noteOdd(if isOdd: Bool) { if isOdd { oddAnswers += 1 } }
 
     mutating func add(_ dice: inout SeededDice) {
       let parents = records.keys.filter { $0.count < 3 }.sorted { $0.lexicographicallyPrecedes($1) }
@@ -191,6 +221,8 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
       for key in hidden { misses[key, default: 0] += 1 }
       byKey = Bool.random(using: &dice) ? .right : ByKey.allCases.randomElement(using: &dice) ?? .right
       patience = Int.random(in: 0..<4, using: &dice) == 0 ? Int.random(in: 0...25, using: &dice) : nil
+      partialEvery = Bool.random(using: &dice) ? Int.random(in: 2...9, using: &dice) : nil
+      lacksLists = Int.random(in: 0..<4, using: &dice) == 0
     }
   }
 
@@ -204,7 +236,14 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
   }
 
   /// True if lists and `by_key` say what upstream has.
-  var isHonest: Bool { state.withLock { $0.hidden.isEmpty && [.right, .limited].contains($0.byKey) } }
+  var isHonest: Bool {
+    state.withLock { state in
+      state.hidden.isEmpty && [.right, .limited].contains(state.byKey)
+        && !(plan.isPartialAtTimes && state.partialEvery != nil) && !(plan.omitsEmptyLists && state.lacksLists)
+    }
+  }
+
+  var oddAnswers: Int { state.withLock(\.oddAnswers) }
 
   var records: Set<String> { Set(state.withLock { $0.records.keys.map(text) }) }
 
@@ -257,7 +296,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
       }
       if parts.count.isMultiple(of: 2) { return byKey(parts[parts.count - 1], above: above, state) }
       return list(
-        String(target[0]), above: above, query: query, isChanges: parts.last?.hasSuffix("-changes") == true, state)
+        String(target[0]), above: above, query: query, isChanges: parts.last?.hasSuffix("-changes") == true, &state)
     }
   }
 
@@ -300,7 +339,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
 
   private static let pageSize = 3
 
-  private func list(_ path: String, above: [Int], query: String, isChanges: Bool, _ state: State) -> Response {
+  private func list(_ path: String, above: [Int], query: String, isChanges: Bool, _ state: inout State) -> Response {
     var parameters: [String: Int] = [:]
     var start: String?
     for parameter in query.split(separator: "&") {
@@ -324,18 +363,46 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     case .after: first = sorted.prefix { ($0.key.last ?? 0) <= parameters["after"] ?? 0 }.count
     case .one, .record: break
     }
-    let shown = style == .one ? sorted[...] : sorted.dropFirst(first).prefix(Self.pageSize)
-    let end = first + shown.count
-    let hasMore = end < sorted.count
+    var shown = style == .one ? sorted[...] : sorted.dropFirst(first).prefix(Self.pageSize)
+    var end = first + shown.count
+    var hasMore = end < sorted.count
+    var pages = max(1, (sorted.count + Self.pageSize - 1) / Self.pageSize)
+    if plan.scans, style.mayHaveEmptyPages {
+      end = first + Self.pageSize
+      shown = sorted.filter { first < $0.key.last ?? 0 && $0.key.last ?? 0 <= end }[...]
+      hasMore = sorted.contains { $0.key.last ?? 0 > end }
+      pages = max(1, ((sorted.last?.key.last ?? 0) + Self.pageSize - 1) / Self.pageSize)
+      state.noteOdd(if: shown.isEmpty && hasMore)
+    }
+    let request = state.asked(path)
+    let isPartial = plan.isPartialAtTimes && state.partialEvery.map { request.isMultiple(of: $0) } == true
+    if isPartial { shown = shown.prefix(request % 2) }
+    let isLacking = plan.omitsEmptyLists && state.lacksLists && first == 0 && !request.isMultiple(of: 2)
+    state.noteOdd(if: isPartial || isLacking && !shown.isEmpty)
+    let total = plan.capsTotals ? min(Self.pageSize, sorted.count) : sorted.count
+    state.noteOdd(if: total < sorted.count && style.hasTotal)
     let sinceQuery = start.map { "since=\($0)&" } ?? ""
     let address = "\(path)?\(sinceQuery)cursor=\(end)"
     let next = hasMore ? "\"\(address)\"" : "null"
     let records = shown.map { json($0.key, revision: $0.value) }.joined(separator: ",")
-    let pages = max(1, (sorted.count + Self.pageSize - 1) / Self.pageSize)
-    let totals = "\"count\":\(sorted.count),\"pages\":\(pages),\"more\":\(hasMore)"
+    let totals = "\"count\":\(total),\"pages\":\(pages),\"more\":\(hasMore),\"partial\":\(isPartial)"
     let token = "\"token\":\"\(state.revision)\""
-    let body = "{\(totals),\(token),\"cursor\":\(hasMore ? "\(end)" : "null"),\"next\":\(next),\"list\":[\(records)]}"
+    let isOmitted = isLacking || plan.omitsEmptyLists && shown.isEmpty
+    let members = "\(totals),\(token),\"cursor\":\(hasMore ? "\(end)" : "null"),\"next\":\(next)"
+    let body = "{\(members)\(isOmitted ? "" : ",\"list\":[\(records)]")}"
     let links = style == .link && hasMore ? [Request.Header("Link", "<\(address)>; rel=\"next\"")] : []
     return Response(json: body, headers: [date(state)] + links)
   }
+}
+
+extension Resource.Style {
+  /// True if an answer of this style says that more pages follow an empty one.
+  fileprivate var mayHaveEmptyPages: Bool {
+    switch self {
+    case .number, .cursor, .next, .link: true
+    case .offset, .after, .one, .record: false
+    }
+  }
+
+  fileprivate var hasTotal: Bool { if case .offset = self { true } else { false } }
 }

@@ -195,6 +195,29 @@ struct WrittenList: Sendable {
     }
   }
 
+  @Test(
+    "G5.8, R7.1: an answer that calls itself partial is not the end after a full last page, and removes nothing",
+    arguments: [WrittenList.Kind.number, .offset, .after], [#"{"data":[],"partial":true}"#, #"{"partial":true}"#])
+  func partialTrial(kind: WrittenList.Kind, answer: String) async throws {
+    let bench = try SyncBench([:])
+    var list = WrittenList(kind: kind, pages: [[1, 2], [3, 4], [5]])
+    // The total is capped.
+    list.members = { _ in #","total":4"# }
+    var resource = list.resource
+    resource.pages.count = .body(at("total"))
+    resource.answers.expect = [.init(at("partial"), .differs([.boolean(true)]))]
+    list.serve(bench)
+    #expect(try await bench.sync([resource]).added == 5)
+    var failing = list
+    failing.pages = [[1, 2], [3, 4]]
+    failing.beyond = { _ in Response(json: answer, headers: [Shelf.date]) }
+    failing.serve(bench)
+    for round in 1...3 {
+      #expect(try await bench.sync([resource], allowRemoval: true, after: Double(round)).exit == 65)
+    }
+    #expect(try Self.ids(bench) == Array(1...5))
+  }
+
   @Test("G5.8: a page that is not full, more = false and last need no further request")
   func untried() async throws {
     for (pages, setting) in [([[1, 2], [3]], ""), ([[1, 2], [3, 4]], "more"), ([[1, 2], [3, 4]], "last")] {

@@ -19,6 +19,8 @@ struct SyncBench {
   var mostRequests = Int.max
   /// `limit.budget`, which is counted across syncs.
   var budget: RequestBudget?
+  /// Further attempts of a request. Each wait then lets time pass.
+  var maxRetries = 0
   /// A 401 is a refused credential, as in rosterd.
   var refusesTokens = false
   /// Called with every sign of life of the cache.
@@ -27,6 +29,7 @@ struct SyncBench {
   private let clock: WallClock
   private let log = Log()
   private let events = Events()
+  private let naps = Naps()
 
   var path: String { workspace.path("roster.db") }
 
@@ -62,6 +65,9 @@ struct SyncBench {
     return bench
   }
 
+  /// The longest wait of the last sync, if it may retry.
+  var longestNap: Duration { naps.longest }
+
   /// The events that syncs reported since the last look.
   func reported() -> [Event] { events.take() }
 
@@ -81,9 +87,12 @@ struct SyncBench {
     after seconds: Double = 0
   ) async throws -> SyncRecord {
     let date = clock.now() + seconds
+    let time = maxRetries == 0 ? nil : PassingTime()
     let clock = WallClock(
-      now: { date }, sleep: { if $0 > Self.longNap { try await Task.sleep(for: $0) } },
-      uptime: { .seconds(date.timeIntervalSince1970) })
+      now: { date + (time?.passed.seconds ?? 0) },
+      sleep: { if let time { time.pass($0) } else if $0 > Self.longNap { try await Task.sleep(for: $0) } },
+      uptime: { .seconds(date.timeIntervalSince1970) + (time?.passed ?? .zero) })
+    defer { naps.take(time) }
     let ledger = try budget.map { rule in
       let ledger = BudgetLedger(
         path: workspace.path("budget"), upstream: Shelf.baseURL, clock: clock, logger: Self.quiet)
@@ -113,7 +122,7 @@ struct SyncBench {
         defer { ledger?.ended(number ?? nil, isSent: true) }
         return try await send(request)
       },
-      retry: Retry(table: RetryTable(RetryDelays(maxRetries: 0)), gate: gate, clock: clock),
+      retry: Retry(table: RetryTable(RetryDelays(maxRetries: maxRetries)), gate: gate, clock: clock),
       tally: tally,
       host: Host(
         maxRemoval: maxRemoval, mostRequests: mostRequests, events: events, onPhase: onPhase, ledger: ledger,
@@ -163,6 +172,24 @@ struct SyncBench {
 
   func history(_ resource: String, key: Int) throws -> [ChangeKind] {
     try CacheReader(path: path).show(resource, key: ["\(key)"]).changes.map(\.kind)
+  }
+
+  /// The time that passes in the waits of one sync.
+  private final class PassingTime: Sendable {
+    private let waits = Mutex<[Duration]>([])
+
+    var passed: Duration { waits.withLock { $0.reduce(.zero, +) } }
+    var longest: Duration { waits.withLock { $0.max() } ?? .zero }
+
+    func pass(_ wait: Duration) { waits.withLock { $0.append(wait) } }
+  }
+
+  private final class Naps: Sendable {
+    private let last = Mutex(Duration.zero)
+
+    var longest: Duration { last.withLock(\.self) }
+
+    func take(_ time: PassingTime?) { last.withLock { $0 = time?.longest ?? .zero } }
   }
 
   private final class Log: Sendable {

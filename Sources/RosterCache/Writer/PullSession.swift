@@ -52,6 +52,11 @@ package struct PullSession: Sendable {
     try await cache.known(resource, in: place, addresses: addresses)
   }
 
+  /// True if the snapshot has records of the list, whatever is known of its pages.
+  package nonisolated(nonsending) func hasRecords(_ resource: String, in place: ListPlace) async throws -> Bool {
+    try await cache.hasRecords(resource, in: place)
+  }
+
   /// True if the records of a transferred page differ from its stored records (P15.3). The rest of the body does not
   /// matter.
   package nonisolated(nonsending) func differs(_ page: PageBody) async throws -> Bool {

@@ -393,6 +393,15 @@ extension Cache {
       """, Value(index), .integer(place.number), Value(list?.id), .text(address))
   }
 
+  /// True if the snapshot has records of the list, whatever is known of its pages.
+  func hasRecords(_ resource: String, in place: ListPlace) throws -> Bool {
+    try perform("read the cache") { database in
+      try database.count(
+        "SELECT coalesce(sum(records), 0) FROM main.resource_lists WHERE resource = ?1 AND parent_id = ?2",
+        .text(resource), .integer(place.parent)) > 0
+    }
+  }
+
   /// The list's id if its published pages may be requested conditionally. It is nil in four cases:
   ///
   /// - The pages belong to another upstream.

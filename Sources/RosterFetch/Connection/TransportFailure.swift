@@ -107,7 +107,10 @@ extension Failure {
 extension BodyFault {
   fileprivate var fault: Failure {
     switch self {
-    case .tooLarge(let most): .passing(.tooLarge, cause: "the answer is larger than \(most / 1024 / 1024) MiB")
+    case .tooLarge(let most):
+      .passing(
+        .tooLarge, cause: "the answer is larger than \(most / 1024 / 1024) MiB",
+        hint: "ask for smaller pages: size of the definition's pages, or fewer fields by its query")
     case .unknownCoding(let coding, let header):
       .passing(
         .malformed,

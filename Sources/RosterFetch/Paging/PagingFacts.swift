@@ -34,6 +34,8 @@ extension Paging {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
     facts.next = try next(scan, response: response)
+    // An answer without a list and without any sign that more pages follow is the last one.
+    if scan.lacksList, facts.more == nil, facts.next == nil, resource.pages.ending != nil { facts.more = false }
     facts.highest = scan.highest
     if isIncremental { facts.lowest = scan.marks.lazy.filter { $0 != PageScan.noMark }.min() }
     facts.token = try deltaToken(scan.token, response: response)
@@ -192,7 +194,12 @@ extension Paging {
     case .text(let text): return self.text(text)
     case .integer(let number): return .integer(Int(number))
     case .number(let digits): return .number(digits)
-    case .boolean, .compound, .members: throw UndefinedAnswer(reason: "\(place) is neither a text nor a number")
+    case .boolean: throw UndefinedAnswer(reason: "\(place) is neither a text nor a number")
+    case .compound, .members:
+      throw UndefinedAnswer(
+        reason:
+          "\(place) is a list or an object: name one text or number in it, such as \(JSONPointer(segments: place.segments + ["0"]))"
+      )
     }
   }
 
