@@ -72,12 +72,13 @@ let package = Package(
   targets: [
     library("RosterModel", isSmall: true, []),
     library("RosterJSON", ["RosterModel"]),
-    library("RosterInference", isSmall: true, ["RosterModel", "RosterJSON"]),
+    library("RosterInference", isSmall: true, ["RosterModel", "RosterDefinition", "RosterJSON"]),
     library("RosterExplanation", isSmall: true, ["RosterModel"]),
     library("RosterFiles", isSmall: true, ["RosterModel", "CMalloc"]),
+    library("RosterDefinition", isSmall: true, ["RosterModel", "RosterFiles"]),
     library(
       "RosterConfiguration", isSmall: true,
-      ["RosterModel", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
+      ["RosterModel", "RosterDefinition", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
     // The only target with libcrypto.
     library("RosterCrypto", isSmall: true, ["RosterModel", "CCrypto"]),
     library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "RosterCrypto", log]),
@@ -90,7 +91,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]),
     library(
-      "RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
+      "RosterCache", ["RosterModel", "RosterDefinition", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
     library(
       "RosterSync", isSmall: true, isForPages: true,
       ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
@@ -179,7 +180,7 @@ let package = Package(
     tests(of: "RosterInference", ["RosterJSON", "RosterConfiguration", "RosterDecode", "RosterFetch"]),
     tests(of: "RosterExplanation"),
     tests(of: "RosterFiles"),
-    tests(of: "RosterConfiguration"),
+    tests(of: "RosterConfiguration", ["RosterDefinition"]),
     tests(of: "RosterDecode", ["RosterJSON"]),
     tests(
       of: "RosterFetch",

@@ -38,8 +38,10 @@ let package = Package(
     product("RosterJSON", ["RosterModel"]),
     product("RosterFiles", ["RosterModel", "CMalloc"]),
     product("RosterDecode", ["RosterModel", "RosterJSON"]),
+    product("RosterDefinition", ["RosterModel", "RosterFiles"]),
     product(
-      "RosterConfiguration", ["RosterModel", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
+      "RosterConfiguration",
+      ["RosterModel", "RosterDefinition", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
     product(
       "RosterAuth", ["RosterModel", "RosterJSON"],
       sources: [
@@ -51,7 +53,8 @@ let package = Package(
     product(
       "RosterSync", ["RosterModel", "RosterFetch", "RosterCache"],
       sources: ["ListWay.swift", "PageEdges.swift", "PullPlan.swift", "RepeatedPages.swift", "ValidatorLie.swift"]),
-    product("RosterCache", ["RosterModel", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
+    product(
+      "RosterCache", ["RosterModel", "RosterDefinition", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
     product("RosterExplanation", ["RosterModel"]),
     product("RosterTerminal", ["RosterModel", "RosterExplanation", "RosterJSON"]),
     .target(
@@ -70,8 +73,8 @@ let package = Package(
     .executableTarget(
       name: "Fuzzer",
       dependencies: [
-        "RosterModel", "RosterJSON", "RosterDecode", "RosterConfiguration", "RosterAuth", "RosterFetch", "RosterSync",
-        "RosterCache", "RosterStatus", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"),
+        "RosterModel", "RosterJSON", "RosterDecode", "RosterDefinition", "RosterConfiguration", "RosterAuth",
+        "RosterFetch", "RosterSync", "RosterCache", "RosterStatus", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"),
         nio("NIOHTTP1"),
       ],
       path: "Fuzzer", swiftSettings: settings),

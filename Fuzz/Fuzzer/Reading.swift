@@ -3,6 +3,7 @@ import RosterJSON
 import RosterModel
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 /// The content that rosterd reads in a file, as one line of JSON for a comparison with another program.
 enum Reading {

@@ -1,4 +1,5 @@
 package import Logging
+import RosterDefinition
 package import RosterModel
 
 /// The settings of one rosterd, key by key (docs/CONTRACT.md, section 2). A new value has the defaults; `load` adds the

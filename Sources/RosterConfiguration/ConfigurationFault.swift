@@ -1,3 +1,4 @@
+import RosterDefinition
 package import RosterModel
 
 /// One mistake in the configuration, as one printed line.

@@ -1,3 +1,5 @@
+import RosterDefinition
+
 /// One key, with the facts that the file, the environment, `check` and the man page need.
 package struct ConfigurationKey: Sendable {
   /// The path of the key, such as "upstream.tls.ca_file".
@@ -28,10 +30,10 @@ package struct ConfigurationKey: Sendable {
     allowed = type.allowed
     self.doc = doc
     needsRestart = restart
-    defaultValue = type.write(Configuration()[keyPath: field])
+    defaultValue = type.write(Configuration()[keyPath: field]).toml
     isBare = type.isBare
     read = { (item, configuration) throws(Mistakes) in configuration[keyPath: field] = try type.read(item) }
-    write = { type.write($0[keyPath: field]) }
+    write = { type.write($0[keyPath: field]).toml }
     isSame = { $0[keyPath: field] == $1[keyPath: field] }
     copy = { $1[keyPath: field] = $0[keyPath: field] }
   }

@@ -1,4 +1,5 @@
 import Glibc
+import RosterDefinition
 import RosterFiles
 import RosterModel
 
@@ -278,9 +279,9 @@ struct ConfigurationReader {
 
   /// The words of all keys and tables, which a syntax error may repeat.
   private static let words = Set(
-    ConfigurationKey.all.flatMap { $0.path + [$0.name] } + [resource] + ResourceDraft.keys.map(\.name)
-      + ResourceDraft.tables + PagesDraft.keys.map(\.name) + SinceDraft.keys.map(\.name) + EachDraft.keys.map(\.name)
-      + ColumnDraft.keys.map(\.name))
+    ConfigurationKey.all.flatMap { $0.path + [$0.name] } + [resource] + Resource.keys.map(\.name)
+      + Resource.tables + Resource.Pages.keys.map(\.name) + Since.keys.map(\.name) + Each.keys.map(\.name)
+      + Resource.Column.keys.map(\.name))
 
   /// The key or table on a line of a file that does not parse; nil if the line does not show it.
   /// - Returns: Its name, and its values in words. A table has no values.
@@ -297,7 +298,7 @@ struct ConfigurationReader {
       return (key.name, key.allowed)
     }
     let definition = name.wholeMatch(of: /(resource\.[a-z][a-z0-9_]{0,39})\.([a-z_]+)/)
-    guard let definition, let key = ResourceDraft.keys.first(where: { $0.name == definition.2 }) else { return nil }
+    guard let definition, let key = Resource.keys.first(where: { $0.name == definition.2 }) else { return nil }
     return ("\(definition.1).\(key.name)", key.allowed)
   }
 

@@ -1,3 +1,4 @@
+import RosterDefinition
 import RosterFiles
 import RosterModel
 

@@ -1,3 +1,4 @@
+import RosterDefinition
 import RosterModel
 
 extension ValueType<Double> {
@@ -16,7 +17,7 @@ extension ValueType<Double> {
         guard rate == 0 || (0.001...1_000_000).contains(rate) else { throw Mistakes("\(rate) is out of range") }
         return rate
       },
-      write: { "\($0)" })
+      write: { .float($0) })
   }
 }
 

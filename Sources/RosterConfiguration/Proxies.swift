@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterDefinition
 package import RosterModel
 
 /// `upstream.proxy`.
@@ -97,10 +98,6 @@ extension ProxyServer {
 }
 
 extension URLComponents {
-  /// True if the port is not a valid TCP port. A port that is too long for a number has no `port`, as if it were
-  /// missing.
-  var hasBadPort: Bool { rangeOfPort != nil && !(1...Int(UInt16.max)).contains(port ?? 0) }
-
   /// The host without the brackets of an IPv6 address; empty if the host is missing.
   var plainHost: String {
     let host = host ?? ""

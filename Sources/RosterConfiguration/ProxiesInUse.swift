@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterDefinition
 package import RosterModel
 
 extension Configuration {

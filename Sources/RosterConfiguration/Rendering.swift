@@ -1,3 +1,4 @@
+import RosterDefinition
 import RosterModel
 
 extension Configuration {

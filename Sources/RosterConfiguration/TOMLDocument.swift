@@ -1,3 +1,4 @@
+import RosterDefinition
 import RosterModel
 import TOMLKit
 
@@ -47,7 +48,7 @@ struct TOMLDocument {
   ) -> TOMLMembers {
     let names = table.keys.map { (name: $0, order: places[path + [$0]]?.order ?? .max) }.sorted { $0.order < $1.order }
     return TOMLMembers(
-      list: names.compactMap { name, _ in
+      names.compactMap { name, _ in
         table[name].map { TOMLMembers.Member(name: name, item: item($0, at: path + [name], places: places)) }
       })
   }

@@ -1,3 +1,4 @@
+import RosterDefinition
 import RosterModel
 
 extension ValueType<TokenPlace> {
@@ -85,11 +86,8 @@ extension ValueType<[Request.Parameter]> {
         }
       },
       write: { parameters in
-        let entries = parameters.map { parameter in
-          let shown = parameter.name.namesSecret ? "***" : parameter.value
-          return "\(parameter.name.tomlKey) = \(shown.tomlString)"
-        }
-        return entries.isEmpty ? "{}" : "{ \(entries.joined(separator: ", ")) }"
+        .table(
+          TOMLMembers(parameters.map { .init(name: $0.name, item: .string($0.name.namesSecret ? "***" : $0.value)) }))
       })
   }
 }

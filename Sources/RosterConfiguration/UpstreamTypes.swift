@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterDefinition
 import RosterModel
 
 extension ValueType<String> {
@@ -54,8 +55,7 @@ extension ValueType<[Request.Header]> {
         }
       },
       write: { headers in
-        let entries = headers.map { "\($0.name.tomlString) = \($0.shown.tomlString)" }
-        return entries.isEmpty ? "{}" : "{ \(entries.joined(separator: ", ")) }"
+        .table(TOMLMembers(headers.map { .init(name: $0.name, item: .string($0.shown)) }, quotesNames: true))
       })
   }
 

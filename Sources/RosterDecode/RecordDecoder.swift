@@ -92,7 +92,7 @@ package struct RecordDecoder: ~Copyable {
     keyNode = plan.keyNode
     hasCompositeKey = !plan.keyParts.isEmpty
     isDetail = plan.isDetail
-    isRecord = plan.resource.pages.style == .record
+    isRecord = plan.resource.pages.style.kind.isRecord
     compositeKey = ByteScratch(capacity: 0)
     shape = plan.shape.shape
     isShaped = !shape.isPlain

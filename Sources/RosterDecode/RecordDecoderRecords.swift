@@ -270,6 +270,6 @@ extension RecordDecoder {
   /// False for changes, of which a key may have many, and for pages by number or offset, where a duplicate key is
   /// drift.
   private var findsConflicts: Bool {
-    !isDetail && !isRecord && !isMap && !plan.isIncremental && !plan.resource.pages.style.isPositional
+    !isDetail && !isRecord && !isMap && !plan.isIncremental && !plan.resource.pages.style.kind.isPositional
   }
 }

@@ -188,27 +188,22 @@ struct AnswerPlaces: Sendable {
     count = place(resource.pages.count?.pointer)
     more = place(resource.pages.ending?.pointer)
     token = place(resource.since?.token?.pointer)
-    readsMembers = if case .cursor(.everyMember, _, _) = resource.pages.style { true } else { false }
-    (last, at) =
-      switch resource.pages.style {
-      case .number(_, _, let last): (place(last?.pointer), .nowhere)
-      case .cursor(_, _, .body(let pointer)), .next(.body(let pointer)): (.nowhere, place(pointer))
-      case .after(_, let pointer): (.nowhere, .inLastRecord(pointer))
-      case .offset, .cursor, .next, .link, .one, .record: (.nowhere, .nowhere)
+    let style = resource.pages.style
+    readsMembers = style.param == .everyMember
+    last = place(style.last?.pointer)
+    at =
+      if style.kind.step == .sends(.ofLastRecord), let pointer = style.placeInBody {
+        .inLastRecord(pointer)
+      } else {
+        place(style.placeInBody)
       }
   }
 }
 
 extension Resource {
   fileprivate var everyPlace: [JSONPointer] {
-    let styles: [JSONPointer?] =
-      switch pages.style {
-      case .number(_, _, let last): [last?.pointer]
-      case .cursor(_, _, .body(let at)), .next(.body(let at)), .after(_, let at): [at]
-      case .offset, .cursor, .next, .link, .one, .record: []
-      }
-    return [records, rowNames] + keyPlaces + styles.compactMap(\.self)
-      + [pages.count, pages.ending].compactMap { $0?.pointer } + conditions.map(\.at) + columns.map(\.at)
+    [records, rowNames] + keyPlaces + [pages.style.placeInBody].compactMap(\.self)
+      + [pages.style.last, pages.count, pages.ending].compactMap { $0?.pointer } + conditions.map(\.at) + columns.map(\.at)
       + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }
       + [since?.at, since?.token?.pointer].compactMap(\.self)
   }

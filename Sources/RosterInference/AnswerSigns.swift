@@ -38,14 +38,4 @@ enum AnswerSigns {
     let total = body.members.first { Vocabulary.total.contains($0.name.word) && $0.value.whole == 0 }
     return total.map { JSONPointer(segments: [$0.name]) }
   }
-
-  /// The line of a definition; nil without conditions.
-  static func line(_ conditions: [Resource.Condition]) -> String? {
-    if conditions.isEmpty { return nil }
-    let tests = conditions.map { condition in
-      let test = if case .equal = condition.test { "true" } else { "{ not = true }" }
-      return "\(condition.at.description.tomlString) = \(test)"
-    }
-    return "expect = { \(tests.joined(separator: ", ")) }"
-  }
 }

@@ -1,3 +1,4 @@
+import RosterDefinition
 import RosterModel
 
 extension Inference {
@@ -150,25 +151,14 @@ private struct DefinitionText {
   mutating func resource(_ finding: InferredDefinition) {
     let resource = finding.resource
     table("resource.\(resource.name)")
-    line("path = \(resource.path.tomlString)", notes: finding.notes(.path))
-    let query = resource.query.map { "\($0.name.tomlKey) = \($0.value.toml)" }.joined(separator: ", ")
-    line(query.isEmpty ? nil : "query = { \(query) }", notes: finding.notes(.query))
-    line(nil, notes: finding.notes(.method))
-    line(
-      "records = \(resource.records.toml)",
-      notes: finding.notes(.records)
-        + (resource.records.isWhole ? [resource.isDetail ? .wholeRecord : .wholeAnswer] : []))
-    line(AnswerSigns.line(resource.answers.expect))
-    line(
-      resource.answers.noRecords.isAbsent ? "no_records = [\"absent\"]  # such servers leave out an empty list" : nil,
-      notes: finding.notes(.noRecords))
-    line(resource.answers.isListOfOne ? "list_of_one = true  # one record comes without a list" : nil)
-    line(resource.shape.isPlain ? nil : "shape = \(resource.shape.rawValue.tomlString)")
-    line(resource.rowNames.isWhole ? nil : "row_names = \(resource.rowNames.toml)")
-    let keys = resource.keyPlaces.map(\.toml)
-    let key = keys.count == 1 ? keys[0] : "[\(keys.joined(separator: ", "))]"
-    if !resource.isDetail { line("key = \(key)", notes: finding.notes(.key)) }
-    line(resource.table == resource.name ? nil : "table = \(resource.table.tomlString)", notes: finding.notes(.table))
+    let usual = Resource(name: resource.name, path: "", columns: [])
+    let needed = ["path", "records"] + (resource.isDetail ? [] : ["key"])
+    let whole = resource.records.isWhole ? [resource.isDetail ? Note.wholeRecord : .wholeAnswer] : []
+    for (name, place) in Self.keysOfResources where name != "key" || !resource.isDetail {
+      lines(
+        of: Resource.keys.first { $0.name == name }, in: resource, besides: needed.contains(name) ? nil : usual,
+        notes: (place.map(finding.notes) ?? []) + (name == "records" ? whole : resource.remarks(on: name)))
+    }
     for place in [Note.Place.condition, .search, .byKey, .since] { line(nil, notes: finding.notes(place)) }
     line(resource.each.map { "each = { of = \($0.parent.tomlString) }" }, notes: finding.notes(.each))
   }
@@ -176,19 +166,36 @@ private struct DefinitionText {
   mutating func pages(_ finding: InferredDefinition) {
     let pages = finding.resource.pages
     table("resource.\(finding.resource.name).pages", notes: finding.notes(.pages))
-    line("style = \(pages.style.name.tomlString)", notes: finding.notes(.style))
-    for (place, key, value) in pages.style.keys(besides: finding.resource.key) {
-      line("\(key) = \(value)", notes: finding.notes(place))
+    let kind = pages.style.kind
+    var usual = Resource.Pages(Resource.Style(kind))
+    if kind.step == .sends(.ofLastRecord) { usual.style.at = .body(finding.resource.key) }
+    for (name, place) in Self.keysOfPages {
+      lines(
+        of: Resource.Pages.keys.first { $0.name == name }, in: pages,
+        besides: name == "style" || name == "param" ? nil : usual, notes: place.map(finding.notes) ?? [])
     }
-    if let size = pages.size {
-      line("size = \(size.records)", notes: finding.notes(.size))
-      if let param = size.param { line("size_param = \(param.description.tomlString)") }
-    } else {
-      line(nil, notes: finding.notes(.size))
-    }
-    line(pages.more.map { "more = \($0.description.tomlString)" }, notes: finding.notes(.more))
-    line(pages.count.map { "count = \($0.description.tomlString)" }, notes: finding.notes(.count))
     line(nil, notes: finding.notes(.beyond))
+  }
+
+  /// The keys of a draft in its order, with the place of the notes about each.
+  private static let keysOfResources: [(String, Note.Place?)] = [
+    ("path", .path), ("query", .query), ("method", .method), ("records", .records), ("expect", nil),
+    ("no_records", .noRecords), ("list_of_one", nil), ("shape", nil), ("row_names", nil), ("key", .key),
+    ("table", .table),
+  ]
+  private static let keysOfPages: [(String, Note.Place?)] = [
+    ("style", .style), ("param", .param), ("first", .first), ("start", .start), ("at", .at), ("last", .last),
+    ("size", .size), ("size_param", nil), ("more", .more), ("done", nil), ("count", .count),
+  ]
+
+  /// The line of a key, and its notes. A key with the value of `usual` has no line, and neither has an omitted one.
+  private mutating func lines<Table: Sendable>(
+    of key: DefinitionKey<Table>?, in table: Table, besides usual: Table?, notes: [Note]
+  ) {
+    guard let key else { return }
+    let item = key.write(table)
+    let isOmitted = item == .string("") && usual != nil || item == usual.flatMap(key.write)
+    line(isOmitted ? nil : item.map { "\(key.name) = \($0.toml)" }, notes: notes)
   }
 
   mutating func columns(_ finding: InferredDefinition) {
@@ -214,6 +221,18 @@ private struct DefinitionText {
   }
 }
 
+extension Resource {
+  /// The reason why the draft has a key whose value depends on the kind of server.
+  fileprivate func remarks(on key: String) -> [Note] {
+    switch key {
+    case "no_records" where answers.noRecords.isAbsent:
+      [.remark(.noRecords, text: "such servers leave out an empty list")]
+    case "list_of_one" where answers.isListOfOne: [.remark(.noRecords, text: "one record comes without a list")]
+    default: []
+    }
+  }
+}
+
 extension Note {
   /// The comment on one line, since names of upstream's fields in it may contain any character.
   fileprivate var comment: String {
@@ -222,26 +241,6 @@ extension Note {
 
   fileprivate static var wholeRecord: Note { .remark(.records, text: "the answer itself is the record") }
   fileprivate static var wholeAnswer: Note { .remark(.records, text: "the answer itself is the list") }
-}
-
-extension Resource.Style {
-  /// The keys without a default, and those whose value differs from the default.
-  fileprivate func keys(besides key: JSONPointer) -> [(Note.Place, String, String)] {
-    switch self {
-    case .number(let param, let first, let last):
-      [(.param, "param", param.description.tomlString)] + (first == 1 ? [] : [(.first, "first", "\(first)")])
-        + (last.map { [(.last, "last", $0.description.tomlString)] } ?? [])
-    case .offset(let param, let first):
-      [(.param, "param", param.description.tomlString)] + (first == 0 ? [] : [(.first, "first", "\(first)")])
-    case .cursor(let param, let start, let at):
-      [(.param, "param", param.description.tomlString)]
-        + (start.map { [(.start, "start", $0.tomlString)] } ?? []) + [(.at, "at", at.description.tomlString)]
-    case .next(let at): [(.at, "at", at.description.tomlString)]
-    case .after(let param, let at):
-      [(.param, "param", param.description.tomlString)] + (at == key ? [] : [(.at, "at", at.toml)])
-    case .link, .one, .record: []
-    }
-  }
 }
 
 extension Resource.Column {

@@ -56,10 +56,7 @@ private enum DraftPart {
     var resource = resource
     switch self {
     case .count: resource.pages.count = nil
-    case .last:
-      if case .number(let param, let first, _) = resource.pages.style {
-        resource.pages.style = .number(param: param, first: first)
-      }
+    case .last: resource.pages.style.last = nil
     case .more: resource.pages.more = nil
     case .column(let index): resource.columns.remove(at: index)
     case .list(let index): resource.lists.remove(at: index)
@@ -86,8 +83,7 @@ private enum DraftPart {
   private func lines(in resource: Resource) -> [String] {
     switch self {
     case .count: resource.pages.count.map { ["count = \($0.description.tomlString)"] } ?? []
-    case .last:
-      if case .number(_, _, let last?) = resource.pages.style { ["last = \(last.description.tomlString)"] } else { [] }
+    case .last: resource.pages.style.last.map { ["last = \($0.description.tomlString)"] } ?? []
     case .more: resource.pages.more.map { ["more = \($0.description.tomlString)"] } ?? []
     case .column(let index): ["\(resource.columns[index].name) = \(resource.columns[index].toml)"]
     case .list(let index): ["[resource.\(resource.name).lists.\(resource.lists[index].table)]"]

@@ -24,9 +24,7 @@ package enum Inference {
     let paging = isDetail ? nil : PageChoice(evidence)
     let query = Query(address?.parameters ?? [], besides: paging?.taken ?? [])
     var pages = paging?.pages ?? Resource.Pages(.record)
-    if case .after(let param, _) = pages.style, let first = keys.first {
-      pages.style = .after(param: param, at: first)
-    }
+    if pages.style.kind.step == .sends(.ofLastRecord), let first = keys.first { pages.style.at = .body(first) }
     var resource = Resource(
       name: name.resource, path: address?.path ?? Placeholder.path, query: query.stays, records: list.at,
       shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(),

@@ -102,10 +102,10 @@ struct PageChoice {
   /// The same for a parameter whose name does not say that it is a position (Airtable, Mastodon, ServiceNow).
   private mutating func leaveOutPosition() {
     let (names, place): (Set<String>, Note.Place) =
-      switch pages.style {
-      case .cursor(.query(let name), _, _): ([name], .param)
-      case .next, .link: (evidence.moved, .style)
-      case .cursor, .number, .offset, .after, .one, .record: ([], .style)
+      switch pages.style.kind.step {
+      case .sends(.ofAnswer): if case .query(let name)? = pages.style.param { ([name], .param) } else { ([], .style) }
+      case .follows: (evidence.moved, .style)
+      case .counts, .sends(.ofLastRecord), .stops: ([], .style)
       }
     for name in names.intersection(evidence.given).subtracting(taken).sorted() {
       taken.insert(name)
@@ -119,7 +119,7 @@ struct PageChoice {
 
   /// The first request of a style that follows addresses has the cursor's start value in its query.
   private mutating func cursorOfAddress() {
-    guard case .next = pages.style, let start = evidence.asked.start else { return }
+    guard pages.style.kind.step == .follows(.ofAnswer), let start = evidence.asked.start else { return }
     taken.remove(start.name)
   }
 
@@ -333,10 +333,10 @@ struct PageChoice {
   }
 
   private var withoutTotal: Note {
-    switch pages.style {
-    case .number, .offset:
+    switch pages.style.kind.step {
+    case .counts:
       .unseen(.count, text: "the number of all records; without `count` nothing proves that a pull is complete")
-    case .cursor, .next, .link, .after, .one, .record:
+    case .sends, .follows, .stops:
       .unseen(.count, text: "the number of all records; the end of the list proves that a pull is complete")
     }
   }

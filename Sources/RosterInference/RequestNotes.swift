@@ -117,9 +117,6 @@ struct RequestNotes {
 
 extension Resource.Style {
   fileprivate var followsAddresses: Bool {
-    switch self {
-    case .next, .link: true
-    case .number, .offset, .cursor, .after, .one, .record: false
-    }
+    if case .follows = kind.step { true } else { false }
   }
 }

@@ -78,7 +78,7 @@ extension PullPlan.List {
 
   /// True if the records of the page are compared with other pages.
   func compares(_ job: PullPlan.PageJob) -> Bool {
-    !paging.resource.pages.style.isSingle && (isLast(job) || !isCompared)
+    !paging.resource.pages.style.kind.isSingle && (isLast(job) || !isCompared)
   }
 
   /// Moves on to the next page. Throws if upstream repeats addresses, or leads elsewhere (65).
@@ -176,7 +176,7 @@ extension PullPlan.List {
   /// pull can have the same effect on one page, but not on two.
   /// - Returns: True if the page is no part of the list.
   private mutating func repeatsPrevious(_ page: PageRequest, _ facts: ListFacts, _ content: PageContent) -> Bool {
-    guard paging.resource.pages.style.isPositional else { return false }
+    guard paging.resource.pages.style.kind.isPositional else { return false }
     if let repeatedPage {
       if isAgain(content) {
         way = .ended
@@ -244,7 +244,7 @@ extension PullPlan.List {
 
   /// With `after`, a page may begin with the last record of the page before it.
   private var circleHint: String {
-    if case .after = paging.resource.pages.style {
+    if paging.resource.pages.style.kind.step == .sends(.ofLastRecord) {
       "if a page begins with the last value again, set short and size, or more, so that the last page is the end"
     } else {
       Self.operatorHint

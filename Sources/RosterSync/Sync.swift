@@ -296,7 +296,7 @@ package actor Sync {
   func reportRepeats(_ found: [ResourceComparison]) {
     for found in found where !found.isIncremental && found.repeats > 0 {
       let resource = plans.first { $0.resource.name == found.resource }?.resource
-      guard let resource, !resource.pages.style.isPositional, !resource.isIncrementalChild else { continue }
+      guard let resource, !resource.pages.style.kind.isPositional, !resource.isIncrementalChild else { continue }
       let records = found.repeats == 1 ? "1 record has" : "\(found.repeats) records have"
       logger.notice(
         """

@@ -325,7 +325,7 @@ extension SyncMachine {
   private func hint(ofDriftIn resource: String) -> String {
     let hint = "the next sync tries again; if it lasts, upstream's pages do not fit together"
     guard let pages = resources.first(where: { $0.name == resource })?.pages else { return hint }
-    if pages.style.isPositional, !pages.hidden {
+    if pages.style.kind.isPositional, !pages.hidden {
       return hint + "; if upstream hides records after it has cut the pages, set hidden = true in pages"
     }
     return pages.count == nil ? hint : hint + "; if its total is an estimate, remove count from pages"
@@ -429,7 +429,7 @@ extension RemovalDecision.Proof {
       self = .count
     } else {
       self =
-        pages.style.isPositional || lacking.contains(.position) || pages.style.skipsTies(key: resource.key)
+        pages.style.kind.isPositional || lacking.contains(.position) || pages.style.skipsTies(key: resource.key)
         ? .weak : .end
     }
   }
@@ -438,7 +438,7 @@ extension RemovalDecision.Proof {
 extension Resource.Style {
   /// True if a page begins after a value that several records may share (P7.5).
   fileprivate func skipsTies(key: JSONPointer) -> Bool {
-    if case .after(_, let at) = self { at != key } else { false }
+    kind.step == .sends(.ofLastRecord) && placeInBody != key
   }
 }
 
@@ -456,7 +456,7 @@ extension Resource {
       return "the pages hold \(sum.counted(as: "record")) of \(name), upstream reports \(count)"
     }
     let repeats = found.repeats + found.passedRepeats
-    guard repeats > 0, pages.style.isPositional else { return nil }
+    guard repeats > 0, pages.style.kind.isPositional else { return nil }
     return "\(repeats.counted(as: "key")) of \(name) found twice"
   }
 
@@ -469,11 +469,11 @@ extension Resource {
     if found.keptRepeats > 0 {
       return "\(found.keptRepeats.counted(as: "key")) of \(name) on an unchanged page and on a changed one"
     }
-    switch since?.listing.pages.style {
-    case .number, .offset: break
+    switch since?.listing.pages.style.kind.step {
+    case .counts: break
     // A delta feed may list a record once for each of its changes.
-    case .link, .next: if since?.token != nil { return nil }
-    case .cursor, .after, .one, .record, nil: return nil
+    case .follows: if since?.token != nil { return nil }
+    case .sends, .stops, nil: return nil
     }
     return found.acrossPages > 0 ? "\(found.acrossPages.counted(as: "key")) of \(name) on two pages" : nil
   }

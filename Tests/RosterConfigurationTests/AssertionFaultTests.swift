@@ -3,6 +3,7 @@ import RosterTestSupport
 import Testing
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: the table of assertions")
 struct AssertionFaultTests {

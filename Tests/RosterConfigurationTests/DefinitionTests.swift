@@ -4,6 +4,7 @@ import RosterTestSupport
 import Testing
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2, Resources: reading definitions")
 struct DefinitionTests {

@@ -3,6 +3,7 @@ import RosterTestSupport
 import Testing
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 /// Children, details, and records in the file.
 @Suite struct EachTests {

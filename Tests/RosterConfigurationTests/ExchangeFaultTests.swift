@@ -3,6 +3,7 @@ import RosterTestSupport
 import Testing
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: the tables of the flow exchange")
 struct ExchangeFaultTests {

@@ -2,6 +2,8 @@ import FoundationEssentials
 import Testing
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
+@testable import RosterModel
 
 @Suite("Section 2: rosterd.toml(5)")
 struct ManPageTests {
@@ -16,17 +18,38 @@ struct ManPageTests {
 
   /// Every key of a definition, with its default.
   private static let definition: [Entry] =
-    entries("resource.NAME.", keys: ResourceDraft.keys, draft: ResourceDraft())
-    + entries("resource.NAME.pages.", keys: PagesDraft.keys, draft: PagesDraft())
-    + entries("resource.NAME.since.", keys: SinceDraft.keys, draft: SinceDraft())
+    entries("resource.NAME.", keys: Resource.keys, in: Resource(name: "", path: "", columns: []))
+    + entries("resource.NAME.pages.", keys: Resource.Pages.keys, in: Resource.Pages())
+    + entries("resource.NAME.since.", keys: Since.keys, in: Since(listing: listing))
     + [Entry(name: "resource.NAME.since.pages", value: "{}")]
-    + entries("resource.NAME.each.", keys: EachDraft.keys, draft: EachDraft())
-    + entries("resource.NAME.columns.COLUMN.", keys: ColumnDraft.keys, draft: ColumnDraft())
-    + entries("resource.NAME.lists.TABLE.", keys: ListDraft.keys, draft: ListDraft())
+    + entries("resource.NAME.each.", keys: Each.keys, in: Each(of: ""))
+    + entries("resource.NAME.columns.COLUMN.", keys: Resource.Column.keys, in: column)
+    + entries("resource.NAME.lists.TABLE.", keys: Resource.List.keys, in: list)
     + [Entry(name: "resource.NAME.lists.TABLE.columns", value: "{}")]
 
-  private static func entries<Draft>(_ table: String, keys: [DefinitionKey<Draft>], draft: Draft) -> [Entry] {
-    keys.map { Entry(name: table + $0.name, value: $0.write(draft) ?? "\"\"") }
+  private static let listing = Resource(name: "", path: "", columns: []).listing
+  private static let column = Resource.Column("", at: JSONPointer())
+  private static let list = Resource.List(table: "", at: JSONPointer(), columns: [])
+
+  private static func entries<Table>(_ prefix: String, keys: [DefinitionKey<Table>], in table: Table) -> [Entry] {
+    keys.map { Entry(name: prefix + $0.name, value: $0.defaultText(in: table)) }
+  }
+
+  @Test("The man page has the sentence of each key of a definition")
+  func sentences() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../man/rosterd.toml.5").path
+    let page = Self.plain(try String(contentsOfFile: path, encoding: .utf8))
+    let sentences =
+      Resource.keys.map(\.doc) + Resource.Pages.keys.map(\.doc) + Since.keys.map(\.doc) + Each.keys.map(\.doc)
+      + Resource.Column.keys.map(\.doc) + Resource.List.keys.map(\.doc)
+    for sentence in sentences { #expect(page.contains(Self.plain(sentence)), "\(sentence)") }
+  }
+
+  /// The words of a text, without macros and marks.
+  private static func plain(_ text: String) -> String {
+    let macro = #/^\.[A-Z][a-z] /#
+    let lines = text.split(separator: "\n").map { $0.replacing(macro, with: "").replacing("\\(dq", with: "") }
+    return lines.joined(separator: " ").filter { $0.isLetter || $0.isNumber }
   }
 }
 

@@ -3,6 +3,7 @@ import RosterTestSupport
 import Testing
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: reading and printing `null` of a column")
 struct NullTests {

@@ -4,6 +4,7 @@ import RosterTestSupport
 import Testing
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: the output of check, and the effect of a reload")
 struct RenderingTests {

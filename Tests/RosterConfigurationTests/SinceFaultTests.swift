@@ -3,6 +3,7 @@ import RosterTestSupport
 import Testing
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 /// Faults of `[resource.NAME.since]`.
 struct SinceFaultTests {

@@ -2,6 +2,7 @@ import RosterTestSupport
 import Testing
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Reading TOML")
 struct TOMLDocumentTests {

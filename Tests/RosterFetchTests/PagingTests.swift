@@ -69,7 +69,7 @@ private func second(
   func template() throws {
     func resource(_ style: Resource.Style, value: String, method: Resource.Method = .get) -> Resource {
       var resource = paging(style, method: method).resource
-      resource.pages.value = Resource.ValueTemplate(value, placeholder: style.placeholder ?? "")
+      resource.pages.value = Resource.ValueTemplate(value, placeholder: style.kind.placeholder ?? "")
       return resource
     }
     func addresses(_ resource: Resource, answer: ListFacts) throws -> [String] {

@@ -29,11 +29,13 @@ enum RecordTarget {
     let pages = resource.pages
     expect(scan.count, answer, pages.count)
     expect(scan.more, answer, pages.more)
-    switch pages.style {
-    case .number(_, _, let last): expect(scan.last, answer, last)
-    case .next(let at): expect(scan.at, answer, at)
-    case .after(_, let at): promise(scan.at.kind == kind(records.last?.find(at.segments[...])), "another last value")
-    default: break
+    let style = pages.style
+    expect(scan.last, answer, style.last)
+    switch style.kind.step {
+    case .follows: expect(scan.at, answer, style.at)
+    case .sends(.ofLastRecord):
+      promise(scan.at.kind == kind(records.last?.find((style.placeInBody?.segments ?? [])[...])), "another last value")
+    case .counts, .sends(.ofAnswer), .stops: break
     }
   }
 

@@ -23,12 +23,12 @@ extension Paging {
     // A page that an earlier version stored without this sign had it, because an answer without it was malformed.
     let more = facts.more ?? (pages.ending == nil ? nil : true)
     if followsAnswers, facts.next == nil { return .ends }
-    if more == true { return pages.style.isSingle ? .ends : .goesOn(isSaid: true) }
+    if more == true { return pages.style.kind.isSingle ? .ends : .goesOn(isSaid: true) }
     if let last = facts.last, page.number < last { return .goesOn(isSaid: true) }
-    switch pages.style {
-    case .one, .record: return .ends
-    case .cursor, .next, .link: return more == false ? .ends : .goesOn(isSaid: true)
-    case .number, .offset, .after: break
+    switch pages.style.kind.step {
+    case .stops: return .ends
+    case .sends(.ofAnswer), .follows: return more == false ? .ends : .goesOn(isSaid: true)
+    case .counts, .sends(.ofLastRecord): break
     }
     // Only records show that such a page exists.
     if facts.records == 0 || facts.last != nil { return .ends }
@@ -60,9 +60,9 @@ extension Paging {
   /// True if the only page of a list is full, and only the missing next value makes it the last one (G5.13). Sizes of
   /// pages are usually multiples of ten.
   package func lacksNext(_ facts: ListFacts) -> Bool {
-    switch resource.pages.style {
-    case .cursor, .next: break
-    case .number, .offset, .link, .after, .one, .record: return false
+    switch resource.pages.style.kind.step {
+    case .sends(.ofAnswer), .follows(.ofAnswer): break
+    case .counts, .sends(.ofLastRecord), .follows(.ofLinkHeader), .stops: return false
     }
     guard facts.next == nil, facts.more == nil, facts.count == nil, facts.records > 0 else { return false }
     return facts.records.isMultiple(of: 10) || resource.pages.size.map { facts.records >= $0.records } == true
@@ -79,7 +79,7 @@ extension Paging {
     let hidesRows = resource.pages.hidden
     if facts.records > 0, !hidesRows { return facts.records }
     let full = resource.pages.size?.records ?? max(page.longest, facts.records)
-    if full == 0, case .offset = resource.pages.style { throw .noPageWidth }
+    if full == 0, resource.pages.style.kind.step == .counts(.records) { throw .noPageWidth }
     return full
   }
 }

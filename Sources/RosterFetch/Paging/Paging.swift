@@ -54,7 +54,7 @@ package final class Paging: Sendable {
     self.shownHome = shownHome
     self.baseURL = baseURL
     pages = resource.pages
-    followsAnswers = resource.pages.style.followsAnswers
+    followsAnswers = resource.pages.style.kind.followsAnswers
     needsDates = resource.since != nil || resource.each?.changed.isEmpty == false
     readsHeaders = resource.readsHeaders
     addressStart = home == nil ? resource.addressStart : nil
@@ -72,11 +72,11 @@ package final class Paging: Sendable {
   /// The request that begins each pull.
   package func first() -> PageRequest {
     if let start { return start }
-    return switch pages.style {
-    case .number(let param, let first, _): request(1, after: 0, setting: (param, .integer(first)))
-    case .offset(let param, let first): request(1, after: 0, setting: (param, .integer(first)))
-    case .cursor(let param, let start?, _): request(1, after: 0, setting: (param, .text(start)))
-    case .cursor, .next, .link, .after, .one, .record: request(1, after: 0)
+    let style = pages.style
+    return switch style.kind.step {
+    case .counts: request(1, after: 0, setting: setting(.integer(style.first)))
+    case .sends: request(1, after: 0, setting: style.start.flatMap { setting(.text($0)) })
+    case .follows, .stops: request(1, after: 0)
     }
   }
 
@@ -130,12 +130,9 @@ package final class Paging: Sendable {
   package func page(_ number: Int, announcedBy first: ListFacts) -> PageRequest {
     let before = (number - 1) * announcedSize(by: first)
     var page: PageRequest
-    switch pages.style {
-    case .offset(let param, let start):
-      page = request(number, after: before, setting: (param, .integer(start + before)))
-    case .number(let param, let start, _):
-      page = request(number, after: before, setting: (param, .integer(start + number - 1)))
-    case .cursor, .next, .link, .after, .one, .record: page = request(number, after: 0)
+    switch pages.style.kind.step {
+    case .counts(let unit): page = request(number, after: before, setting: position(unit, page: number, before: before))
+    case .sends, .follows, .stops: page = request(number, after: 0)
     }
     (page.longest, page.total) = (first.records, first.count)
     return page
@@ -167,34 +164,46 @@ package final class Paging: Sendable {
     _ page: PageRequest, _ facts: ListFacts, _ links: () -> NextLinks
   ) throws(Failure) -> PageRequest? {
     let (number, before) = (page.number + 1, page.recordsBefore + facts.records)
-    switch pages.style {
-    case .number(let param, let first, _):
-      return request(number, after: before, setting: (param, .integer(first + number - 1)))
-    case .offset(let param, let first):
+    switch pages.style.kind.step {
+    case .counts(.pages):
+      return request(number, after: before, setting: position(.pages, page: number, before: before))
+    case .counts(.records):
       let before = page.recordsBefore + (try width(of: page, facts))
-      return request(number, after: before, setting: (param, .integer(first + before)))
-    case .cursor(let param, _, _), .after(let param, _):
+      return request(number, after: before, setting: position(.records, page: number, before: before))
+    case .sends:
       guard let value = facts.next else { return nil }
-      return request(number, after: before, setting: (param, value))
-    case .next, .link:
+      return request(number, after: before, setting: setting(value))
+    case .follows:
       guard case .text(let address)? = facts.next else { return nil }
       return try request(number, after: before, at: address, from: page, links)
-    case .one, .record: return nil
+    case .stops: return nil
+    }
+  }
+
+  /// The style's parameter with a value.
+  private func setting(_ value: ListFacts.Value) -> (Resource.RequestPlace, ListFacts.Value)? {
+    pages.style.param.map { ($0, value) }
+  }
+
+  /// The style's parameter with a position.
+  private func position(
+    _ unit: PageStyle.PageCount, page: Int, before: Int
+  ) -> (Resource.RequestPlace, ListFacts.Value)? {
+    let first = pages.style.first
+    return switch unit {
+    case .pages: setting(.integer(first + page - 1))
+    case .records: setting(.integer(first + before))
     }
   }
 
   /// nil if the pages are not announced.
   private func announced(by first: ListFacts) -> Int? {
-    switch pages.style {
-    case .number(_, _, .some): return max(1, first.last ?? 1)
-    case .number, .offset:
-      guard pages.count != nil else { return nil }
-      guard first.records > 0, let count = first.count else { return 1 }
-      let size = announcedSize(by: first)
-      // A sum that rounds up could overflow: upstream may send any number.
-      return max(1, count / size + (count % size == 0 ? 0 : 1))
-    case .cursor, .next, .link, .after, .one, .record: return nil
-    }
+    if pages.style.last != nil { return max(1, first.last ?? 1) }
+    guard pages.style.kind.isPositional, pages.count != nil else { return nil }
+    guard first.records > 0, let count = first.count else { return 1 }
+    let size = announcedSize(by: first)
+    // A sum that rounds up could overflow: upstream may send any number.
+    return max(1, count / size + (count % size == 0 ? 0 : 1))
   }
 
   /// Numbers of records that an announced page may have according to `count` and the first page (G4.2). nil if the
@@ -203,7 +212,7 @@ package final class Paging: Sendable {
   package func predictedRecords(
     on page: Int, isLast: Bool, announcedBy first: ListFacts
   ) -> ClosedRange<Int>? {
-    guard case .number(_, _, nil) = pages.style, let count = first.count, first.records > 0 else { return nil }
+    guard pages.style.kind.step == .counts(.pages), pages.style.last == nil, let count = first.count, first.records > 0 else { return nil }
     let size = announcedSize(by: first)
     let predicted = min(size, max(0, count - (page - 1) * size))
     return (pages.hidden ? 0 : predicted)...(isLast ? size : predicted)

@@ -54,11 +54,12 @@ extension Paging {
   private var lostNext: String {
     let done = resource.pages.done?.description ?? ""
     let flag = resource.pages.more.map { "\($0) (more) is true" } ?? "\(done) (done) is false"
-    return switch resource.pages.style {
-    case .link: "\(flag), and it has no Link header with rel=\"next\""
-    case .after(_, let at): "\(flag), and no record has a value at \(at) (at)"
-    case .cursor(_, _, let at), .next(let at): "\(flag), and there is no next value at \(at) (at)"
-    case .number, .offset, .one, .record: flag
+    let place = resource.pages.style.at.map { " at \($0) (at)" } ?? ""
+    return switch resource.pages.style.kind.step {
+    case .follows(.ofLinkHeader): "\(flag), and it has no Link header with rel=\"next\""
+    case .sends(.ofLastRecord): "\(flag), and no record has a value\(place)"
+    case .sends(.ofAnswer), .follows(.ofAnswer): "\(flag), and there is no next value\(place)"
+    case .counts, .stops: flag
     }
   }
 
@@ -127,29 +128,34 @@ extension Paging {
   }
 
   private func leads(_ response: Response, to known: ListFacts.Value?) -> Bool {
-    switch resource.listing.pages.style {
-    case .cursor(_, _, .header(let name)):
-      text(response[name]) == known || (response[name] == nil && response.status == 304)
-    case .next(.header(let name)):
-      address(response[name], in: response) == known || (response[name] == nil && response.status == 304)
-    case .link: links(response, to: known)
-    case .cursor, .next, .number, .offset, .after, .one, .record: true
+    let style = resource.listing.pages.style
+    guard let name = style.nextHeader else { return true }
+    if response[name] == nil, response.status == 304 { return true }
+    return switch style.kind.step {
+    case .follows(.ofLinkHeader): links(response, to: known)
+    case .follows(.ofAnswer): address(response[name], in: response) == known
+    case .sends, .counts, .stops: text(response[name]) == known
     }
   }
 
-  private var last: Resource.AnswerPlace? {
-    if case .number(_, _, let last) = resource.listing.pages.style { last } else { nil }
-  }
+  private var last: Resource.AnswerPlace? { resource.listing.pages.style.last }
 
   private func next(_ scan: PageScan, response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
-    switch resource.listing.pages.style {
-    case .cursor(_, _, .header(let name)): text(response[name])
-    case .cursor(.everyMember, _, .body(let place)): try members(scan.at, place: place, response: response)
-    case .cursor(_, _, .body(let place)), .after(_, let place): try value(scan.at, place: place)
-    case .next(.header(let name)): address(response[name], in: response)
-    case .next(.body(let place)): try address(scan.at, at: place, in: response)
-    case .link: try link(response)
-    case .number, .offset, .one, .record: nil
+    let style = resource.listing.pages.style
+    switch style.kind.step {
+    case .counts, .stops: return nil
+    case .follows(.ofLinkHeader): return try link(response)
+    case .follows(.ofAnswer):
+      if let name = style.nextHeader { return address(response[name], in: response) }
+      return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
+        try address(scan.at, at: place, in: response)
+      }
+    case .sends:
+      if let name = style.nextHeader { return text(response[name]) }
+      return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
+        style.param == .everyMember
+          ? try members(scan.at, place: place, response: response) : try value(scan.at, place: place)
+      }
     }
   }
 
@@ -314,12 +320,7 @@ extension PointedValue {
 extension Resource {
   /// True if a fact of the list is in a header of the answer.
   var readsHeaders: Bool {
-    let isStyle =
-      switch pages.style {
-      case .cursor(_, _, .header), .next(.header), .link, .number(_, _, .header?): true
-      case .cursor, .next, .number, .offset, .after, .one, .record: false
-      }
-    let places = [pages.count, pages.more, pages.done, since?.token]
-    return isStyle || places.contains { if case .header? = $0 { true } else { false } }
+    let places = [pages.style.last, pages.count, pages.more, pages.done, since?.token]
+    return pages.style.nextHeader != nil || places.contains { if case .header? = $0 { true } else { false } }
   }
 }

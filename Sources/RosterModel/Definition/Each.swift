@@ -30,6 +30,8 @@ package struct Each: Sendable, Equatable {
   package var wholeEvery: Whole
   /// If all of these are true, the list is empty and not requested (E4.1); empty without `empty`.
   package var empty: [ParentCondition]
+  /// Statuses under an older name of `no_records`; nil if the definition lacks it.
+  package var emptyStatuses: [Int]?
 
   /// `wholeEvery` nil means the default of the contract.
   package init(
@@ -39,6 +41,12 @@ package struct Each: Sendable, Equatable {
     self.changed = changed
     self.wholeEvery = wholeEvery ?? Self.usualWhole(changed)
     self.empty = empty
+  }
+
+  /// `wholeEvery` as the key `whole_every` can say it: nil for each sync.
+  package var period: Whole? {
+    get { wholeEvery == .inEachSync ? nil : wholeEvery }
+    set { wholeEvery = newValue ?? .inEachSync }
   }
 
   /// The default of `whole_every`.

@@ -22,6 +22,14 @@ package struct Listing: Sendable, Equatable {
   package var pages: Resource.Pages
 }
 
+extension Listing {
+  /// Every place of the key.
+  package var keyPlaces: [JSONPointer] {
+    get { [key] + otherKeys }
+    set { (key, otherKeys) = (newValue.first ?? JSONPointer(), Array(newValue.dropFirst())) }
+  }
+}
+
 extension Resource {
   /// `path` of the listing.
   package var path: String {

@@ -41,7 +41,7 @@ extension Listing {
 
 extension Resource {
   /// True if each list is one record that has no key of its own (E9).
-  package var isDetail: Bool { each != nil && pages.style == .record }
+  package var isDetail: Bool { each != nil && pages.style.kind.isRecord }
 }
 
 extension Resource {

@@ -56,7 +56,7 @@ package struct Resource: Sendable, Equatable {
     self.search = search
     self.byKey = byKey
     self.byKeyRecords = byKeyRecords
-    self.removal = removal ?? (byKey == nil ? .twice : .ask)
+    self.removal = removal ?? Self.usualRemoval(byKey: byKey)
     self.maxRemoval = maxRemoval
     self.auditEvery = auditEvery
     self.columns = columns
@@ -65,6 +65,9 @@ package struct Resource: Sendable, Equatable {
     self.each = each
     self.inline = inline
   }
+
+  /// The default of `removal`.
+  package static func usualRemoval(byKey: String?) -> Removal { byKey == nil ? .twice : .ask }
 
   /// The default of `audit_every`.
   package static let usualAudit = Duration.seconds(86_400)
@@ -202,7 +205,10 @@ extension Resource {
   }
 
   /// Every place of the key.
-  package var keyPlaces: [JSONPointer] { [key] + otherKeys }
+  package var keyPlaces: [JSONPointer] {
+    get { listing.keyPlaces }
+    set { listing.keyPlaces = newValue }
+  }
   /// True if the key has several parts.
   package var hasCompositeKey: Bool { !otherKeys.isEmpty }
   /// The column of each part of the key; nil if a part has none.

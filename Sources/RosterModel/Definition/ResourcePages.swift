@@ -3,10 +3,12 @@ extension Resource {
   package struct Pages: Sendable, Equatable {
     /// The style of paging.
     package var style: Style
-    /// Template of the value of `param`; nil if it is the number, offset or cursor alone (G1).
-    package var value: ValueTemplate?
-    /// Page size; nil to leave it to upstream.
-    package var size: Size?
+    /// `value` as the configuration writes it; nil if it is the number, offset or cursor alone (G1).
+    package var valueText: String?
+    /// Number of records per page; nil to leave it to upstream.
+    package var sizeRecords: Int?
+    /// The parameter for `sizeRecords`; nil if it is not sent.
+    package var sizeParam: RequestPlace?
     /// Place of a boolean, whose value false ends the list.
     package var more: AnswerPlace?
     /// Where a boolean is: true ends the list. The opposite of `more`; a definition has one of them.
@@ -32,8 +34,9 @@ extension Resource {
       empty: EmptyPage = .noSign, omitsFalse: Bool = false, hidden: Bool = false
     ) {
       self.style = style
-      self.value = value
-      self.size = size
+      valueText = value?.text
+      sizeRecords = size?.records
+      sizeParam = size?.param
       self.more = more
       self.done = done
       self.count = count
@@ -60,12 +63,19 @@ extension Resource {
     /// The text after the value.
     package var suffix: String
 
+    /// The placeholder between them.
+    package let placeholder: String
+
     /// Splits a text at its only placeholder. nil if the text has no such placeholder, or has it twice.
     package init?(_ text: String, placeholder: String) {
       let parts = text.split(separator: placeholder, omittingEmptySubsequences: false)
       guard parts.count == 2 else { return nil }
       (prefix, suffix) = (String(parts[0]), String(parts[1]))
+      self.placeholder = placeholder
     }
+
+    /// The text as the configuration writes it.
+    package var text: String { filled(with: placeholder) }
 
     /// The whole text for one page.
     package func filled(with value: String) -> String { prefix + value + suffix }
@@ -74,24 +84,33 @@ extension Resource {
     package var isBare: Bool { prefix.isEmpty && suffix.isEmpty }
   }
 
-  /// The page styles: how the next page is determined.
-  package enum Style: Sendable, Equatable {
-    /// Counts pages. `last` is the place of the number of pages; if it is given, pages are pulled in parallel (P1).
-    case number(param: RequestPlace = .query("page"), first: Int = 1, last: AnswerPlace? = nil)
-    /// Counts records.
-    case offset(param: RequestPlace, first: Int = 0)
-    /// Sends the value that the previous answer has at `at`. `start` is sent with the first request; nil sends nothing.
-    case cursor(param: RequestPlace, start: String? = nil, at: AnswerPlace)
-    /// Follows an address in the answer.
-    case next(at: AnswerPlace)
-    /// Follows `rel="next"` of the Link header (RFC 8288).
-    case link
-    /// Sends a value of the last record of the previous page.
-    case after(param: RequestPlace, at: JSONPointer)
-    /// The list has one page.
-    case one
-    /// The answer is one record: the detail of a parent (E9).
-    case record
+  /// A page style with the values of its own keys. A key that the style lacks keeps its default.
+  package struct Style: Sendable, Equatable {
+    /// The style alone.
+    package var kind: PageStyle
+    /// The place in the request that selects the page; nil for a style that sends nothing.
+    package var param: RequestPlace?
+    /// The number or offset of the first page.
+    package var first: Int
+    /// The value of the first request; nil sends nothing.
+    package var start: String?
+    /// The place of the value or address that leads to the next page: in the answer, or in its last record.
+    package var at: AnswerPlace?
+    /// The place of the number of pages.
+    package var last: AnswerPlace?
+
+    /// The style with the defaults of its keys.
+    package init(
+      _ kind: PageStyle, param: RequestPlace? = nil, first: Int? = nil, start: String? = nil, at: AnswerPlace? = nil,
+      last: AnswerPlace? = nil
+    ) {
+      self.kind = kind
+      self.param = param ?? kind.usualParam
+      self.first = first ?? kind.usualFirst
+      self.start = start
+      self.at = at
+      self.last = last
+    }
   }
 
   /// Page size, and the parameter for it; a nil parameter means that it is not sent.
@@ -126,67 +145,60 @@ extension Resource {
 }
 
 extension Resource.Pages {
+  /// Template of the value of `param`; nil if it is the number, offset or cursor alone.
+  package var value: Resource.ValueTemplate? {
+    get {
+      guard let valueText, let placeholder = style.kind.placeholder else { return nil }
+      let template = Resource.ValueTemplate(valueText, placeholder: placeholder)
+      return template?.isBare == true ? nil : template
+    }
+    set { valueText = newValue?.text }
+  }
+
+  /// Page size; nil to leave it to upstream.
+  package var size: Resource.Size? {
+    get { sizeRecords.map { Resource.Size($0, param: sizeParam) } }
+    set { (sizeRecords, sizeParam) = (newValue?.records, newValue?.param) }
+  }
+
   /// The place of the boolean that ends the list, by true (`done`) or false (`more`).
   package var ending: Resource.AnswerPlace? { more ?? done }
 }
 
 extension Resource.Style {
-  /// The name in the configuration.
-  package var name: String {
-    switch self {
-    case .number: "number"
-    case .offset: "offset"
-    case .cursor: "cursor"
-    case .next: "next"
-    case .link: "link"
-    case .after: "after"
-    case .one: "one"
-    case .record: "record"
-    }
+  /// A style of `PageStyle` with its keys.
+  package static func number(
+    param: Resource.RequestPlace = .query("page"), first: Int = 1, last: Resource.AnswerPlace? = nil
+  ) -> Self { Self(.number, param: param, first: first, last: last) }
+  /// A style of `PageStyle` with its keys.
+  package static func offset(param: Resource.RequestPlace, first: Int = 0) -> Self {
+    Self(.offset, param: param, first: first)
   }
-}
-
-extension Resource.Style {
-  /// Placeholders of the page in `value`, by the style's name. The other styles send nothing (G1.1).
-  package static let placeholders = [
-    "number": "{page}", "offset": "{offset}", "cursor": "{cursor}", "after": "{cursor}",
-  ]
-
-  /// nil for the styles that send nothing.
-  package var placeholder: String? { Self.placeholders[name] }
-}
-
-extension Resource.Style {
-  /// The place in the request that selects the page; nil if upstream gives the address, or if there is only one page.
-  package var param: Resource.RequestPlace? {
-    switch self {
-    case .number(let param, _, _), .offset(let param, _), .cursor(let param, _, _), .after(let param, _): param
-    case .next, .link, .one, .record: nil
-    }
+  /// A style of `PageStyle` with its keys.
+  package static func cursor(param: Resource.RequestPlace, start: String? = nil, at: Resource.AnswerPlace) -> Self {
+    Self(.cursor, param: param, start: start, at: at)
   }
-
-  /// True if a page is a range of positions, so that a record that moves is listed twice, or not at all.
-  package var isPositional: Bool {
-    switch self {
-    case .number, .offset: true
-    case .cursor, .next, .link, .after, .one, .record: false
-    }
+  /// A style of `PageStyle` with its keys.
+  package static func next(at: Resource.AnswerPlace) -> Self { Self(.next, at: at) }
+  /// A style of `PageStyle` without keys.
+  package static var link: Self { Self(.link) }
+  /// A style of `PageStyle` with its keys.
+  package static func after(param: Resource.RequestPlace, at: JSONPointer) -> Self {
+    Self(.after, param: param, at: .body(at))
   }
+  /// A style of `PageStyle` without keys.
+  package static var one: Self { Self(.one) }
+  /// A style of `PageStyle` without keys.
+  package static var record: Self { Self(.record) }
 
-  /// True if the list has one page.
-  package var isSingle: Bool {
-    switch self {
-    case .one, .record: true
-    case .number, .offset, .cursor, .next, .link, .after: false
-    }
-  }
+  /// The place of the value or address that leads to the next page, if it is in the body.
+  package var placeInBody: JSONPointer? { if case .body(let place)? = at { place } else { nil } }
 
-  /// True if the request of each page is made from the answer to the page before it.
-  package var followsAnswers: Bool {
-    switch self {
-    case .cursor, .next, .link, .after: true
-    case .number, .offset, .one, .record: false
-    }
+  /// The header that leads to the next page; nil if no header does.
+  package var nextHeader: String? {
+    if kind.step == .follows(.ofLinkHeader) { return "Link" }
+    if case .header(let name)? = at { return name }
+    return nil
   }
 }
 

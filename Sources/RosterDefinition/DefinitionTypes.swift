@@ -1,10 +1,10 @@
-import RosterModel
+package import RosterModel
 
 extension ValueType<JSONPointer> {
   /// Largest number of names in a pointer: deeper than any API nests, and than a record may nest.
-  static let maxNames = 100
+  package static let maxNames = 100
 
-  static var pointer: Self {
+  package static var pointer: ValueType<JSONPointer> {
     .text(
       allowed: "a JSON Pointer such as \"/user/name\", of at most \(maxNames) names", problem: "is no JSON Pointer",
       parse: { JSONPointer($0).flatMap { $0.segments.count <= maxNames ? $0 : nil } },
@@ -30,7 +30,7 @@ extension ValueType<[JSONPointer]> {
         return places
       },
       write: { places in
-        places.count == 1 ? one.write(places[0]) : "[\(places.map(one.write).joined(separator: ", "))]"
+        places.count == 1 ? one.write(places[0]) : .list(places.map(one.write))
       })
   }
 }
@@ -69,14 +69,14 @@ extension ValueType<AnswerRules.NoRecords> {
       write: { forms in
         let texts = (forms.isAbsent ? [absent] : []) + (forms.isNull ? [null] : [])
         let statuses = [AnswerRules.NoRecords.noContent] + forms.statuses
-        return "[\((texts.map(\.tomlString) + statuses.map(String.init)).joined(separator: ", "))]"
+        return .list(texts.map(TOMLItem.string) + statuses.map(TOMLItem.integer))
       })
   }
 }
 
 extension ValueType<JSONPointer?> {
   /// nil is written as an empty text.
-  static var optionalPointer: Self {
+  package static var optionalPointer: ValueType<JSONPointer?> {
     let pointer = ValueType<JSONPointer>.pointer
     return Self(
       name: pointer.name, allowed: pointer.allowed,
@@ -84,12 +84,12 @@ extension ValueType<JSONPointer?> {
         if case .string("") = item { return nil }
         return try pointer.read(item)
       },
-      write: { $0.map(pointer.write) ?? "".tomlString })
+      write: { $0.map(pointer.write) ?? .string("") })
   }
 }
 
 extension ValueType<Resource.AnswerPlace> {
-  static var answerPlace: Self {
+  package static var answerPlace: ValueType<Resource.AnswerPlace> {
     .text(
       allowed: "a JSON Pointer such as \"/info/count\", or \"header:NAME\"", problem: "is no place in an answer",
       parse: { Resource.AnswerPlace($0).flatMap { $0.isShallow ? $0 : nil } },
@@ -177,13 +177,13 @@ extension ValueType<[String]> {
 }
 
 extension ValueType<Bool> {
-  static var boolean: Self {
+  package static var boolean: ValueType<Bool> {
     Self(
       name: "a boolean", allowed: "true or false", isBare: false,
       read: { (item) throws(Mistakes) in
         guard case .boolean(let flag) = item else { throw Mistakes(item.isNot("a boolean")) }
         return flag
       },
-      write: { "\($0)" })
+      write: { .boolean($0) })
   }
 }

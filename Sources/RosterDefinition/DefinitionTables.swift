@@ -1,4 +1,4 @@
-import RosterModel
+package import RosterModel
 
 // Types of keys whose values are tables. Their entries may contain a secret, so that no entry is shown (T9).
 
@@ -10,15 +10,15 @@ extension ValueType<[Resource.Parameter]> {
         guard !name.isEmpty else { throw Mistakes("is no parameter's name") }
         return Resource.Parameter(name, try Resource.Scalar(item))
       },
-      write: { ($0.name, $0.value.toml) })
+      write: { ($0.name, $0.value.item) })
   }
 }
 
 extension ValueType<[Resource.Condition]> {
   /// Conditions on a record. The place of the whole record is for elements that are null.
-  static var conditions: Self { conditions(of: "a record") }
+  package static var conditions: ValueType<[Resource.Condition]> { conditions(of: "a record") }
   /// Conditions on a whole answer.
-  static var answerConditions: Self { conditions(of: "an answer") }
+  package static var answerConditions: ValueType<[Resource.Condition]> { conditions(of: "an answer") }
 
   private static func conditions(of value: String) -> Self {
     .entries(
@@ -30,7 +30,7 @@ extension ValueType<[Resource.Condition]> {
         }
         return Resource.Condition(at, try Resource.Condition.Test(item))
       },
-      write: { ($0.at.description, $0.test.toml) })
+      write: { ($0.at.description, $0.test.item) })
   }
 }
 
@@ -40,7 +40,7 @@ extension ValueType<[Each.ParentCondition]> {
       "a table of conditions",
       allowed: "columns of the parent with \"absent\", \"present\", a scalar to be equal to, or { not = … }",
       read: { (name, item) throws(Mistakes) in Each.ParentCondition(name, try Resource.Condition.Test(item)) },
-      write: { ($0.column, $0.test.toml) })
+      write: { ($0.column, $0.test.item) })
   }
 }
 
@@ -49,7 +49,7 @@ extension ValueType {
   fileprivate static func entries<Entry>(
     _ name: String, allowed: String,
     read: @escaping @Sendable (String, TOMLItem) throws(Mistakes) -> Entry,
-    write: @escaping @Sendable (Entry) -> (name: String, value: String)
+    write: @escaping @Sendable (Entry) -> (name: String, item: TOMLItem)
   ) -> Self where Value == [Entry] {
     Self(
       name: name, allowed: allowed, isBare: false,
@@ -65,12 +65,12 @@ extension ValueType {
         guard mistakes.isEmpty else { throw Mistakes(mistakes) }
         return entries
       },
-      write: { inlineTable($0.map(write)) })
+      write: { entries in .table(TOMLMembers(entries.map(write).map { TOMLMembers.Member(name: $0.name, item: $0.item) })) })
   }
 }
 
 extension ValueType<JSONValue> {
-  static var object: Self {
+  package static var object: ValueType<JSONValue> {
     Self(
       name: "a table", allowed: "a table of what JSON can hold", isBare: false,
       read: { (item) throws(Mistakes) in
@@ -78,7 +78,7 @@ extension ValueType<JSONValue> {
         guard let value = JSONValue(item) else { throw Mistakes("a date, a time, inf or nan in it is not JSON") }
         return value
       },
-      write: \.toml)
+      write: { TOMLItem(json: $0) })
   }
 }
 
@@ -91,7 +91,7 @@ extension ValueType<[JSONValue]> {
 
 extension ValueType<JSONValue> {
   /// A template of T13.2 in the form of `object`. Literal texts and numbers under a credential's name are masked (T9).
-  static var template: Self {
+  package static var template: ValueType<JSONValue> {
     Self(
       name: object.name, allowed: object.allowed, isBare: false, read: object.read,
       // A text with a placeholder is not a secret.
@@ -122,18 +122,6 @@ extension JSONValue {
       self = .object(values)
     }
   }
-
-  /// TOML has no null, so that no definition from a file contains one.
-  var toml: String {
-    switch self {
-    case .null: "".tomlString
-    case .boolean(let flag): "\(flag)"
-    case .number(let digits): digits
-    case .text(let text): text.tomlString
-    case .list(let values): "[\(values.map(\.toml).joined(separator: ", "))]"
-    case .object(let members): inlineTable(members.map { ($0.name, $0.value.toml) })
-    }
-  }
 }
 
 extension Resource.Scalar {
@@ -146,6 +134,10 @@ extension Resource.Scalar {
     case .float, .date, .list, .table: throw Mistakes(item.isNotShown("a scalar"))
     }
   }
+}
+
+extension Resource.Scalar {
+  fileprivate var item: TOMLItem { TOMLItem(json: json) }
 }
 
 extension Resource.Condition.Test {
@@ -177,18 +169,13 @@ extension Resource.Condition.Test {
       }
   }
 
-  fileprivate var toml: String {
+  fileprivate var item: TOMLItem {
     switch self {
-    case .absent: "absent".tomlString
-    case .present: "present".tomlString
-    case .equal(let scalar): scalar.toml
+    case .absent: .string("absent")
+    case .present: .string("present")
+    case .equal(let scalar): scalar.item
     case .differs(let scalars):
-      inlineTable([("not", scalars.count == 1 ? scalars[0].toml : "[\(scalars.map(\.toml).joined(separator: ", "))]")])
+      .table(["not": scalars.count == 1 ? scalars[0].item : .list(scalars.map(\.item))])
     }
   }
-}
-
-func inlineTable(_ entries: [(name: String, value: String)]) -> String {
-  let members = entries.map { "\($0.name.tomlKey) = \($0.value)" }
-  return members.isEmpty ? "{}" : "{ \(members.joined(separator: ", ")) }"
 }

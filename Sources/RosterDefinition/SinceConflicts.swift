@@ -1,9 +1,9 @@
 import RosterModel
 
-extension ResourceDraft {
+extension WrittenDefinition {
   /// Mistakes in `since` that the contract refuses (F3).
   @Rules<DefinitionConflict> var sinceConflicts: [DefinitionConflict] {
-    if let since {
+    if let since = resource.since {
       if since.at == nil, since.token == nil {
         since.conflict(
           "at", problem: "is missing", allowed: "the place of the time of a record's last change, or token")
@@ -16,47 +16,62 @@ extension ResourceDraft {
           "value", rests: ["token"], problem: "{since:FORM} converts a time, and {since} is the token",
           allowed: "{since}")
       }
+      tokenConflicts(since)
       askConflicts(since)
       if since.param == nil, since.token == nil {
-        since.conflict("param", problem: "is missing", allowed: PagesDraft.parameter)
+        since.conflict("param", problem: "is missing", allowed: Resource.Pages.parameter)
       }
-      since.formConflicts
-      if since.wholeEvery == nil, (removal ?? (byKey == nil ? .twice : .ask)) != .never {
+      formConflicts(since)
+      if since.wholeEvery == nil, resource.removal != .never {
         since.conflict(
           "whole_every",
           problem: "\"never\" needs removal = \"never\", because only a whole pull finds removed records",
           allowed: "a duration, or removal = \"never\"")
       }
       paramConflicts(since)
-      since.pages?.conflicts(of: ["since", "pages"]) ?? []
+      if has("since", "pages") { pagesConflicts(since.listing.pages, below: ["since", "pages"]) }
     }
   }
 
-  @Rules<DefinitionConflict> private func askConflicts(_ since: SinceDraft) -> [DefinitionConflict] {
-    if since.asks, byKey == nil {
+  @Rules<DefinitionConflict> private func tokenConflicts(_ since: Since) -> [DefinitionConflict] {
+    if since.token != nil {
+      for name in Since.keysOfMarks where has("since", name) {
+        DefinitionConflict(path: ["since", name], problem: "is for at, and not for token", allowed: "no \(name)")
+      }
+      if has("since", "value"), since.param == nil {
+        DefinitionConflict(
+          path: ["since", "value"], problem: "has no effect without param: the token is an address", allowed: "no value"
+        )
+      }
+    }
+  }
+
+  @Rules<DefinitionConflict> private func askConflicts(_ since: Since) -> [DefinitionConflict] {
+    let hasKey = has("since", "key")
+    if since.asks, resource.byKey == nil {
       since.conflict("ask", problem: "needs by_key of the resource", allowed: "false, or by_key")
     }
-    if since.asks, since.key == nil {
+    if since.asks, !hasKey {
       since.conflict(
         "key", rests: ["ask"], problem: "is missing", allowed: "the place of the key in the incremental list")
     }
-    if !since.asks, since.key != nil {
+    if !since.asks, hasKey {
       since.conflict("key", rests: ["ask"], problem: "is for ask = true", allowed: "no key")
     }
-    if since.asks, let own = since.key, own.count != key.count {
+    if since.asks, hasKey, since.listing.keyPlaces.count != resource.keyPlaces.count {
       since.conflict(
         "key", rests: ["ask"], problem: "has another number of places than the key of the resource",
-        allowed: "\(key.count)")
+        allowed: "\(resource.keyPlaces.count)")
     }
-    if !(since.shape ?? shape).isRows, since.rowNames.map({ !$0.isWhole }) == true {
+    if !since.listing.shape.isRows, has("since", "row_names") {
       since.conflict("row_names", rests: ["shape"], problem: "needs shape = \"rows\"", allowed: "no row_names")
     }
   }
 
-  @Rules<DefinitionConflict> private func paramConflicts(_ since: SinceDraft) -> [DefinitionConflict] {
+  @Rules<DefinitionConflict> private func paramConflicts(_ since: Since) -> [DefinitionConflict] {
     let requests = requests(with: since)
     if since.param == .everyMember {
-      since.conflict("param", problem: "\"*\" is for pages", allowed: PagesDraft.parameter)
+      since.conflict("param", problem: "\"*\" is for pages", allowed: Resource.Pages.parameter)
     } else if case .body(let pointer)? = since.param, requests.contains(where: { $0.method == .get }) {
       since.conflict(
         "param", rests: ["method"],
@@ -73,14 +88,33 @@ extension ResourceDraft {
 
   /// The requests that contain `param`: those of an incremental pull, and with `from` those of a whole pull.
   private func requests(
-    with since: SinceDraft
-  ) -> [(method: Resource.Method, body: JSONValue, pages: PagesDraft)] {
-    let incremental = (since.method ?? method, since.body ?? body, since.pages ?? pages)
-    return since.from == nil ? [incremental] : [incremental, (method, body, pages)]
+    with since: Since
+  ) -> [Listing] {
+    since.from == nil ? [since.listing] : [since.listing, resource.listing]
+  }
+
+  @Rules<DefinitionConflict> private func formConflicts(_ since: Since) -> [DefinitionConflict] {
+    let hasOverlap = has("since", "overlap")
+    if since.form == .number, Since.placeholder(in: since.value)?.form != nil {
+      since.conflict(
+        "value", rests: ["form"], problem: "{since:FORM} converts a time, and form is \"number\"", allowed: "{since}")
+    }
+    if hasOverlap, case .time = since.overlap, since.form == .number, since.token == nil {
+      since.conflict(
+        "overlap", rests: ["form"], problem: "is a duration, and form is \"number\"", allowed: "an integer from 1")
+    }
+    if hasOverlap, case .number = since.overlap, since.form != .number {
+      since.conflict(
+        "overlap", rests: ["form"], problem: "is an integer, and form is \"\(since.form.rawValue)\"",
+        allowed: "a duration such as \"5m\"")
+    }
+    if since.zone != nil, since.form != .rfc3339 {
+      since.conflict("zone", rests: ["form"], problem: "is for form = \"rfc3339\"", allowed: "no zone")
+    }
   }
 }
 
-extension SinceDraft {
+extension Since {
   fileprivate func conflict(
     _ name: String, rests: [String] = [], problem: String, allowed: String
   ) -> DefinitionConflict {
@@ -89,32 +123,13 @@ extension SinceDraft {
   }
 
   /// A clause if a request cannot send both `param` and the parameters of `pages`.
-  fileprivate func problem(beside pages: PagesDraft) -> String? {
+  fileprivate func problem(beside pages: Resource.Pages) -> String? {
     guard let param else { return nil }
     // A cursor may begin with the delta token.
-    if token == nil && param == pages.sentParam || param == pages.sizeParam { return "is a parameter of pages too" }
+    if token == nil && param == pages.style.param || param == pages.sizeParam { return "is a parameter of pages too" }
     let text = param.description.tomlString
-    return [pages.sentParam, pages.sizeParam].compactMap(\.self).first(where: param.isNested).map {
+    return [pages.style.param, pages.sizeParam].compactMap(\.self).first(where: param.isNested).map {
       "\(text) and \($0.description.tomlString), which is a parameter of pages, are one in the other"
-    }
-  }
-
-  @Rules<DefinitionConflict> fileprivate var formConflicts: [DefinitionConflict] {
-    if form == .number, Since.placeholder(in: value)?.form != nil {
-      conflict(
-        "value", rests: ["form"], problem: "{since:FORM} converts a time, and form is \"number\"", allowed: "{since}")
-    }
-    if case .time? = overlap, form == .number, token == nil {
-      conflict(
-        "overlap", rests: ["form"], problem: "is a duration, and form is \"number\"", allowed: "an integer from 1")
-    }
-    if case .number? = overlap, form != .number {
-      conflict(
-        "overlap", rests: ["form"], problem: "is an integer, and form is \"\(form.rawValue)\"",
-        allowed: "a duration such as \"5m\"")
-    }
-    if zone != nil, form != .rfc3339 {
-      conflict("zone", rests: ["form"], problem: "is for form = \"rfc3339\"", allowed: "no zone")
     }
   }
 }

@@ -1,9 +1,9 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// Checks `base_url` and `token_url`. The messages do not repeat the address, which may contain a password (T9).
-enum WebAddress {
+package enum WebAddress {
   /// The mistake in the address; nil if it is valid.
-  static func mistake(in text: String, queryAllowed: Bool) -> String? {
+  package static func mistake(in text: String, queryAllowed: Bool) -> String? {
     guard let parts = URLComponents(string: text, encodingInvalidCharacters: false) else {
       return hasASCIIHost(text) ? "is not a URL" : beyondASCII
     }
@@ -29,20 +29,20 @@ enum WebAddress {
   }
 
   /// An absolute URL is unchanged. A path starts at the origin if it begins with a slash, else at `base`.
-  static func resolve(_ text: String, against base: String) -> String {
+  package static func resolve(_ text: String, against base: String) -> String {
     if isAbsolute(text) { return text }
     return text.hasPrefix("/") ? origin(of: base) + text : "\(base)/\(text)"
   }
 
-  static func isAbsolute(_ text: String) -> Bool {
+  package static func isAbsolute(_ text: String) -> Bool {
     let scheme = text.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
     return !scheme.isEmpty && text[scheme.endIndex...].hasPrefix("://")
   }
 
-  static func isHTTPS(_ url: String) -> Bool { url.lowercased().hasPrefix("https://") }
+  package static func isHTTPS(_ url: String) -> Bool { url.lowercased().hasPrefix("https://") }
 
   /// Scheme, host and port in one notation, so that two addresses of one server compare equal.
-  static func comparableOrigin(of url: String) -> String {
+  package static func comparableOrigin(of url: String) -> String {
     let origin = origin(of: url).lowercased()
     let port = isHTTPS(url) ? ":443" : ":80"
     let authority = origin.prefix { $0 != "?" }
@@ -54,4 +54,10 @@ enum WebAddress {
     let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
     return parts.prefix(3).joined(separator: "/")
   }
+}
+
+extension URLComponents {
+  /// True if the port is not a valid TCP port. A port that is too long for a number has no `port`, as if it were
+  /// missing.
+  package var hasBadPort: Bool { rangeOfPort != nil && !(1...Int(UInt16.max)).contains(port ?? 0) }
 }

@@ -1,20 +1,21 @@
 import RosterModel
 
-extension ResourceDraft {
+extension WrittenDefinition {
   /// Conflicts about columns that their tables cannot have.
-  func columnConflicts(of name: String) -> [DefinitionConflict] {
-    let isSearched = Set(search.map { $0.lowercased() })
+  var columnConflicts: [DefinitionConflict] {
+    let isSearched = Set(resource.search.map { $0.lowercased() })
     // FTS5 reserves these names (sqlite.org/fts5.html#fts5_table_creation_and_initialization).
-    let unsearchable = Set(["rank", "rowid", "\(table ?? name)_fts"].map { $0.lowercased() }).intersection(isSearched)
-    let lists = lists.flatMap { list in
-      Self.conflicts(of: list.columns, at: ["lists", list.table, "columns"], own: ReservedNames.listColumns(of: name))
+    let unsearchable = Set(["rank", "rowid", "\(resource.table)_fts"].map { $0.lowercased() }).intersection(isSearched)
+    let lists = resource.lists.flatMap { list in
+      Self.conflicts(
+        of: list.columns, at: ["lists", list.table, "columns"], own: ReservedNames.listColumns(of: resource.name))
     }
-    return Self.conflicts(of: columns, at: ["columns"], own: ReservedNames.columns) + placeless
+    return Self.conflicts(of: resource.columns, at: ["columns"], own: ReservedNames.columns) + placeless
       + unsearchable.sorted().map {
         DefinitionConflict(
           path: ["search"], problem: "\($0.tomlString) is SQLite's own in an index of words",
           allowed: "columns of other names")
-      } + tooMany + lists + listNameConflicts(of: name)
+      } + tooMany + lists + listNameConflicts
   }
 
   private static func conflicts(
@@ -43,7 +44,7 @@ extension ResourceDraft {
 
   /// Conflicts about columns at the whole record, which only columns of lists can have.
   private var placeless: [DefinitionConflict] {
-    columns.filter(\.at.isWhole).map {
+    resource.columns.filter(\.at.isWhole).map {
       DefinitionConflict(
         path: ["columns", $0.name], restsOn: [["columns", $0.name]], problem: "has no place in the record",
         allowed: "a JSON Pointer such as \"/name\"")
@@ -55,7 +56,8 @@ extension ResourceDraft {
   private static let maxColumns = 400
 
   private var tooMany: [DefinitionConflict] {
-    let tables = [(["columns"], columns.count + lists.count)] + lists.map { (["lists", $0.table], $0.columns.count) }
+    let lists = resource.lists
+    let tables = [(["columns"], resource.columns.count + lists.count)] + lists.map { (["lists", $0.table], $0.columns.count) }
     return tables.filter { $0.1 > Self.maxColumns }.map { path, count in
       DefinitionConflict(
         path: path, problem: "\(count) columns and lists are too many", allowed: "\(Self.maxColumns) at most")
@@ -63,15 +65,17 @@ extension ResourceDraft {
   }
 
   /// Conflicts about lists whose name in `changes` equals a column's.
-  private func listNameConflicts(of resource: String) -> [DefinitionConflict] {
-    let parentID = each?.parent.map { "\($0)_id" }
-    var taken = Set(columns.map(\.name) + [parentID].compactMap(\.self)).union(["extra", "first_sync", "changed_sync"])
-    return lists.compactMap { list in
-      let name = Resource.name(ofList: list.table, in: resource, columns: columns.map(\.name))
+  private var listNameConflicts: [DefinitionConflict] {
+    let columns = resource.columns.map(\.name)
+    var taken = Set(columns + [parent.map { "\($0)_id" }].compactMap(\.self)).union([
+      "extra", "first_sync", "changed_sync",
+    ])
+    return resource.lists.compactMap { list in
+      let name = Resource.name(ofList: list.table, in: resource.name, columns: columns)
       guard !taken.insert(name).inserted else { return nil }
       return DefinitionConflict(
         path: ["lists", list.table], problem: "a column or list is called \(name) in changes already",
-        allowed: "a name of its own, without the leading \(resource)_ too")
+        allowed: "a name of its own, without the leading \(resource.name)_ too")
     }
   }
 }
@@ -79,9 +83,9 @@ extension ResourceDraft {
 /// Compares the table names of definitions with each other and with rosterd's own names. SQLite ignores their case.
 enum TakenTables {
   /// Conflicts whose paths begin with the resource's name.
-  static func conflicts(_ drafts: [(name: String, draft: ResourceDraft)]) -> [DefinitionConflict] {
-    let named = drafts.flatMap { tables(of: $0.draft, $0.name) }
-    let words = Dictionary(drafts.flatMap { wordTables(of: $0.draft, $0.name) }) { first, _ in first }
+  static func conflicts(_ definitions: [WrittenDefinition]) -> [DefinitionConflict] {
+    let named = definitions.flatMap(tables)
+    let words = Dictionary(definitions.flatMap { wordTables(of: $0.resource) }) { first, _ in first }
     var seen: [String: String] = [:]
     return named.compactMap { table in
       let key = table.name.lowercased()
@@ -104,18 +108,19 @@ enum TakenTables {
     var hasIndex = false
   }
 
-  private static func tables(of draft: ResourceDraft, _ name: String) -> [Table] {
+  private static func tables(of definition: WrittenDefinition) -> [Table] {
+    let (resource, name) = (definition.resource, definition.resource.name)
     let key = [name, "table"]
     let main = Table(
-      resource: name, path: draft.table == nil ? [name] : key, restsOn: [key], name: draft.table ?? name,
+      resource: name, path: definition.has("table") ? key : [name], restsOn: [key], name: resource.table,
       hasIndex: true)
     return [main]
-      + draft.lists.map { Table(resource: name, path: [name, "lists", $0.table], name: $0.table) }
+      + resource.lists.map { Table(resource: name, path: [name, "lists", $0.table], name: $0.table) }
   }
 
-  private static func wordTables(of draft: ResourceDraft, _ name: String) -> [(String, String)] {
-    ReservedNames.wordTables(of: draft.table ?? name).map { table in
-      (table.lowercased(), "\(table.tomlString) is of the index of words of resource.\(name)")
+  private static func wordTables(of resource: Resource) -> [(String, String)] {
+    ReservedNames.wordTables(of: resource.table).map { table in
+      (table.lowercased(), "\(table.tomlString) is of the index of words of resource.\(resource.name)")
     }
   }
 

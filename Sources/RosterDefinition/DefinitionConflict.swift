@@ -1,9 +1,9 @@
 /// Values of a definition that are valid separately, but not together.
-struct DefinitionConflict {
+package struct DefinitionConflict {
   /// The place of the correction, below the definition.
-  var path: [String]
+  package var path: [String]
   /// The conflict is not reported if one of these values is already refused.
-  var restsOn: [[String]] = []
-  var problem: String
-  var allowed: String
+  package var restsOn: [[String]] = []
+  package var problem: String
+  package var allowed: String
 }

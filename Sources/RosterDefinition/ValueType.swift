@@ -1,42 +1,55 @@
 import RosterModel
 
 /// The reason why a value is refused, as a clause. `allowed` is set if it differs from that of the type.
-struct Mistake: Equatable {
+package struct Mistake: Equatable, Sendable {
   /// The wrong entry of a table.
-  var entry: String?
-  var problem: String
-  var allowed: String?
+  package var entry: String?
+  package var problem: String
+  package var allowed: String?
 
-  init(_ problem: String, allowed: String? = nil, entry: String? = nil) {
+  package init(_ problem: String, allowed: String? = nil, entry: String? = nil) {
     self.entry = entry
     self.problem = problem
     self.allowed = allowed
   }
 }
 
-struct Mistakes: Error, Equatable {
-  var list: [Mistake]
+/// The reasons why a value is refused.
+package struct Mistakes: Error, Equatable {
+  package var list: [Mistake]
 
-  init(_ list: [Mistake]) { self.list = list }
-  init(_ problem: String, allowed: String? = nil) { list = [Mistake(problem, allowed: allowed)] }
+  package init(_ list: [Mistake]) { self.list = list }
+  package init(_ problem: String, allowed: String? = nil) { list = [Mistake(problem, allowed: allowed)] }
 }
 
 /// The notation of a key's values, and the values that are allowed.
-struct ValueType<Value: Sendable & Equatable>: Sendable {
+package struct ValueType<Value: Sendable & Equatable>: Sendable {
   /// The name with its article, such as "an integer".
-  let name: String
-  let allowed: String
+  package let name: String
+  package let allowed: String
   /// True if an environment variable contains the bare value; other types use TOML there too.
-  var isBare = true
-  let read: @Sendable (TOMLItem) throws(Mistakes) -> Value
-  /// TOML that `read` accepts again, with secrets masked.
-  let write: @Sendable (Value) -> String
+  package let isBare: Bool
+  package let read: @Sendable (TOMLItem) throws(Mistakes) -> Value
+  /// A value that `read` accepts again, with secrets masked.
+  package let write: @Sendable (Value) -> TOMLItem
+
+  /// Makes a type.
+  package init(
+    name: String, allowed: String, isBare: Bool = true,
+    read: @escaping @Sendable (TOMLItem) throws(Mistakes) -> Value, write: @escaping @Sendable (Value) -> TOMLItem
+  ) {
+    self.name = name
+    self.allowed = allowed
+    self.isBare = isBare
+    self.read = read
+    self.write = write
+  }
 }
 
 extension ValueType {
   /// A type that is written as a TOML string.
   /// - Parameter parse: Throws the mistakes in the text.
-  static func text(
+  package static func text(
     allowed: String, parse: @escaping @Sendable (String) throws(Mistakes) -> Value,
     write: @escaping @Sendable (Value) -> String
   ) -> Self {
@@ -47,11 +60,11 @@ extension ValueType {
         guard case .string(let text) = item else { throw Mistakes(item.isNot(name)) }
         return try parse(text)
       },
-      write: { write($0).tomlString })
+      write: { .string(write($0)) })
   }
 
   /// A type whose texts are either valid or invalid. `problem` follows the invalid text in the message.
-  static func text(
+  package static func text(
     allowed: String, problem: String, parse: @escaping @Sendable (String) -> Value?,
     write: @escaping @Sendable (Value) -> String
   ) -> Self {
@@ -65,7 +78,7 @@ extension ValueType {
   }
 
   /// - Parameter problem: the mistake in an element, given the earlier ones; nil if it is valid.
-  static func list<Element>(
+  package static func list<Element>(
     _ name: String, of one: ValueType<Element>, allowed: String,
     problem: @escaping @Sendable (Element, [Element]) -> String? = { _, _ in nil }
   ) -> Self where Value == [Element] {
@@ -81,18 +94,18 @@ extension ValueType {
         }
         return elements
       },
-      write: { "[\($0.map(one.write).joined(separator: ", "))]" })
+      write: { .list($0.map(one.write)) })
   }
 }
 
 extension ValueType<String> {
-  static func text(_ allowed: String) -> Self {
+  package static func text(_ allowed: String) -> Self {
     .text(allowed: allowed, parse: { (text) throws(Mistakes) in text }, write: { $0 })
   }
 }
 
 extension ValueType where Value: RawRepresentable<String> & CaseIterable {
-  static var choice: Self {
+  package static var choice: Self {
     .text(
       allowed: Value.allCases.map(\.rawValue).joined(separator: " "), problem: "is unknown",
       parse: { Value(rawValue: $0) }, write: \.rawValue)
@@ -100,7 +113,7 @@ extension ValueType where Value: RawRepresentable<String> & CaseIterable {
 }
 
 extension ValueType<Int> {
-  static func integer(_ range: ClosedRange<Int>) -> Self {
+  package static func integer(_ range: ClosedRange<Int>) -> Self {
     Self(
       name: "an integer", allowed: "\(range.lowerBound) to \(range.upperBound)", isBare: false,
       read: { (item) throws(Mistakes) in
@@ -108,19 +121,19 @@ extension ValueType<Int> {
         guard range.contains(number) else { throw Mistakes("\(number) is out of range") }
         return number
       },
-      write: { String($0) })
+      write: { .integer($0) })
   }
 }
 
 extension ValueType<[Int]> {
-  static func integers(_ range: ClosedRange<Int>) -> Self {
+  package static func integers(_ range: ClosedRange<Int>) -> Self {
     let one = ValueType<Int>.integer(range)
     return .list("a list of integers", of: one, allowed: "integers from \(one.allowed)")
   }
 }
 
 extension ValueType<Duration> {
-  static func duration(atLeast least: Duration) -> Self {
+  package static func duration(atLeast least: Duration) -> Self {
     let name = "a duration"
     return Self(
       name: name, allowed: "\(least.text) to 100 years, with a unit: ms s m h d",
@@ -134,13 +147,13 @@ extension ValueType<Duration> {
         default: throw Mistakes(item.isNot(name))
         }
       },
-      write: { $0.text.tomlString })
+      write: { .string($0.text) })
   }
 }
 
 extension ValueType<Duration?> {
   /// nil is written as "never".
-  static func durationOrNever(atLeast least: Duration) -> Self {
+  package static func durationOrNever(atLeast least: Duration) -> Self {
     let duration = ValueType<Duration>.duration(atLeast: least)
     let never = "never"
     return Self(
@@ -149,13 +162,13 @@ extension ValueType<Duration?> {
         if case .string(never) = item { return nil }
         return try duration.read(item)
       },
-      write: { $0.map(duration.write) ?? never.tomlString })
+      write: { $0.map(duration.write) ?? .string(never) })
   }
 }
 
 extension TOMLItem {
   /// The clause of `isNot` without the value, which may be a secret (T9).
-  func isNotShown(_ wanted: String) -> String {
+  package func isNotShown(_ wanted: String) -> String {
     switch self {
     case .string: "a string is not \(wanted)"
     case .integer, .float: "a number is not \(wanted)"
@@ -165,7 +178,7 @@ extension TOMLItem {
   }
 
   /// A clause such as `8 is an integer, not a string`.
-  func isNot(_ wanted: String) -> String {
+  package func isNot(_ wanted: String) -> String {
     switch self {
     case .string(let text): "\(text.tomlString) is a string, not \(wanted)"
     case .integer(let number): "\(number) is an integer, not \(wanted)"
@@ -179,4 +192,4 @@ extension TOMLItem {
 }
 
 /// A key in TOML's notation: parts that are not bare have quotes.
-func dotted(_ path: [String]) -> String { path.map(\.tomlKey).joined(separator: ".") }
+package func dotted(_ path: [String]) -> String { path.map(\.tomlKey).joined(separator: ".") }

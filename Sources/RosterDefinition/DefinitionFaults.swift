@@ -1,6 +1,7 @@
 /// Collects all mistakes. Their paths begin with `resource`.
-struct DefinitionFaults {
-  private(set) var list: [DefinitionConflict] = []
+package struct DefinitionFaults {
+  /// The mistakes in the order in which they were found.
+  package private(set) var list: [DefinitionConflict] = []
   /// The paths of the mistakes, and all paths above them.
   private var refused: Set<[String]> = []
 
@@ -21,15 +22,15 @@ struct DefinitionFaults {
 
   /// Reads the keys of a table. The value `""` means that the key is omitted.
   /// - Parameter others: keys that are read elsewhere. All other keys are unknown.
-  mutating func read<Draft>(
-    _ members: TOMLMembers, at path: [String], _ keys: [DefinitionKey<Draft>], besides others: [String] = [],
-    into draft: inout Draft
+  mutating func read<Table>(
+    _ members: TOMLMembers, at path: [String], _ keys: [DefinitionKey<Table>], besides others: [String] = [],
+    into table: inout Table
   ) {
     for member in members.list {
       let place = path + [member.name]
       if let key = keys.first(where: { $0.name == member.name }) {
         guard member.item != .string("") else { continue }
-        do throws(Mistakes) { try key.read(member.item, &draft) } catch { add(error, at: place, key.allowed) }
+        do throws(Mistakes) { try key.read(member.item, &table) } catch { add(error, at: place, key.allowed) }
       } else if !others.contains(member.name) {
         add(place, "is unknown", allowed: (keys.map(\.name) + others).joined(separator: ", "))
       }

@@ -1,11 +1,15 @@
 import RosterModel
 
-extension ResourceDraft {
+extension WrittenDefinition {
+  /// The parent's name; nil without a parent, or if its name is missing.
+  var parent: String? { resource.each.flatMap { $0.parent.isEmpty ? nil : $0.parent } }
+
   /// Mistakes of a child or of `inline` that concern no other resource (F1.1, F3.1, F4).
-  @Rules<DefinitionConflict> func eachConflicts(of name: String) -> [DefinitionConflict] {
+  @Rules<DefinitionConflict> var eachConflicts: [DefinitionConflict] {
     recordConflicts
-    if let each {
-      if each.parent == nil { DefinitionConflict.parent("is missing") }
+    if let each = resource.each {
+      let name = resource.name
+      if parent == nil { DefinitionConflict.parent("is missing") }
       if each.parent == name { DefinitionConflict.parent("\(name.tomlString) is the resource itself") }
       if each.parent == ParentColumn.key {
         DefinitionConflict.parent("a parent cannot be called key, because {key.COLUMN} is a part of a key")
@@ -16,7 +20,7 @@ extension ResourceDraft {
           problem: "\"never\" needs changed, because no list would be pulled again",
           allowed: "a duration, or columns of the parent in changed")
       }
-      for column in columns where column.name.lowercased() == each.parent.map({ "\($0)_id" }) {
+      for column in resource.columns where column.name.lowercased() == parent.map({ "\($0)_id" }) {
         DefinitionConflict(
           path: ["columns", column.name],
           problem: "is a column of rosterd's own: it has the record id of the parent", allowed: "another name")
@@ -26,39 +30,43 @@ extension ResourceDraft {
 
   /// A page of one record has no part that changed, and the questions of `by_key` repeat it.
   @Rules<DefinitionConflict> private var recordConflicts: [DefinitionConflict] {
-    let isRecord = pages.style == .record
-    if isRecord || since?.pages?.style == .record, since != nil {
+    let isRecord = resource.pages.style.kind.isRecord
+    if let since = resource.since, isRecord || since.listing.pages.style.kind.isRecord {
       DefinitionConflict(
         path: ["since"], restsOn: [["since"], ["pages"]],
         problem: "the style \"record\" has no list of changed records", allowed: "no since")
     }
-    if isDetail, byKey != nil {
+    if resource.isDetail, resource.byKey != nil {
       DefinitionConflict(
         path: ["by_key"], restsOn: [["by_key"], ["pages"], ["each"]],
         problem: "a detail has no key: path asks for it alone", allowed: "no by_key")
-    } else if isRecord, byKey != nil, shape.readsLists {
+    } else if isRecord, resource.byKey != nil, resource.shape.readsLists {
       DefinitionConflict(
         path: ["by_key"], restsOn: [["by_key"], ["pages"], ["shape"]],
         problem: "its answers are lists, and with the style \"record\" a list is one record of the shape "
-          + shape.rawValue.tomlString, allowed: "no by_key")
+          + resource.shape.rawValue.tomlString, allowed: "no by_key")
     }
   }
 
   /// Each placeholder of an ancestor's column, and its place below the definition (R5.2).
   fileprivate var placeholders: [(path: [String], column: ParentColumn)] {
-    let since = since.map { since in
+    let since = resource.since.map { since in
+      let listing = since.listing
       let start = ["value": since.value, "from": since.from ?? ""].sorted { $0.key > $1.key }.flatMap { key, text in
         ParentColumn.all(in: text).map { (path: [key], column: $0) }
       }
-      return (Self.placeholders(path: since.path, query: since.query ?? [], body: since.body) + start).map {
+      let own = Self.placeholders(
+        path: has("since", "path") ? listing.path : nil, query: has("since", "query") ? listing.query : [],
+        body: has("since", "body") ? listing.body : nil)
+      return (own + start).map {
         (path: ["since"] + $0.path, column: $0.column)
       }
     }
-    let tests = conditions.flatMap { condition in
+    let tests = resource.conditions.flatMap { condition in
       condition.test.scalars.flatMap(\.parentColumns).map { (path: ["where", condition.at.description], column: $0) }
     }
-    return Self.placeholders(path: path, query: query, body: body) + (since ?? []) + tests
-      + ParentColumn.all(in: byKey ?? "").map { (path: ["by_key"], column: $0) }
+    return Self.placeholders(path: resource.path, query: resource.query, body: resource.body) + (since ?? []) + tests
+      + ParentColumn.all(in: resource.byKey ?? "").map { (path: ["by_key"], column: $0) }
   }
 
   private static func placeholders(
@@ -114,32 +122,32 @@ extension DefinitionConflict {
 
 /// Compares children with their ancestors.
 struct Ancestry {
-  private let drafts: [String: ResourceDraft]
+  private let definitions: [String: WrittenDefinition]
 
-  init(_ drafts: [(name: String, draft: ResourceDraft)]) {
-    self.drafts = Dictionary(drafts.map { ($0.name, $0.draft) }) { first, _ in first }
+  init(_ definitions: [WrittenDefinition]) {
+    self.definitions = Dictionary(definitions.map { ($0.resource.name, $0) }) { first, _ in first }
   }
 
   /// Conflicts whose paths begin with the resource's name.
-  func conflicts(_ drafts: [(name: String, draft: ResourceDraft)]) -> [DefinitionConflict] {
-    drafts.flatMap { name, draft in
-      conflicts(of: name, draft).map { conflict in
+  func conflicts(_ written: [WrittenDefinition]) -> [DefinitionConflict] {
+    written.flatMap { definition in
+      conflicts(of: definition).map { conflict in
         var conflict = conflict
-        conflict.path.insert(name, at: 0)
+        conflict.path.insert(definition.resource.name, at: 0)
         return conflict
       }
     }
   }
 
   /// Sentences about conditions that never change: a text column without `null = true` is never NULL.
-  func warnings(_ drafts: [(name: String, draft: ResourceDraft)]) -> [String] {
-    drafts.flatMap { name, draft in
-      let columns = draft.each?.parent.flatMap { self.drafts[$0] }?.columns ?? []
-      return (draft.each?.empty ?? []).compactMap { condition -> String? in
+  func warnings(_ written: [WrittenDefinition]) -> [String] {
+    written.flatMap { definition in
+      let columns = definition.parent.flatMap { definitions[$0] }?.resource.columns ?? []
+      return (definition.resource.each?.empty ?? []).compactMap { condition -> String? in
         guard let column = columns.first(where: { $0.name == condition.column }), column.type.isText,
           !column.isNullable, condition.test == .absent || condition.test == .present
         else { return nil }
-        let place = dotted(["resource", name, "each", "empty", condition.column])
+        let place = dotted(["resource", definition.resource.name, "each", "empty", condition.column])
         let isTrue = condition.test == .present
         return "\(place) is always \(isTrue): the column is never NULL; write \"\" or { not = \"\" }"
       }
@@ -149,26 +157,27 @@ struct Ancestry {
   /// The ancestors, the parent first. A circle ends before the first repetition.
   private func ancestors(of name: String) -> [String] {
     var found: [String] = []
-    var next = drafts[name]?.each?.parent
+    var next = definitions[name]?.parent
     while let parent = next, !found.contains(parent) {
       found.append(parent)
-      next = drafts[parent]?.each?.parent
+      next = definitions[parent]?.parent
     }
     return found
   }
 
   @Rules<DefinitionConflict>
-  private func conflicts(of name: String, _ draft: ResourceDraft) -> [DefinitionConflict] {
-    let ancestors = draft.each == nil ? [] : ancestors(of: name)
-    if let parent = draft.each?.parent, parent != name {
+  private func conflicts(of definition: WrittenDefinition) -> [DefinitionConflict] {
+    let name = definition.resource.name
+    let ancestors = definition.resource.each == nil ? [] : ancestors(of: name)
+    if let parent = definition.parent, parent != name {
       if let problem = problem(of: name, ancestors) { DefinitionConflict.parent(problem, of: name) }
-      if let columns = drafts[parent]?.columns {
-        parentColumnConflicts(draft, parent: parent, columns: Set(columns.map(\.name)), of: name)
-        emptyConflicts(draft.each?.empty ?? [], parent: parent, columns: columns, of: name)
+      if let each = definition.resource.each, let columns = definitions[parent]?.resource.columns {
+        parentColumnConflicts(each, columns: Set(columns.map(\.name)), of: name)
+        emptyConflicts(each.empty, parent: parent, columns: columns, of: name)
       }
     }
-    for (path, column) in draft.placeholders {
-      if let problem = problem(of: column, in: draft, ancestors) {
+    for (path, column) in definition.placeholders {
+      if let problem = problem(of: column, in: definition, ancestors) {
         DefinitionConflict(
           path: path, restsOn: [[name] + path, [name, "each"]] + ancestors.map { [$0, "columns"] },
           problem: "\(column.placeholder) \(problem)",
@@ -180,16 +189,16 @@ struct Ancestry {
   /// The reason why the resource in `each.of` cannot be the parent (F4.1); nil if it can.
   private func problem(of name: String, _ ancestors: [String]) -> String? {
     guard let parent = ancestors.first else { return nil }
-    if drafts[parent] == nil { return "\(parent.tomlString) is no resource" }
+    if definitions[parent] == nil { return "\(parent.tomlString) is no resource" }
     if ancestors.contains(name) { return "is part of a circle: \(([name] + ancestors).joined(separator: ", "))" }
     return ancestors.count > Each.maxSteps
       ? "has \(ancestors.count) ancestors: \(ancestors.joined(separator: ", "))" : nil
   }
 
   private func parentColumnConflicts(
-    _ draft: ResourceDraft, parent: String, columns: Set<String>, of name: String
+    _ each: Each, columns: Set<String>, of name: String
   ) -> [DefinitionConflict] {
-    guard let each = draft.each else { return [] }
+    let parent = each.parent
     let named =
       each.changed.map { ("changed", nil as String?, $0) } + each.empty.map { ("empty", $0.column, $0.column) }
     return named.filter { !columns.contains($0.2) }.map { key, entry, column in
@@ -215,10 +224,10 @@ struct Ancestry {
   }
 
   /// The reason why a placeholder has no value (F4.3).
-  private func problem(of column: ParentColumn, in draft: ResourceDraft, _ ancestors: [String]) -> String? {
-    guard draft.each != nil else { return "needs each" }
+  private func problem(of column: ParentColumn, in definition: WrittenDefinition, _ ancestors: [String]) -> String? {
+    guard definition.resource.each != nil else { return "needs each" }
     guard ancestors.contains(column.resource) else { return "names no ancestor" }
-    guard let columns = drafts[column.resource]?.columns else { return nil }
+    guard let columns = definitions[column.resource]?.resource.columns else { return nil }
     guard let found = columns.first(where: { $0.name == column.column }) else {
       return "names no column of \(column.resource)"
     }

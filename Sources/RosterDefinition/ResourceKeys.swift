@@ -1,0 +1,88 @@
+package import RosterModel
+
+extension Resource {
+  /// The keys of `[resource.NAME]`, in the order of the manual page.
+  package static let keys: [DefinitionKey<Resource>] = requestKeys + recordKeys + answerKeys
+
+  private static let requestKeys: [DefinitionKey<Resource>] = [
+    DefinitionKey("path", \.path, type: .resourcePath, doc: "The path of the list, below upstream.base_url."),
+    DefinitionKey("query", \.query, type: .parameters, doc: "Parameters to send with every page"),
+    DefinitionKey("method", \.method, type: .choice, doc: "GET or POST; POST is for search endpoints and GraphQL."),
+    DefinitionKey("body", \.body, type: .object, doc: "The JSON of every POST."),
+    DefinitionKey("records", \.records, type: .pointer, doc: "The place of the list in an answer."),
+    DefinitionKey("shape", \.shape, type: .choice, doc: "The form of a record."),
+    DefinitionKey(
+      "row_names", \.rowNames, type: .pointer, doc: "The place of the list of names in the answer, if records are rows."
+    ),
+  ]
+
+  private static let recordKeys: [DefinitionKey<Resource>] = [
+    DefinitionKey("key", \.keyPlaces, type: .keyPlaces, doc: "The place of the key in a record."),
+    DefinitionKey("table", \.table, type: .identifier, doc: "The table of the records in the cache."),
+    DefinitionKey(
+      "where", \.conditions, type: .conditions, doc: "A record that does not match all of these conditions is skipped"),
+    DefinitionKey(
+      "search", \.search, type: .columnNames("names of text columns"),
+      doc: "The text columns that rosterctl list --search searches."),
+    DefinitionKey(
+      "by_key", optional: \.byKey, type: .byKey,
+      doc: "The path of one record, with {key}, or of at most 50 records, with {keys}"),
+    DefinitionKey(
+      "by_key_records", \.byKeyRecords, type: .pointer, doc: "Where an answer of by_key has the record or the list."),
+    DefinitionKey(
+      "removal", \.removal, type: .choice, usual: "".tomlString,
+      doc: "What happens to a record that upstream no longer lists."),
+    DefinitionKey(
+      "max_removal", optional: \.maxRemoval, type: .integer(0...100), isWritten: false,
+      doc: "The largest percentage of its records that one sync may remove, 0 to 100."),
+    DefinitionKey(
+      "audit_every", \.auditEvery, type: .durationOrNever(atLeast: .milliseconds(1)),
+      doc: "Period in which each page that validators confirm is transferred once without its validator."),
+  ]
+
+  private static let answerKeys: [DefinitionKey<Resource>] = [
+    DefinitionKey(
+      "expect", \.answers.expect, type: .answerConditions,
+      doc: "Conditions on the whole answer of a page or of by_key, as in where."),
+    DefinitionKey(
+      "partial", \.answers.partial, type: .pointers,
+      doc: "Places that have a value if the answer lacks records, such as [\"/errors\"]."),
+    DefinitionKey(
+      "no_records", \.answers.noRecords, type: .noRecords,
+      doc: "What means that there are no records if the answer has no list"),
+    DefinitionKey(
+      "list_of_one", \.answers.isListOfOne, type: .boolean,
+      doc: "If true, one record in place of the list is a list of one."),
+    DefinitionKey(
+      "inline", optional: \.inline, type: .records, isWritten: false, doc: "The records themselves, a table for each."),
+  ]
+
+  /// Keys whose values are tables of their own.
+  package static let tables = ["pages", "columns", "lists", "since", "each"]
+  /// Keys that say how records are requested and read, which `inline` makes meaningless.
+  static let keysOfRequests: Set = [
+    "path", "query", "method", "body", "records", "shape", "row_names", "by_key", "by_key_records", "pages", "since",
+    "each", "expect", "partial", "no_records", "list_of_one",
+  ]
+}
+
+extension Resource.Column {
+  /// The keys of a column that is a table.
+  package static let keys: [DefinitionKey<Resource.Column>] = [
+    DefinitionKey("at", \.at, type: .pointer, doc: "The place of the value in the record."),
+    DefinitionKey("type", \.type, type: .choice, doc: "text, integer, real, boolean or json."),
+    DefinitionKey(
+      "null", \.isNullable, type: .boolean, usual: "".tomlString,
+      doc: "If true, an absent or null text is NULL instead of the empty string."),
+  ]
+}
+
+extension Resource.List {
+  /// The keys of `[resource.NAME.lists.TABLE]` but its columns.
+  package static let keys: [DefinitionKey<Resource.List>] = [
+    DefinitionKey("at", \.at, type: .pointer, doc: "The place of the list in the record."),
+    DefinitionKey(
+      "list_of_one", \.isListOfOne, type: .boolean, doc: "If true, one element in place of the list is a list of one."),
+  ]
+  static let tables = ["columns"]
+}
