@@ -3,9 +3,10 @@ import Glibc
 import RosterModel
 
 @testable import RosterConfiguration
+@testable import RosterDefinition
 
 /// A configuration file: an accepted file is rendered to a file that is accepted and means the same. A refused file
-/// gets one line per fault, with the line number in the file.
+/// gets one line per fault, with the line number in the file. The JSON of a definition in the cache means the same.
 enum TOMLTarget {
   private static let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
   private static let path = "\(folder)/rosterd-fuzz-\(getpid()).toml"
@@ -13,6 +14,10 @@ enum TOMLTarget {
   static func check(_ input: [UInt8]) {
     defer { unlink(path) }
     guard let configuration = load(input) else { return }
+    for resource in configuration.resources {
+      let json = TOMLItem.table(resource.definitionItems).json
+      promise(Resource(stored: json, name: resource.name) == resource, "stored as JSON, it is another: \(json)")
+    }
     let text = configuration.rendered()
     guard let again = load(Array(text.utf8)) else { fatalError("the rendered file is refused:\n\(text)") }
     promise(again.rendered() == text, "rendered again, it is another:\n\(text)\n\(again.rendered())")
