@@ -74,7 +74,8 @@ let package = Package(
       name: "Fuzzer",
       dependencies: [
         "RosterModel", "RosterJSON", "RosterDecode", "RosterDefinition", "RosterConfiguration", "RosterAuth",
-        "RosterFetch", "RosterSync", "RosterCache", "RosterStatus", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"),
+        "RosterFetch", "RosterSync", "RosterCache", "RosterStatus", "RosterStatusClient", log, nio("NIOCore"),
+        nio("NIOEmbedded"),
         nio("NIOHTTP1"),
       ],
       path: "Fuzzer", swiftSettings: settings),

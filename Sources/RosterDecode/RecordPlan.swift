@@ -203,7 +203,8 @@ struct AnswerPlaces: Sendable {
 extension Resource {
   fileprivate var everyPlace: [JSONPointer] {
     [records, rowNames] + keyPlaces + [pages.style.placeInBody].compactMap(\.self)
-      + [pages.style.last, pages.count, pages.ending].compactMap { $0?.pointer } + conditions.map(\.at) + columns.map(\.at)
+      + [pages.style.last, pages.count, pages.ending].compactMap { $0?.pointer } + conditions.map(\.at)
+      + columns.map(\.at)
       + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }
       + [since?.at, since?.token?.pointer].compactMap(\.self)
   }

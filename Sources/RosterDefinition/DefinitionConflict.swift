@@ -4,6 +4,8 @@ package struct DefinitionConflict {
   package var path: [String]
   /// The conflict is not reported if one of these values is already refused.
   package var restsOn: [[String]] = []
+  /// The reason, as a clause.
   package var problem: String
+  /// The permitted values in words.
   package var allowed: String
 }

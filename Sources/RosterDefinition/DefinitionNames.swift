@@ -57,7 +57,8 @@ extension WrittenDefinition {
 
   private var tooMany: [DefinitionConflict] {
     let lists = resource.lists
-    let tables = [(["columns"], resource.columns.count + lists.count)] + lists.map { (["lists", $0.table], $0.columns.count) }
+    let tables =
+      [(["columns"], resource.columns.count + lists.count)] + lists.map { (["lists", $0.table], $0.columns.count) }
     return tables.filter { $0.1 > Self.maxColumns }.map { path, count in
       DefinitionConflict(
         path: path, problem: "\(count) columns and lists are too many", allowed: "\(Self.maxColumns) at most")

@@ -65,12 +65,14 @@ extension ValueType {
         guard mistakes.isEmpty else { throw Mistakes(mistakes) }
         return entries
       },
-      write: { entries in .table(TOMLMembers(entries.map(write).map { TOMLMembers.Member(name: $0.name, item: $0.item) })) })
+      write: { entries in
+        .table(TOMLMembers(entries.map(write).map { TOMLMembers.Member(name: $0.name, item: $0.item) }))
+      })
   }
 }
 
 extension ValueType<JSONValue> {
-  package static var object: ValueType<JSONValue> {
+  static var object: Self {
     Self(
       name: "a table", allowed: "a table of what JSON can hold", isBare: false,
       read: { (item) throws(Mistakes) in

@@ -2,9 +2,9 @@ package import RosterModel
 
 extension ValueType<JSONPointer> {
   /// Largest number of names in a pointer: deeper than any API nests, and than a record may nest.
-  package static let maxNames = 100
+  static let maxNames = 100
 
-  package static var pointer: ValueType<JSONPointer> {
+  static var pointer: Self {
     .text(
       allowed: "a JSON Pointer such as \"/user/name\", of at most \(maxNames) names", problem: "is no JSON Pointer",
       parse: { JSONPointer($0).flatMap { $0.segments.count <= maxNames ? $0 : nil } },
@@ -89,7 +89,7 @@ extension ValueType<JSONPointer?> {
 }
 
 extension ValueType<Resource.AnswerPlace> {
-  package static var answerPlace: ValueType<Resource.AnswerPlace> {
+  static var answerPlace: Self {
     .text(
       allowed: "a JSON Pointer such as \"/info/count\", or \"header:NAME\"", problem: "is no place in an answer",
       parse: { Resource.AnswerPlace($0).flatMap { $0.isShallow ? $0 : nil } },
@@ -177,6 +177,7 @@ extension ValueType<[String]> {
 }
 
 extension ValueType<Bool> {
+  /// true or false.
   package static var boolean: ValueType<Bool> {
     Self(
       name: "a boolean", allowed: "true or false", isBare: false,

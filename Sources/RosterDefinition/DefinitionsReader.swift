@@ -1,6 +1,6 @@
 package import RosterModel
 
-/// A definition as it was read, before its values are known to fit together.
+/// A definition whose values are read and not yet compared with each other.
 struct WrittenDefinition: Sendable {
   var resource: Resource
   /// Paths of the keys that the text gives, below the definition. The value "" means that the key is omitted.
@@ -179,9 +179,10 @@ extension Resource.Column {
 extension WrittenDefinition {
   /// Sentences about settings without effect, with the path that begins each.
   fileprivate var warnings: [(path: [String], text: String)] {
-    unsent + pointless + oddDays.map {
-      ($0, ": {today… without a valid end is literal text; {today}, {today-7d} and {today-7d:date} are replaced")
-    }
+    unsent + pointless
+      + oddDays.map {
+        ($0, ": {today… without a valid end is literal text; {today}, {today-7d} and {today-7d:date} are replaced")
+      }
   }
 
   private var unsent: [(path: [String], text: String)] {

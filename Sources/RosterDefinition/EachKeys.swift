@@ -6,7 +6,8 @@ extension Each {
     DefinitionKey(
       "of", \.parent, type: .text("the name of another resource"),
       doc: "Name of the parent, at most three steps below a resource without this table."),
-    DefinitionKey("changed", \.changed, type: .columnNames("names of columns of the parent"), doc: "Columns of the parent."),
+    DefinitionKey(
+      "changed", \.changed, type: .columnNames("names of columns of the parent"), doc: "Columns of the parent."),
     DefinitionKey(
       "whole_every", optional: \.period, type: .wholeEvery, isWritten: false,
       doc: "Maximum time between two pulls of a list."),

@@ -45,7 +45,9 @@ extension Resource.Pages {
       conflict(
         "at", rests: [], problem: "a header has nothing of the last record", allowed: "a JSON Pointer into a record")
     }
-    if short, sizeRecords == nil { conflict("short", rests: ["size"], problem: "needs size", allowed: "short with size") }
+    if short, sizeRecords == nil {
+      conflict("short", rests: ["size"], problem: "needs size", allowed: "short with size")
+    }
     if omitsFalse, more == nil, done == nil {
       conflict(
         "omits_false", rests: ["more", "done"], problem: "needs more or done", allowed: "omits_false with more or done")

@@ -20,7 +20,8 @@ extension WrittenDefinition {
     }
     if let twice = inlineTwice {
       DefinitionConflict(
-        path: ["inline"], restsOn: [["inline"], ["key"]], problem: "two records have the key \(TOMLItem(json: twice).toml)",
+        path: ["inline"], restsOn: [["inline"], ["key"]],
+        problem: "two records have the key \(TOMLItem(json: twice).toml)",
         allowed: "records with different keys")
     }
     (resource.isDetail ? [] : resource.keyPlaces).compactMap(keyWithoutColumn)
@@ -37,7 +38,9 @@ extension WrittenDefinition {
       DefinitionConflict(
         path: ["removal"], restsOn: [["by_key"]], problem: "\"ask\" needs by_key", allowed: "twice, never, or a by_key")
     }
-    let names = resource.keyPlaces.compactMap { place in resource.columns.first { $0.at == place && $0.type.isOfKeys }?.name }
+    let names = resource.keyPlaces.compactMap { place in
+      resource.columns.first { $0.at == place && $0.type.isOfKeys }?.name
+    }
     if let problem = problemOfByKey(names) {
       DefinitionConflict(
         path: ["by_key"], restsOn: [["by_key"], ["key"], ["columns"]], problem: problem,
@@ -123,7 +126,8 @@ extension WrittenDefinition {
   /// Keys without a meaning beside `inline`, and the key of a detail (F1.1).
   @Rules<DefinitionConflict> private var meaningless: [DefinitionConflict] {
     if has("inline") {
-      for name in (Resource.keys.map(\.name) + Resource.tables) where Resource.keysOfRequests.contains(name) && has(name) {
+      for name in (Resource.keys.map(\.name) + Resource.tables)
+      where Resource.keysOfRequests.contains(name) && has(name) {
         DefinitionConflict(path: [name], problem: "is beside inline, which sends no request", allowed: "no \(name)")
       }
     }

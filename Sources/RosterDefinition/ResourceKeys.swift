@@ -31,7 +31,7 @@ extension Resource {
       "by_key_records", \.byKeyRecords, type: .pointer, doc: "Where an answer of by_key has the record or the list."),
     DefinitionKey(
       "removal", \.removal, type: .choice, usual: "".tomlString,
-      doc: "What happens to a record that upstream no longer lists."),
+      doc: "Treatment of a record that upstream no longer lists."),
     DefinitionKey(
       "max_removal", optional: \.maxRemoval, type: .integer(0...100), isWritten: false,
       doc: "The largest percentage of its records that one sync may remove, 0 to 100."),
@@ -49,7 +49,7 @@ extension Resource {
       doc: "Places that have a value if the answer lacks records, such as [\"/errors\"]."),
     DefinitionKey(
       "no_records", \.answers.noRecords, type: .noRecords,
-      doc: "What means that there are no records if the answer has no list"),
+      doc: "Signs that there are no records if the answer has no list"),
     DefinitionKey(
       "list_of_one", \.answers.isListOfOne, type: .boolean,
       doc: "If true, one record in place of the list is a list of one."),

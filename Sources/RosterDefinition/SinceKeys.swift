@@ -12,26 +12,28 @@ extension Since {
       doc: "Place of the delta token on the last page, also header:NAME."),
     DefinitionKey(
       "param", optional: \.param, type: .requestPlace, doc: "The query parameter that carries the start"),
-    DefinitionKey("value", \.value, type: .sinceValue, doc: "What the parameter carries."),
+    DefinitionKey("value", \.value, type: .sinceValue, doc: "Value of the parameter."),
     DefinitionKey("form", \.form, type: .choice, doc: "Form of the values at at"),
     DefinitionKey("zone", optional: \.zone, type: .zone, doc: "Zone of times without one"),
     DefinitionKey(
       "overlap", \.overlap, type: .overlap, usual: "".tomlString,
       doc: "How far before the mark an incremental pull starts."),
     DefinitionKey(
-      "from", optional: \.from, type: .text("any text"), doc: "What the parameter carries in a whole pull."),
+      "from", optional: \.from, type: .text("any text"), doc: "Value of the parameter in a whole pull."),
     DefinitionKey(
       "whole_every", \.wholeEvery, type: .durationOrNever(atLeast: .seconds(60)),
       doc: "Maximum time between two whole pulls."),
     DefinitionKey("ask", \.asks, type: .boolean, doc: "True if the incremental list has keys only."),
     DefinitionKey(
-      "key", \.listing.keyPlaces, type: .keyPlaces, usual: "".tomlString, doc: "Place of the key in the incremental list"),
+      "key", \.listing.keyPlaces, type: .keyPlaces, usual: "".tomlString,
+      doc: "Place of the key in the incremental list"),
   ]
 
   /// Each replaces the value of the resource in incremental pulls. An omitted one has that value.
   private static let keysOfListing: [DefinitionKey<Since>] = [
     DefinitionKey(
-      "path", \.listing.path, type: .resourcePath, usual: "".tomlString, doc: "With the next seven keys: as in the resource."),
+      "path", \.listing.path, type: .resourcePath, usual: "".tomlString,
+      doc: "With the next seven keys: as in the resource."),
     DefinitionKey("query", \.listing.query, type: .parameters, usual: "".tomlString, doc: ""),
     DefinitionKey("method", \.listing.method, type: .choice, usual: "".tomlString, doc: ""),
     DefinitionKey("body", \.listing.body, type: .object, usual: "".tomlString, doc: ""),

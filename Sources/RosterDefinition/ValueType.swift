@@ -4,9 +4,12 @@ import RosterModel
 package struct Mistake: Equatable, Sendable {
   /// The wrong entry of a table.
   package var entry: String?
+  /// The reason, as a clause.
   package var problem: String
+  /// The permitted values in words; nil for those of the type.
   package var allowed: String?
 
+  /// Makes a mistake.
   package init(_ problem: String, allowed: String? = nil, entry: String? = nil) {
     self.entry = entry
     self.problem = problem
@@ -16,9 +19,12 @@ package struct Mistake: Equatable, Sendable {
 
 /// The reasons why a value is refused.
 package struct Mistakes: Error, Equatable {
+  /// The mistakes, at least one.
   package var list: [Mistake]
 
+  /// Several mistakes in one value.
   package init(_ list: [Mistake]) { self.list = list }
+  /// One mistake.
   package init(_ problem: String, allowed: String? = nil) { list = [Mistake(problem, allowed: allowed)] }
 }
 
@@ -26,9 +32,11 @@ package struct Mistakes: Error, Equatable {
 package struct ValueType<Value: Sendable & Equatable>: Sendable {
   /// The name with its article, such as "an integer".
   package let name: String
+  /// The permitted values in words.
   package let allowed: String
   /// True if an environment variable contains the bare value; other types use TOML there too.
   package let isBare: Bool
+  /// Throws the mistakes in a value.
   package let read: @Sendable (TOMLItem) throws(Mistakes) -> Value
   /// A value that `read` accepts again, with secrets masked.
   package let write: @Sendable (Value) -> TOMLItem
@@ -99,12 +107,14 @@ extension ValueType {
 }
 
 extension ValueType<String> {
+  /// Any text.
   package static func text(_ allowed: String) -> Self {
     .text(allowed: allowed, parse: { (text) throws(Mistakes) in text }, write: { $0 })
   }
 }
 
 extension ValueType where Value: RawRepresentable<String> & CaseIterable {
+  /// One of the raw values.
   package static var choice: Self {
     .text(
       allowed: Value.allCases.map(\.rawValue).joined(separator: " "), problem: "is unknown",
@@ -113,6 +123,7 @@ extension ValueType where Value: RawRepresentable<String> & CaseIterable {
 }
 
 extension ValueType<Int> {
+  /// A whole number within limits.
   package static func integer(_ range: ClosedRange<Int>) -> Self {
     Self(
       name: "an integer", allowed: "\(range.lowerBound) to \(range.upperBound)", isBare: false,
@@ -126,6 +137,7 @@ extension ValueType<Int> {
 }
 
 extension ValueType<[Int]> {
+  /// A list of whole numbers within limits.
   package static func integers(_ range: ClosedRange<Int>) -> Self {
     let one = ValueType<Int>.integer(range)
     return .list("a list of integers", of: one, allowed: "integers from \(one.allowed)")
@@ -133,6 +145,7 @@ extension ValueType<[Int]> {
 }
 
 extension ValueType<Duration> {
+  /// A duration with its unit.
   package static func duration(atLeast least: Duration) -> Self {
     let name = "a duration"
     return Self(

@@ -34,11 +34,13 @@ package enum WebAddress {
     return text.hasPrefix("/") ? origin(of: base) + text : "\(base)/\(text)"
   }
 
+  /// True if the text begins with a scheme.
   package static func isAbsolute(_ text: String) -> Bool {
     let scheme = text.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
     return !scheme.isEmpty && text[scheme.endIndex...].hasPrefix("://")
   }
 
+  /// True if the scheme is https, in any case.
   package static func isHTTPS(_ url: String) -> Bool { url.lowercased().hasPrefix("https://") }
 
   /// Scheme, host and port in one notation, so that two addresses of one server compare equal.

@@ -27,7 +27,8 @@ import Testing
   }
 
   private static func read(_ toml: String, seed: UInt64) throws -> Resource? {
-    let parent = "[resource.parent]\npath = \"/p\"\n[resource.parent.columns]\nid = { at = \"/id\", type = \"integer\" }\n"
+    let parent =
+      "[resource.parent]\npath = \"/p\"\n[resource.parent.columns]\nid = { at = \"/id\", type = \"integer\" }\n"
     do throws(ConfigurationFaults) {
       let configuration = try Configuration.load(Array((toml + parent).utf8), of: "roster.toml")
       return configuration.resources.first { $0.name == "thing" }
@@ -40,7 +41,9 @@ import Testing
 
 extension SeededDice {
   fileprivate mutating func happens(_ share: Double = 0.5) -> Bool { Double.random(in: 0..<1, using: &self) < share }
-  fileprivate mutating func one<Value>(of values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &self)] }
+  fileprivate mutating func one<Value>(of values: [Value]) -> Value {
+    values[Int.random(in: 0..<values.count, using: &self)]
+  }
 }
 
 extension Resource {
@@ -51,14 +54,19 @@ extension Resource {
     let hasByKey = dice.happens()
     let places = ["id", "part"].map { JSONPointer(segments: [$0]) }
     var resource = Resource(
-      name: "thing", path: dice.one(of: ["/things", "/a%20b/things", "/v1/é"].filter { $0.utf8.allSatisfy { $0 < 128 } }),
-      query: dice.happens() ? [Parameter("state", .text("all")), Parameter("n", .integer(100)), Parameter("x", .real(1.5))] : [],
+      name: "thing",
+      path: dice.one(of: ["/things", "/a%20b/things", "/v1/é"].filter { $0.utf8.allSatisfy { $0 < 128 } }),
+      query: dice.happens()
+        ? [Parameter("state", .text("all")), Parameter("n", .integer(100)), Parameter("x", .real(1.5))] : [],
       method: isPost ? .post : .get, records: dice.happens() ? JSONPointer(segments: ["data", "a/b~"]) : JSONPointer(),
       key: places[0], otherKeys: isComposite ? [places[1]] : [], table: dice.happens(0.3) ? "things" : nil,
-      byKey: hasByKey ? (isComposite ? "/things/{key.id}/{key.part}" : dice.one(of: ["/things/{key}", "/things?ids={keys}"])) : nil,
+      byKey: hasByKey
+        ? (isComposite ? "/things/{key.id}/{key.part}" : dice.one(of: ["/things/{key}", "/things?ids={keys}"])) : nil,
       maxRemoval: dice.happens() ? Int.random(in: 0...100, using: &dice) : nil,
       auditEvery: dice.one(of: [nil, .seconds(86_400), .milliseconds(1500)]), columns: columns(isComposite, &dice))
-    if isPost { resource.body = .object([.init("a", .list([.integer(1), .number("2.5"), .text("x"), .boolean(true)]))]) }
+    if isPost {
+      resource.body = .object([.init("a", .list([.integer(1), .number("2.5"), .text("x"), .boolean(true)]))])
+    }
     resource.pages = Pages.random(isPost: isPost, key: resource.key, &dice)
     if isComposite, resource.pages.style.kind == .after { resource.pages.style.at = .body(places[1]) }
     if hasByKey, dice.happens() { resource.byKeyRecords = JSONPointer(segments: ["data"]) }
@@ -70,9 +78,12 @@ extension Resource {
 
   private static func columns(_ isComposite: Bool, _ dice: inout SeededDice) -> [Column] {
     let key = Column("id", at: JSONPointer(segments: ["id"]), dice.one(of: [.integer, .text]))
-    let part = Column("part", at: JSONPointer(segments: ["part"]), dice.one(of: [.integer, .text]), isNullable: dice.happens(0.3))
+    let part = Column(
+      "part", at: JSONPointer(segments: ["part"]), dice.one(of: [.integer, .text]), isNullable: dice.happens(0.3))
     let others = ColumnType.allCases.map { type in
-      Column("c_\(type.rawValue)", at: JSONPointer(segments: [type.rawValue]), type, isNullable: type == .text && dice.happens())
+      Column(
+        "c_\(type.rawValue)", at: JSONPointer(segments: [type.rawValue]), type,
+        isNullable: type == .text && dice.happens())
     }
     return [key] + (isComposite ? [part] : []) + others.filter { _ in dice.happens() }
   }
@@ -83,28 +94,32 @@ extension Resource {
     if dice.happens() {
       conditions = [
         Condition(JSONPointer(segments: ["a"]), .absent), Condition(JSONPointer(segments: ["b"]), .present),
-        Condition(JSONPointer(segments: ["c"]), .equal(dice.one(of: [.text("x"), .integer(1), .real(0.5), .boolean(true)]))),
+        Condition(
+          JSONPointer(segments: ["c"]), .equal(dice.one(of: [.text("x"), .integer(1), .real(0.5), .boolean(true)]))),
         Condition(JSONPointer(segments: ["d"]), .differs([.text("x"), .integer(2)])),
         Condition(JSONPointer(segments: ["e"]), .differs([.text("x")])),
       ].filter { _ in dice.happens() }
     }
     if dice.happens() { answers.expect = [Condition(JSONPointer(segments: ["ok"]), .equal(.boolean(true)))] }
     if dice.happens(0.3) { answers.partial = [JSONPointer(segments: ["errors"])] }
-    answers.noRecords = .init(isAbsent: dice.happens(0.3), isNull: dice.happens(0.3), statuses: dice.happens(0.3) ? [404] : [])
+    answers.noRecords = .init(
+      isAbsent: dice.happens(0.3), isNull: dice.happens(0.3), statuses: dice.happens(0.3) ? [404] : [])
     answers.isListOfOne = dice.happens(0.2)
     search = columns.contains { $0.name == "c_text" } && dice.happens() ? ["c_text"] : []
   }
 
   private mutating func fillTables(_ dice: inout SeededDice) {
     if dice.happens(0.4) {
-      var list = List(table: "thing_tags", at: JSONPointer(segments: ["tags"]), columns: [Column("tag", at: JSONPointer())])
+      var list = List(
+        table: "thing_tags", at: JSONPointer(segments: ["tags"]), columns: [Column("tag", at: JSONPointer())])
       list.columns.append(Column("n", at: JSONPointer(segments: ["n"]), .integer))
       list.isListOfOne = dice.happens()
       lists = [list]
     }
     if dice.happens(0.3) {
       let changed = dice.happens() ? ["id"] : []
-      let whole: Each.Whole? = changed.isEmpty ? .every(.seconds(3600)) : dice.one(of: [nil, .never, .every(.seconds(90_000))])
+      let whole: Each.Whole? =
+        changed.isEmpty ? .every(.seconds(3600)) : dice.one(of: [nil, .never, .every(.seconds(90_000))])
       each = Each(of: "parent", changed: changed, wholeEvery: dice.happens() ? whole : nil)
       if dice.happens() { each?.empty = [.init("id", .equal(.integer(1)))] }
     }
@@ -117,18 +132,25 @@ extension Resource.Pages {
     let kind = dice.one(of: PageStyle.all.filter { !$0.isRecord })
     var style = Resource.Style(kind)
     if kind.ownKeys.contains("param") {
-      style.param = isPost && dice.happens() ? .body(JSONPointer(segments: ["at"])) : .query(dice.one(of: ["page", "p[x]"]))
+      style.param =
+        isPost && dice.happens() ? .body(JSONPointer(segments: ["at"])) : .query(dice.one(of: ["page", "p[x]"]))
     }
     if kind.ownKeys.contains("first"), dice.happens() { style.first = Int.random(in: 0...9, using: &dice) }
     if kind.ownKeys.contains("start"), dice.happens() { style.start = "*" }
     if kind.ownKeys.contains("at") { style.at = .body(JSONPointer(segments: ["next"])) }
     if kind.neededKeys.contains("at"), dice.happens(0.3) { style.at = .header("X-Next") }
     if kind == .after, dice.happens() { style.at = .body(key) }
-    if kind.ownKeys.contains("last"), dice.happens() { style.last = dice.one(of: [.body(JSONPointer(segments: ["last"])), .header("X-Pages")]) }
+    if kind.ownKeys.contains("last"), dice.happens() {
+      style.last = dice.one(of: [.body(JSONPointer(segments: ["last"])), .header("X-Pages")])
+    }
     var pages = Self(style)
     if let placeholder = kind.placeholder, dice.happens(0.3) { pages.valueText = "(\(placeholder),50)" }
     if dice.happens() { pages.size = Resource.Size(50, param: dice.happens() ? .query("size") : nil) }
-    if dice.happens(0.3) { pages.more = .body(JSONPointer(segments: ["more"])) } else if dice.happens(0.3) { pages.done = .header("X-Done") }
+    if dice.happens(0.3) {
+      pages.more = .body(JSONPointer(segments: ["more"]))
+    } else if dice.happens(0.3) {
+      pages.done = .header("X-Done")
+    }
     pages.omitsFalse = pages.ending != nil && dice.happens()
     if dice.happens() { pages.count = dice.one(of: [.body(JSONPointer(segments: ["total"])), .header("X-Total")]) }
     pages.short = pages.size != nil && dice.happens()
@@ -155,7 +177,11 @@ extension Since {
     }
     since.param = .query("since")
     if dice.happens(0.3) { since.value = "x{since}" }
-    if resource.removal == .never, dice.happens() { since.wholeEvery = nil } else if dice.happens() { since.wholeEvery = .seconds(120) }
+    if resource.removal == .never, dice.happens() {
+      since.wholeEvery = nil
+    } else if dice.happens() {
+      since.wholeEvery = .seconds(120)
+    }
     if dice.happens(0.3) { since.listing.path = "/changes" }
     if dice.happens(0.3) { since.listing.query = [.init("changed", .boolean(true))] }
     if dice.happens(0.3) { since.listing.records = JSONPointer(segments: ["changed"]) }

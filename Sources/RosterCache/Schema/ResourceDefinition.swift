@@ -93,8 +93,8 @@ extension ResourceTables {
 // MARK: Definitions of earlier versions
 
 extension JSONValue {
-  /// A definition in the form of today. Earlier versions had the rules of answers in a table of their own, wrote
-  /// `null` for an omitted value and for each column that may be NULL, and an offset as seconds.
+  /// A definition in the form of today. Earlier versions had a table of their own for the rules of answers. They wrote
+  /// an offset as seconds, and `null` for each column that may be NULL.
   fileprivate var current: JSONValue {
     guard case .object(let members) = self, self["no_records"] == nil else { return self }
     let answers: [Member] = if case .object(let inner)? = self["answers"] { inner } else { [] }

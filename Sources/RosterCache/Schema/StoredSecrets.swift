@@ -7,7 +7,9 @@ enum StoredSecrets {
   /// its log. The feed stays.
   static func remove(from database: Database) throws {
     let found = try database.definitions().compactMap { name, definition -> (String, String)? in
-      guard let stored = Resource(name: name, pulledBy: definition), stored.secretsMasked() != stored else { return nil }
+      guard let stored = Resource(name: name, pulledBy: definition), stored.secretsMasked() != stored else {
+        return nil
+      }
       return (name, stored.definition)
     }
     if found.isEmpty { return }

@@ -212,7 +212,8 @@ package final class Paging: Sendable {
   package func predictedRecords(
     on page: Int, isLast: Bool, announcedBy first: ListFacts
   ) -> ClosedRange<Int>? {
-    guard pages.style.kind.step == .counts(.pages), pages.style.last == nil, let count = first.count, first.records > 0 else { return nil }
+    guard pages.style.kind.step == .counts(.pages), pages.style.last == nil, let count = first.count, first.records > 0
+    else { return nil }
     let size = announcedSize(by: first)
     let predicted = min(size, max(0, count - (page - 1) * size))
     return (pages.hidden ? 0 : predicted)...(isLast ? size : predicted)
