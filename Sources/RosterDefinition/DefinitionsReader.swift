@@ -165,7 +165,9 @@ extension Listing {
   /// The default of `at` is the key, which may be at another place in the incremental list.
   fileprivate mutating func fillIn() {
     if pages.style.kind.step == .sends(.ofLastRecord), pages.style.at == nil { pages.style.at = .body(key) }
-    if let text = pages.valueText, text == pages.style.kind.placeholder { pages.valueText = nil }
+    if let text = pages.valueText, text == pages.style.kind.placeholder, pages.style.param != .everyMember {
+      pages.valueText = nil
+    }
   }
 }
 

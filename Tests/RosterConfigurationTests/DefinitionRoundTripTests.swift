@@ -17,7 +17,7 @@ import Testing
       var dice = SeededDice(seed: seed)
       let resource = Resource.random(&dice)
       let toml = resource.rendered(maxRemoval: 20, secret: nil)
-      let read = try #require(Self.read(toml, seed: seed))
+      let read = try #require(try Self.read(toml, seed: seed))
       #expect(read == resource, "seed \(seed)\n\(toml)")
       let json = TOMLItem.table(read.definitionItems).json
       let stored = try #require(Resource(stored: json, name: resource.name), "seed \(seed)\n\(toml)")

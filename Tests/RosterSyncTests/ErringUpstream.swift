@@ -69,8 +69,8 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
       let removal = removals[level]
       let key = kind == .composite ? "{key.id},{key.code}" : asksMany && kind == .integer ? "{keys}" : "{key}"
       var pages = Resource.Pages(styles[level])
-      if case .after = styles[level] { pages.more = .body(at("more")) }
-      if case .offset = styles[level] { pages.count = .body(at("count")) }
+      if styles[level].kind == .after { pages.more = .body(at("more")) }
+      if styles[level].kind == .offset { pages.count = .body(at("count")) }
       var resource = Resource(
         name: name, path: path, records: at("list"), otherKeys: kind == .composite ? [at("code")] : [],
         table: name + "s", byKey: removal == .ask ? "\(path)/\(key)" : nil, removal: removal, pages: pages,
@@ -356,12 +356,12 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     let sorted = all.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     let style = isChanges ? Resource.Style.one : plan.styles[above.count]
     var first = 0
-    switch style {
-    case .number: first = ((parameters["page"] ?? 1) - 1) * Self.pageSize
-    case .offset: first = parameters["offset"] ?? 0
-    case .cursor, .next, .link: first = parameters["cursor"] ?? 0
-    case .after: first = sorted.prefix { ($0.key.last ?? 0) <= parameters["after"] ?? 0 }.count
-    case .one, .record: break
+    switch style.kind.step {
+    case .counts(.pages): first = ((parameters["page"] ?? 1) - 1) * Self.pageSize
+    case .counts(.records): first = parameters["offset"] ?? 0
+    case .sends(.ofAnswer), .follows: first = parameters["cursor"] ?? 0
+    case .sends(.ofLastRecord): first = sorted.prefix { ($0.key.last ?? 0) <= parameters["after"] ?? 0 }.count
+    case .stops: break
     }
     var shown = style == .one ? sorted[...] : sorted.dropFirst(first).prefix(Self.pageSize)
     var end = first + shown.count
@@ -398,11 +398,11 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
 extension Resource.Style {
   /// True if an answer of this style says that more pages follow an empty one.
   fileprivate var mayHaveEmptyPages: Bool {
-    switch self {
-    case .number, .cursor, .next, .link: true
-    case .offset, .after, .one, .record: false
+    switch kind.step {
+    case .counts(.pages), .sends(.ofAnswer), .follows: true
+    case .counts(.records), .sends(.ofLastRecord), .stops: false
     }
   }
 
-  fileprivate var hasTotal: Bool { if case .offset = self { true } else { false } }
+  fileprivate var hasTotal: Bool { kind == .offset }
 }
