@@ -235,9 +235,9 @@ test-systemd: deb
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \
-	ROSTER_MUTANTS=20000 ROSTER_HISTORIES=2000 ROSTER_REMOVALS=5000 \
+	ROSTER_MUTANTS=20000 ROSTER_HISTORIES=2000 ROSTER_REMOVALS=5000 ROSTER_ROUND_TRIPS=10000 \
 	  swift test --skip-build $(CHECKS) $(AT_ONCE) \
-	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests|SinceHistoryTests|TokenHistoryTests|ChildHistoryTests|RemovalHistoryTests'
+	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests|SinceHistoryTests|TokenHistoryTests|ChildHistoryTests|RemovalHistoryTests|RoundTripTests'
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 	python3 -B Tests/crash/kills --kills 10000 .build/debug/rosterd
 	POSTGRES_KILLS=2000 Tests/postgres/run .build/debug kills

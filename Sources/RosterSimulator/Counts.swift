@@ -73,6 +73,8 @@ package struct Counts: Sendable {
   package var tokensRefused = 0
   /// Number of uses of a spent refresh token; each one revokes the session.
   package var reuses = 0
+  /// Generations of the access tokens that a request was refused with. Each of them needs one refresh.
+  package var refusedGenerations: Set<Int> = []
 
   /// All requests for one page, in the order of arrival.
   package func requests(ofPage page: Int) -> [Seen] {

@@ -72,6 +72,7 @@ struct SimulatedUpstream {
     _ seen: Seen, request: Request, distortion: PageEndpoint.Distortion, now: Date
   ) -> Response {
     guard scenario.numberedTokens?.admits(request) ?? tokens.admit(request, now: now) else {
+      if let generation = tokens.generation(of: request) { counts.refusedGenerations.insert(generation) }
       let challenge = Request.Header("WWW-Authenticate", #"Bearer error="invalid_token""#)
       return Response(status: 401, headers: [challenge], body: Array(#"{"error":"invalid_token"}"#.utf8))
     }
