@@ -14,10 +14,10 @@ extension Resource {
     if inline == nil { lines += ["", "[\(name).pages]"] + masked.pages.usedKeys.lines(of: masked.pages) }
     if let since = masked.since { lines += since.lines(besides: masked.listing, below: "\(name).since") }
     if let each { lines += ["", "[\(name).each]"] + Each.keys.lines(of: each) }
-    lines += ["", "[\(name).columns]"] + columnItems.list.map { "\($0.name) = \($0.item.toml)" }
+    lines += ["", "[\(name).columns]"] + columnItems(isShort: true).list.map { "\($0.name) = \($0.item.toml)" }
     for list in lists {
       lines += ["", "[\(name).lists.\(list.table)]"] + List.keys.lines(of: list)
-      lines += ["columns = \(TOMLItem.table(list.columnItems).toml)"]
+      lines += ["columns = \(TOMLItem.table(list.columnItems(isShort: true)).toml)"]
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -28,24 +28,33 @@ extension Resource {
     if let since { members.list.append(.init(name: "since", item: .table(since.definitionItems))) }
     if let each { members.list.append(.init(name: "each", item: .table(Each.keys.items(of: each)))) }
     members.list += [
-      .init(name: "pages", item: .table(pages.definitionItems)), .init(name: "columns", item: .table(columnItems)),
+      .init(name: "pages", item: .table(pages.definitionItems)),
+      .init(name: "columns", item: .table(columnItems(isShort: false))),
       .init(name: "lists", item: .table(TOMLMembers(lists.map { .init(name: $0.table, item: .table($0.items)) }))),
     ]
     return members
   }
 
-  private var columnItems: TOMLMembers {
+  private func columnItems(isShort: Bool) -> TOMLMembers {
     let key = isDetail ? [] : Set(keyColumns ?? [])
     return TOMLMembers(
-      columns.enumerated().map { .init(name: $1.name, item: $1.item(isKey: key.contains($0))) })
+      columns.enumerated().map { .init(name: $1.name, item: $1.item(isKey: key.contains($0), isShort: isShort)) })
   }
 
-  /// The definition of a stored JSON. nil if rosterd did not write it.
+  /// The definition of a stored JSON. nil if rosterd did not write it. A value that this version refuses has its
+  /// default, unless the tables or the reading of records depend on it.
   package init?(stored json: JSONValue, name: String) {
     var reader = DefinitionsReader()
-    guard let resource = reader.storedDefinition(json, name: name), reader.faults.list.isEmpty else { return nil }
+    guard let resource = reader.storedDefinition(json, name: name),
+      !Self.keysOfStoredRecords.contains(where: { reader.faults.holds([$0]) })
+    else { return nil }
     self = resource
   }
+
+  private static let keysOfStoredRecords = [
+    "key", "table", "columns", "lists", "records", "shape", "row_names", "where", "search", "removal", "each", "pages",
+    "inline", "partial", "list_of_one", "query", "body",
+  ]
 }
 
 extension Since {
@@ -78,22 +87,22 @@ extension Resource.Pages {
 extension Resource.List {
   fileprivate var items: TOMLMembers {
     var members = Self.keys.items(of: self)
-    members.list.append(.init(name: "columns", item: .table(columnItems)))
+    members.list.append(.init(name: "columns", item: .table(columnItems(isShort: false))))
     return members
   }
 
-  fileprivate var columnItems: TOMLMembers {
-    TOMLMembers(columns.map { .init(name: $0.name, item: $0.item(isKey: false)) })
+  fileprivate func columnItems(isShort: Bool) -> TOMLMembers {
+    TOMLMembers(columns.map { .init(name: $0.name, item: $0.item(isKey: false, isShort: isShort)) })
   }
 }
 
 extension Resource.Column {
-  /// A text column that is '' if absent is its place only. A key that is an integer has no `null`, because a key is
-  /// never NULL.
-  fileprivate func item(isKey: Bool) -> TOMLItem {
-    if type.isText, !isNullable { return .string(at.description) }
+  /// A key that is an integer has no `null`, because a key is never NULL.
+  /// - Parameter isShort: True if a text column that is '' if absent is written as its place only.
+  fileprivate func item(isKey: Bool, isShort: Bool) -> TOMLItem {
+    if isShort, type.isText, !isNullable { return .string(at.description) }
     var column = self
-    column.isNullable = true
+    column.isNullable = isNullable || !type.isText
     var members = Self.keys.items(of: column)
     if isKey, !type.isText, !isNullable { members.list.removeLast() }
     return .table(members)

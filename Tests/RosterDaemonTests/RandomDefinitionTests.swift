@@ -96,8 +96,8 @@ private struct History {
     #expect(isFresh)
   }
 
-  /// True if no record is left that shows that `by_key` works (P16.5): the table was emptied, or the record that was
-  /// asked for was removed in the meantime.
+  /// True if no record is left that shows that `by_key` works (P16.5). Upstream emptied the table, or removed the
+  /// record of the control question in the meantime.
   private func isUnproven(_ error: String) -> Bool {
     zip(definitions, upstream.seen).contains { definition, states in
       definition.tables.contains { table in

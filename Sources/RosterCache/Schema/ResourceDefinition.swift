@@ -18,13 +18,13 @@ extension Resource {
   /// True if a stored definition differs at most in keys that may change without a new feed (C3.2).
   func hasFeed(of definition: String) -> Bool {
     if definition.utf8.elementsEqual(self.definition.utf8) { return true }
-    return Resource(name: name, pulledBy: definition)?.feedPart == secretsMasked().feedPart
+    return stored(definition)?.feedPart == secretsMasked().feedPart
   }
 
   /// True if a stored definition has the same settings of `each`, and the same statuses of an empty list.
   func hasListRules(of definition: String) -> Bool {
     if each == nil || definition.utf8.elementsEqual(self.definition.utf8) { return true }
-    let stored = Resource(name: name, pulledBy: definition)
+    let stored = stored(definition)
     return stored?.each == each && stored?.answers.noRecords.statuses == answers.noRecords.statuses
   }
 
@@ -55,6 +55,10 @@ extension Resource {
     let parts = ["path", "key", "records", "where"] + (shape.isPlain ? [] : ["shape"])
     let parent: [JSONValue] = each.map { [.text($0.parent)] } ?? []
     return JSONWriter(.list(parts.compactMap { items[$0]?.json } + parent)).text
+  }
+
+  private func stored(_ definition: String) -> Resource? {
+    (try? JSONValue(json: definition.utf8)).flatMap { Resource(stored: $0.current, name: name) }?.secretsMasked()
   }
 
   private var definitionJSON: String { JSONWriter(TOMLItem.table(definitionItems).json).text }

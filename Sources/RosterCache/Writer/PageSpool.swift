@@ -180,6 +180,14 @@ final class PageSpool {
   /// Far above the size of a usual batch of pages.
   private static let bufferLimit = 4 << 20
 
+  /// The source that the header has the digest of, as its entry before the first page says. An earlier version may have
+  /// written the same definitions in another form. nil if the entry is damaged.
+  func source(of owner: Owner) -> PullKey? {
+    guard let entry = try? page(at: Self.headerLength), entry.facts.kind == .source, entry.facts.digest == owner.source
+    else { return nil }
+    return PullKey(entry.body)
+  }
+
   /// The facts of an existing page.
   func facts(at place: Int64) throws -> EntryFacts {
     guard let entry = try entry(at: place, into: facts, reading: 2_048) else { throw damaged(place) }

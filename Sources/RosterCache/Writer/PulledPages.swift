@@ -249,7 +249,8 @@ extension Cache {
     let remembered = try rememberedFile(database)
     let file = try PageSpool(pulledPath, digest: database.pageDigest())
     let found = try file.owner()
-    let isOurs = try found.map { try isOfSnapshot($0, in: database) } ?? false
+    var isOurs = false
+    if let found { isOurs = try isOfSnapshot(found, file: file, in: database) }
     let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, in: database)
     if try !redefine(database), !isKnown { try renewFeed(database) }
     try ListRules.apply(schema, to: database)
@@ -352,9 +353,9 @@ extension Cache {
     }
   }
 
-  private func isOfSnapshot(_ found: PageSpool.Owner, in database: Database) throws -> Bool {
-    guard let own = try owner(database) else { return false }
-    return found.feed == own.feed && found.epoch == own.epoch && found.source == own.source
+  private func isOfSnapshot(_ found: PageSpool.Owner, file: PageSpool, in database: Database) throws -> Bool {
+    guard let own = try owner(database), found.feed == own.feed, found.epoch == own.epoch else { return false }
+    return found.source == own.source || file.source(of: found)?.bytes == source.bytes
   }
 
   /// True if this file is the one that was written last. After a restored backup, ids of `changes` that readers have
