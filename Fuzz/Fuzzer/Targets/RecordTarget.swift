@@ -87,7 +87,7 @@ enum RecordTarget {
     promise(rows.isEmpty && repeated.count == rejects.count, "more records than there are")
     let differing = Set(documents.filter { $0.value.count > 1 }.keys)
     let style = resource.pages.style
-    let isCompared = !style.isPositional && style != .record && resource.shape != .map
+    let isCompared = !style.kind.isPositional && style != .record && resource.shape != .map
     promise(!isCompared || differing.isSubset(of: repeated), "some records of one key are not reported")
     promise(repeated.allSatisfy { key in keys.count { $0 == key } > 1 }, "a key that occurs once is reported")
     rejectedKeys += repeated
