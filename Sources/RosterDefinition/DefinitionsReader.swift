@@ -1,14 +1,5 @@
 package import RosterModel
 
-/// A definition whose values are read and not yet compared with each other.
-struct WrittenDefinition: Sendable {
-  var resource: Resource
-  /// Paths of the keys that the text gives, below the definition. The value "" means that the key is omitted.
-  var given: Set<[String]> = []
-
-  func has(_ path: String...) -> Bool { given.contains(path) }
-}
-
 /// Reads `[resource.*]` (docs/CONTRACT.md, section 2, Resources).
 package struct DefinitionsReader {
   /// The mistakes.

@@ -1,9 +1,6 @@
 import RosterModel
 
 extension WrittenDefinition {
-  /// The parent's name; nil without a parent, or if its name is missing.
-  var parent: String? { resource.each.flatMap { $0.parent.isEmpty ? nil : $0.parent } }
-
   /// Mistakes of a child or of `inline` that concern no other resource (F1.1, F3.1, F4).
   @Rules<DefinitionConflict> var eachConflicts: [DefinitionConflict] {
     recordConflicts

@@ -52,7 +52,7 @@ extension Resource {
       doc: "Signs that there are no records if the answer has no list"),
     DefinitionKey(
       "list_of_one", \.answers.isListOfOne, type: .boolean,
-      doc: "If true, one record in place of the list is a list of one."),
+      doc: "If true, a single record without a list counts as a list of one."),
     DefinitionKey(
       "inline", optional: \.inline, type: .records, isWritten: false, doc: "The records themselves, a table for each."),
   ]
@@ -82,7 +82,8 @@ extension Resource.List {
   package static let keys: [DefinitionKey<Resource.List>] = [
     DefinitionKey("at", \.at, type: .pointer, doc: "The place of the list in the record."),
     DefinitionKey(
-      "list_of_one", \.isListOfOne, type: .boolean, doc: "If true, one element in place of the list is a list of one."),
+      "list_of_one", \.isListOfOne, type: .boolean,
+      doc: "If true, a single element without a list counts as a list of one."),
   ]
   static let tables = ["columns"]
 }

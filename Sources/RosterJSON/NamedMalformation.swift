@@ -34,7 +34,7 @@ package struct NamedMalformation: CustomStringConvertible {
   /// The prefix of answers of Gerrit and AngularJS.
   private static let prefix = ")]}'"
 
-  /// At most 20 bytes before the place, and 20 from it.
+  /// The bytes around the place: at most 20 before it, and 20 from it.
   private static func excerpt(_ body: [UInt8], around offset: Int) -> String {
     let part = body[max(0, offset - 20)..<min(body.count, offset + 20)]
     return "\"\(String(decoding: part, as: UTF8.self).printable)\""

@@ -1,0 +1,13 @@
+import RosterModel
+
+/// A definition whose values are read and not yet compared with each other.
+struct WrittenDefinition: Sendable {
+  var resource: Resource
+  /// Paths of the keys that the text gives, below the definition. The value "" means that the key is omitted.
+  var given: Set<[String]> = []
+
+  func has(_ path: String...) -> Bool { given.contains(path) }
+
+  /// The parent's name; nil without a parent, or if its name is missing.
+  var parent: String? { resource.each.flatMap { $0.parent.isEmpty ? nil : $0.parent } }
+}
