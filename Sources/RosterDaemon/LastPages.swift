@@ -3,12 +3,12 @@ import RosterCache
 import RosterFiles
 package import RosterModel
 
-/// Number of pages of the last successful sync, and the requests of its resources; nil before the first one. Throws a
-/// Failure if the cache exists and cannot be read. Never creates `-wal` or `-shm`.
-package func pagesOfLastSync(cachePath path: String) throws -> (pages: Int, costs: [String: PullCost])? {
-  guard let reader = try reader(path), let pages = try reader.pages() else { return nil }
+/// Number of requests that the lists of the last successful sync need, all together and of each resource; nil before
+/// the first one. Throws a Failure if the cache exists and cannot be read. Never creates `-wal` or `-shm`.
+package func requestsOfLastSync(cachePath path: String) throws -> (all: Int, costs: [String: PullCost])? {
+  guard let reader = try reader(path), let requests = try reader.requests() else { return nil }
   // A cache of an earlier version does not know the requests of a resource.
-  return (pages, (try? reader.pullCosts()) ?? [:])
+  return (requests, (try? reader.pullCosts()) ?? [:])
 }
 
 private func reader(_ path: String) throws -> CacheReader? {

@@ -140,10 +140,18 @@ extension RecordDecoder {
   private func readDigits(_ row: CompiledFieldTree.Row) {
     for column in row.columns where column.readsDigits {
       let slice = slots[Int(column.node)]
-      guard let digits = slice.kind == .string ? slice.content : slice.kind == .fraction ? whole(slice.range) : nil,
-        isInteger(digits)
-      else { continue }
+      guard let digits = digits(slice) else { continue }
       slots[Int(column.node)] = JSONSlice(digits.lowerBound, end: digits.upperBound, kind: .integer)
+    }
+  }
+
+  /// The place of the digits of a text or fraction that writes a whole number; nil for other values.
+  private func digits(_ slice: JSONSlice) -> Range<Int>? {
+    switch slice.kind {
+    case .string: isInteger(bytes[slice.content]) ? slice.content : nil
+    case .escapedString: isInteger(Array(JSONEscapes.text(bytes, slice).utf8)[...]) ? slice.content : nil
+    case .fraction: whole(slice.range).flatMap { isInteger(bytes[$0]) ? $0 : nil }
+    case .absent, .null, .true, .false, .integer, .list, .object: nil
     }
   }
 
@@ -156,10 +164,10 @@ extension RecordDecoder {
   }
 
   /// True for digits as JSON writes an integer (RFC 8259 §6).
-  private func isInteger(_ range: Range<Int>) -> Bool {
-    let digits = range.first.map { bytes[$0] == UInt8(ascii: "-") } == true ? range.dropFirst() : range
+  private func isInteger<Text: RandomAccessCollection<UInt8>>(_ text: Text) -> Bool where Text.SubSequence == Text {
+    let digits = text.first == UInt8(ascii: "-") ? text.dropFirst() : text
     guard let first = digits.first, digits.count < 20 else { return false }
-    return digits.allSatisfy { bytes[$0].isDigit } && (bytes[first] != UInt8(ascii: "0") || digits.count == 1)
+    return digits.allSatisfy(\.isDigit) && (first != UInt8(ascii: "0") || digits.count == 1)
   }
 
   // MARK: where

@@ -213,6 +213,10 @@ extension RecordDecoder {
       switch slice.kind {
       case .string:
         return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.content]), form: since.form, zone: since.zone)?.value
+      case .integer where bytes[slice.range].contains(UInt8(ascii: "\\")):
+        // Digits of a text with escapes, which an integer column has read without the quotes.
+        let text = JSONSlice(Int(slice.start) - 1, end: Int(slice.end) + 1, kind: .escapedString)
+        return since.mark(JSONEscapes.text(bytes, text))?.value
       case .integer, .fraction:
         return Timestamp(UnsafeBufferPointer(rebasing: bytes[slice.range]), form: since.form, zone: since.zone)?.value
       case .escapedString: return since.mark(JSONEscapes.text(bytes, slice))?.value

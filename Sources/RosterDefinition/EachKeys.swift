@@ -14,7 +14,7 @@ extension Each {
     DefinitionKey(
       "empty", \.empty, type: .parentConditions, doc: "Columns of the parent with conditions as in where."),
     DefinitionKey(
-      "none", optional: \.emptyStatuses, type: .integers(400...599), isWritten: false,
+      "none", optional: \.emptyStatuses, type: .integers(400...599, noContent: "no records"), isWritten: false,
       doc: "An older name for statuses of no_records."),
   ]
 }

@@ -39,7 +39,7 @@ extension Resource.Pages {
       "count", optional: \.count, type: .answerPlace, doc: "The place of the total number of records, or header:NAME."),
     DefinitionKey("short", \.short, type: .boolean, doc: "If true, a page that is not full ends the list"),
     DefinitionKey(
-      "beyond", \.beyond, type: .integers(400...599),
+      "beyond", \.beyond, type: .integers(400...599, noContent: "the end of the list"),
       doc: "Statuses, 400 to 599, that mean past the end after the first page"),
     DefinitionKey(
       "empty", \.empty, type: .choice, doc: "With end, an empty page ends the list, whatever else its answer says."),

@@ -138,9 +138,18 @@ extension ValueType<Int> {
 
 extension ValueType<[Int]> {
   /// A list of whole numbers within limits.
-  package static func integers(_ range: ClosedRange<Int>) -> Self {
+  /// - Parameter noContent: the meaning of 204 without the key, for statuses; nil without such a meaning.
+  package static func integers(_ range: ClosedRange<Int>, noContent: String? = nil) -> Self {
     let one = ValueType<Int>.integer(range)
-    return .list("a list of integers", of: one, allowed: "integers from \(one.allowed)")
+    let element = ValueType<Int>(
+      name: one.name, allowed: one.allowed, isBare: false,
+      read: { (item) throws(Mistakes) in
+        if let noContent, item == .integer(204) {
+          throw Mistakes("204 needs no entry, because it means \(noContent) in any case")
+        }
+        return try one.read(item)
+      }, write: one.write)
+    return .list("a list of integers", of: element, allowed: "integers from \(one.allowed)")
   }
 }
 

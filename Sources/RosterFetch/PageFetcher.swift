@@ -96,7 +96,8 @@ package final class PageFetcher: Sendable {
     hasRecords: () async throws -> Bool = { false }
   ) async throws -> Answer {
     let found = try await ask(wanted, of: paging, plans: plans, for: context)
-    guard wanted.page.number == 1, !paging.isIncremental, found.lacksRecords(plans, wanted.facts),
+    guard wanted.page.number == 1, !paging.isIncremental,
+      found.lacksRecords(plans, known: wanted.facts, isBodyEmpty: wanted.digest == digest([])),
       try await hasRecords()
     else { return found }
     // A list that has records may be empty now, or upstream may have failed without saying so: it is asked once more.
@@ -553,11 +554,15 @@ extension Failure {
 
 extension PageFetcher.Answer {
   /// True if the answer says that a list has no records, in another form than an empty list. The form of an unchanged
-  /// answer is unknown.
-  fileprivate func lacksRecords(_ plans: [RecordPlan], _ known: ListFacts?) -> Bool {
+  /// answer with a body is unknown.
+  /// - Parameters:
+  ///   - known: the facts of the known page; nil without one.
+  ///   - isBodyEmpty: true if the known page has no body (204).
+  fileprivate func lacksRecords(_ plans: [RecordPlan], known: ListFacts?, isBodyEmpty: Bool) -> Bool {
     switch self {
     case .unchanged:
-      known?.records == 0 && plans.contains { $0.resource.answers.noRecords != AnswerRules.NoRecords() }
+      known?.records == 0
+        && (isBodyEmpty || plans.contains { $0.resource.answers.noRecords != AnswerRules.NoRecords() })
     case .page(let page): page.scans.contains(where: \.lacksList)
     case .declined(let status, _): plans.contains { $0.resource.answers.noRecords.contains(status: status) }
     case .vanished, .pastTheEnd, .forgotten, .refused: false

@@ -80,7 +80,7 @@ struct Fields {
     }
     for place in places.prefix(Self.maxInnerKeys) {
       let isText = records.allSatisfy { $0[place]?.text != nil }
-      guard isText || records.allSatisfy({ $0[place]?.integer != nil }) else { continue }
+      guard isText || records.allSatisfy({ $0[place]?.wholeNumber != nil }) else { continue }
       let name = place.segments.map(\.identifier).joined(separator: "_")
       columns.append(Resource.Column(names.take(name), at: place, isText ? .text : .integer))
       spare.append(place)

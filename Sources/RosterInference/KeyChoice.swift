@@ -90,7 +90,7 @@ private struct Candidate {
   /// nil if no record has a valid key in that column, or a number there has a fraction.
   init?(_ column: Int, type: Resource.ColumnType, values: [JSONValue]) {
     guard type.isOfKeys || type.isNumber else { return nil }
-    guard type.isOfKeys || values.allSatisfy({ $0.number == nil || $0.integer != nil }) else { return nil }
+    guard type.isOfKeys || values.allSatisfy({ $0.number == nil || $0.wholeNumber != nil }) else { return nil }
     let keys = values.keys
     guard keys.count > 0 else { return nil }
     self.column = column
@@ -160,8 +160,15 @@ extension JSONValue {
   var key: String? {
     switch self {
     case .text(let text): text.isEmpty ? nil : "\"\(text)"
-    case .number(let digits): Int64(digits).map { "\($0)" }
+    case .number: wholeNumber.map { "\($0)" }
     case .null, .boolean, .list, .object: nil
     }
+  }
+
+  /// The value that an integer column stores of a number: `12`, and `12.0` too. nil for any other value.
+  var wholeNumber: Int64? {
+    guard case .number(let digits) = self else { return nil }
+    let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.dropFirst().allSatisfy { $0.utf8.allSatisfy { $0 == UInt8(ascii: "0") } } ? Int64(parts[0]) : nil
   }
 }

@@ -1,18 +1,25 @@
-/// Converts numbers that a scanner has accepted.
+/// Converts numbers that a scanner has accepted, and digits in texts.
 package enum JSONNumber {
-  /// The value of digits with an optional minus; nil if it does not fit into 64 bits.
+  /// The value of digits with an optional minus, which may be escaped; nil if it does not fit into 64 bits.
   package static func integer(_ bytes: UnsafeBufferPointer<UInt8>, range: Range<Int>) -> Int64? {
     let negative = bytes[range.lowerBound] == UInt8(ascii: "-")
     // Accumulated as a negative number, because the negative range has one number more.
     var value: Int64 = 0
     for index in range.lowerBound + (negative ? 1 : 0)..<range.upperBound {
+      let digit = bytes[index] &- 0x30
+      guard digit < 10 else { return escaped(bytes, content: range) }
       let (shifted, over) = value.multipliedReportingOverflow(by: 10)
-      let (sum, carry) = shifted.subtractingReportingOverflow(Int64(bytes[index] &- 0x30))
+      let (sum, carry) = shifted.subtractingReportingOverflow(Int64(digit))
       if over || carry { return nil }
       value = sum
     }
     if negative { return value }
     return value == .min ? nil : -value
+  }
+
+  private static func escaped(_ bytes: UnsafeBufferPointer<UInt8>, content: Range<Int>) -> Int64? {
+    Int64(
+      String(unsafeUninitializedCapacity: content.count) { JSONEscapes.unescape(bytes, content: content, into: $0) })
   }
 
   /// The nearest Double; nil if the number is too large for one.

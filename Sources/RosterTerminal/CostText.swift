@@ -8,16 +8,17 @@ package struct CostText: Sendable {
   package let warning: String?
 
   /// - Parameters:
-  ///   - pages: Number of pages of the last successful sync; nil if unknown.
+  ///   - lastRequests: Number of requests that the lists of the last successful sync need; nil if unknown.
   ///   - why: A clause that says why the number is unknown.
   ///   - resources: The requests of each resource, as far as they are known.
   ///   - others: The resources that no sync has pulled yet.
   ///   - hasRemoved: True if the last sync pulled resources that are no longer configured.
   package init(
-    pages: Int?, unknown why: String, interval: Duration, budget: RequestBudget?, resources: [ResourceCost] = [],
+    requests lastRequests: Int?, unknown why: String, interval: Duration, budget: RequestBudget?,
+    resources: [ResourceCost] = [],
     others: [Resource] = [], hasRemoved: Bool = false
   ) {
-    guard let pages else {
+    guard let lastRequests else {
       let words = others.flatMap(Self.wordsOfChild).map { "# \($0)\n" }.joined()
       text = "# requests a day: not known, \(why)\n\(words)"
       warning = nil
@@ -25,11 +26,9 @@ package struct CostText: Sendable {
     }
     // Without since and each, every sync costs as much as the last one.
     let isForecast = hasRemoved || resources.contains { !$0.isWholeInEachSync }
-    let requests = isForecast ? resources.reduce(0) { $0 + $1.eachSync(interval) } : Double(pages)
-    let day = isForecast ? resources.reduce(0) { $0 + $1.perDay(interval) } : interval.perDay(pages)
-    let seen =
-      isForecast
-      ? requests.roundedUp.counted(as: "request") + " in each sync" : pages.counted(as: "page") + " in the last sync"
+    let requests = isForecast ? resources.reduce(0) { $0 + $1.eachSync(interval) } : Double(lastRequests)
+    let day = isForecast ? resources.reduce(0) { $0 + $1.perDay(interval) } : interval.perDay(lastRequests)
+    let seen = requests.roundedUp.counted(as: "request") + (isForecast ? " in each sync" : " in the last sync")
     let without = others.isEmpty ? "" : ", without " + others.map(\.name).joined(separator: ", ")
     let requestsOfDay = "about \(HumanFormat.grouped(day)) requests a day"
     let cost = "# \(seen)\(without): \(requestsOfDay) with sync.interval = \"\(interval.text)\"\n"

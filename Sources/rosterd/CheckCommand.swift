@@ -28,8 +28,8 @@ struct CheckCommand: ParsableCommand {
   }
 
   private func cost(of configuration: Configuration) -> CostText {
-    var (last, why): ((pages: Int, costs: [String: PullCost])?, String) = (nil, "there was no sync yet")
-    do { last = try pagesOfLastSync(cachePath: configuration.cache.path) } catch {
+    var (last, why): ((all: Int, costs: [String: PullCost])?, String) = (nil, "there was no sync yet")
+    do { last = try requestsOfLastSync(cachePath: configuration.cache.path) } catch {
       // A TOML comment is a single line.
       why = "\(error)".replacing("\n", with: " ")
     }
@@ -42,9 +42,9 @@ struct CheckCommand: ParsableCommand {
     let others = isDetailed ? asked.filter { last?.costs[$0.name] == nil } : []
     let names = Set(configuration.resources.map(\.name))
     let hasRemoved = last.map { !names.isSuperset(of: $0.costs.keys) } ?? false
-    let pages = last.map { last in inline.reduce(last.pages) { $0 - (last.costs[$1.name]?.whole ?? 0) } }
+    let requests = last.map { last in inline.reduce(last.all) { $0 - (last.costs[$1.name]?.whole ?? 0) } }
     return CostText(
-      pages: pages, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget,
+      requests: requests, unknown: why, interval: configuration.sync.interval, budget: configuration.limit.budget,
       resources: costs, others: others, hasRemoved: hasRemoved)
   }
 }

@@ -39,7 +39,51 @@ import Testing
       try Data(owner.utf8).write(to: URL(filePath: file))
       try #require(try await site.rosterd("sync", "--config", file).exit == 0)
       let outcome = try await site.rosterd("check", "--config", file)
-      #expect(outcome.output.contains("\n# 0 pages in the last sync: about 0 requests a day"), "\(outcome.output)")
+      #expect(outcome.output.contains("\n# 0 requests in the last sync: about 0 requests a day"), "\(outcome.output)")
+    }
+  }
+
+  @Test("L6.2, G5.8: the forecast counts the requests that try a total, of a list and of each list of a child")
+  func tries() async throws {
+    var scenario = Scenario.pages(1)
+    scenario.beside = { request in
+      let page = request.url.hasSuffix("page=2") ? 2 : 1
+      if page == 2 { return Self.answer(#"{"data":[],"total":0}"#) }
+      return Self.answer(#"{"data":[{"id":1},{"id":2},{"id":3}],"total":3}"#)
+    }
+    try await withSite(scenario, settings: ["ROSTERD_SYNC_INTERVAL": "15m"]) { site in
+      let file = "\(site.folder)/things.toml"
+      let pages = #"{ style = "number", count = "/total" }"#
+      let thing = """
+        [resource.thing]
+        path = "/things"
+        records = "/data"
+        pages = \(pages)
+        columns = { id = { at = "/id", type = "integer" } }
+
+        """
+      func check(_ text: String) async throws -> [String] {
+        try Data(text.utf8).write(to: URL(filePath: file))
+        try #require(try await site.rosterd("sync", "--config", file).exit == 0)
+        return try await site.rosterd("check", "--config", file).output.split(separator: "\n").map(String.init)
+      }
+      let budget = "[limit]\nbudget = \"192/1d\"\n"
+      let alone = try await check(budget + thing)
+      #expect(alone.contains { $0.hasPrefix("# 2 requests in the last sync: about 192 requests a day") }, "\(alone)")
+      #expect(alone.contains { $0.hasPrefix("# thing: 2 requests for each sync") }, "\(alone)")
+      #expect(alone.contains("# limit.budget = \"192/1d\" holds them"), "\(alone)")
+      let parts = """
+        [resource.part]
+        path = "/things/{thing.id}/parts"
+        records = "/data"
+        each = { of = "thing" }
+        pages = \(pages)
+        columns = { id = { at = "/id", type = "integer" } }
+
+        """
+      let both = try await check(thing + parts)
+      #expect(both.contains { $0.hasPrefix("# 8 requests in the last sync: about 768 requests a day") }, "\(both)")
+      #expect(both.contains { $0.hasPrefix("# part: 6 requests for each sync, which pulls all 3 lists") }, "\(both)")
     }
   }
 

@@ -61,6 +61,8 @@ import Testing
       => 7: resource.block.each.empty.id: false is no value of a column of type integer; allowed: numbers
       each = { of = "page", none = [200] }
       => 7: resource.block.each.none: 200 is out of range; allowed: integers from 400 to 599
+      each = { of = "page", none = [404, 204] }
+      => 7: resource.block.each.none: 204 needs no entry, because it means no records in any case; allowed: integers from 400 to 599
       """#))
   func parents(text: String, sentence: String) throws {
     try workspace.expect(sentence, text: Self.start + "path = \"/blocks\"\n\(text)\n")

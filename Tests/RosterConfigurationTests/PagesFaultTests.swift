@@ -23,6 +23,8 @@ struct PagesFaultTests {
       => 7: resource.thing.pages.first: -1 is out of range; allowed: 0 to 2000000000
       beyond = [200]
       => 7: resource.thing.pages.beyond: 200 is out of range; allowed: integers from 400 to 599
+      beyond = [204]
+      => 7: resource.thing.pages.beyond: 204 needs no entry, because it means the end of the list in any case; allowed: integers from 400 to 599
       beyond = ["404"]
       => 7: resource.thing.pages.beyond: "404" is a string, not an integer; allowed: integers from 400 to 599
       beyond = 404

@@ -41,7 +41,7 @@ private struct Generator {
   }
 
   private mutating func scalar() -> Written {
-    switch roll(9) {
+    switch roll(10) {
     case 0, 1: .scalar("null")
     case 2: .scalar(pick(["true", "false"]))
     case 3: .scalar(pick(["0", "-7", "9223372036854775808", "12"]))
@@ -50,6 +50,7 @@ private struct Generator {
     case 6: .scalar(#""""#, text: "")
     case 7:
       Written.digits(pick(["12", "-7", "0", "-0", "007", "1.0", "9223372036854775808", "100000000000000000000"]))
+    case 8: .scalar(#""\u0031\u0032""#, text: "12")
     default: .scalar(#""plain text""#, text: "plain text")
     }
   }

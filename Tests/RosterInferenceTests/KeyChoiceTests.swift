@@ -19,6 +19,9 @@ import Testing
       (#"[{"kind":"a","ref":{"box":{"id":1}}},{"kind":"a","ref":{"box":{"id":2}}}]"#, ["/ref/box/id"]),
       (#"[{"id":1,"name":"a"},{"id":2,"name":"a"}]"#, ["/id"]),
       (#"[{"name":"a"},{"name":"a"}]"#, ["/name"]),
+      (#"[{"qty":1,"id":1.0},{"qty":2,"id":2.0}]"#, ["/id"]), (#"[{"qty":1,"id":7.00},{"qty":2,"id":8}]"#, ["/id"]),
+      (#"[{"qty":1,"id":1.5},{"qty":2,"id":2.0}]"#, ["/qty"]),
+      (#"[{"ref":{"id":1.0},"kind":"a"},{"ref":{"id":2.0},"kind":"a"}]"#, ["/ref/id"]),
     ])
   func key(records: String, key: [String]) throws {
     let found = try Inference.finding(try ListAnswer(Array(records.utf8)))

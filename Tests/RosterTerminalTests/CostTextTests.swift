@@ -3,13 +3,14 @@ import RosterTerminal
 import Testing
 
 @Suite("rosterd check: the cost for upstream") struct CostTextTests {
-  private func cost(_ pages: Int?, interval: Duration, budget: String = "") -> CostText {
-    CostText(pages: pages, unknown: "there was no sync yet", interval: interval, budget: RequestBudget(text: budget))
+  private func cost(_ requests: Int?, interval: Duration, budget: String = "") -> CostText {
+    CostText(
+      requests: requests, unknown: "there was no sync yet", interval: interval, budget: RequestBudget(text: budget))
   }
 
-  @Test("The cost is the requests a day by the last sync's pages, and whether limit.budget is enough for them")
+  @Test("The cost is the requests a day by the last sync's requests, and whether limit.budget is enough for them")
   func holds() {
-    let line = "# 42 pages in the last sync: about 4,032 requests a day with sync.interval = \"15m\"\n"
+    let line = "# 42 requests in the last sync: about 4,032 requests a day with sync.interval = \"15m\"\n"
     #expect(cost(42, interval: .seconds(900)).text == line)
     for budget in ["10000/1d", "4032/1d", "168/1h", "42/15m"] {
       let cost = cost(42, interval: .seconds(900), budget: budget)
@@ -38,7 +39,7 @@ import Testing
     let label = Resource(name: "label", path: "/labels", columns: [])
     func cost(_ budget: String) -> CostText {
       CostText(
-        pages: 49, unknown: "", interval: .seconds(900), budget: RequestBudget(text: budget),
+        requests: 49, unknown: "", interval: .seconds(900), budget: RequestBudget(text: budget),
         resources: [
           ResourceCost(issue, cost: PullCost(whole: 46, incremental: 2)), ResourceCost(label, cost: PullCost(whole: 3)),
         ])
@@ -64,7 +65,7 @@ import Testing
     let issue = ResourceCost(Resource(name: "issue", path: "/issues", columns: []), cost: PullCost(whole: 1))
     func lines(_ each: Each, _ cost: PullCost) -> [String] {
       let text = CostText(
-        pages: 31, unknown: "", interval: .seconds(900), budget: RequestBudget(text: "100/1h"),
+        requests: 31, unknown: "", interval: .seconds(900), budget: RequestBudget(text: "100/1h"),
         resources: [issue, child(each, cost)]
       ).text
       return text.split(separator: "\n").map(String.init)
@@ -88,7 +89,7 @@ import Testing
         "# the fullest hour: about 7 requests; limit.budget = \"100/1h\"",
       ])
     let every = lines(Each(of: "issue"), PullCost(whole: 30, lists: 30))
-    #expect(every[0] == "# 31 pages in the last sync: about 2,976 requests a day with sync.interval = \"15m\"")
+    #expect(every[0] == "# 31 requests in the last sync: about 2,976 requests a day with sync.interval = \"15m\"")
     #expect(every[2] == "# comment: 30 requests for each sync, which pulls all 30 lists, about 2,880 a day")
     #expect(every[3] == "# the fullest hour: about 124 requests; limit.budget = \"100/1h\"")
   }
@@ -98,7 +99,7 @@ import Testing
     let issue = ResourceCost(Resource(name: "issue", path: "/issues", columns: []), cost: PullCost(whole: 1))
     let comment = child(Each(of: "issue", changed: ["updated_at"]), PullCost(whole: 14, incremental: 0.05, lists: 14))
     let cost = CostText(
-      pages: 15, unknown: "", interval: .seconds(900), budget: RequestBudget(text: "110/1d"),
+      requests: 15, unknown: "", interval: .seconds(900), budget: RequestBudget(text: "110/1d"),
       resources: [issue, comment])
     #expect(
       cost.text == """
@@ -118,12 +119,12 @@ import Testing
     let comment = Resource(name: "comment", path: "/{issue.id}", columns: [], each: Each(of: "issue"))
     func cost(_ budget: String, hasRemoved: Bool = false, others: [Resource]) -> CostText {
       CostText(
-        pages: 3, unknown: "", interval: .seconds(3600), budget: RequestBudget(text: budget), resources: [issue],
+        requests: 3, unknown: "", interval: .seconds(3600), budget: RequestBudget(text: budget), resources: [issue],
         others: others, hasRemoved: hasRemoved)
     }
     #expect(
       cost("100/1d", others: [label, comment]).text == """
-        # 3 pages in the last sync, without label, comment: about 72 requests a day with sync.interval = "1h"
+        # 3 requests in the last sync, without label, comment: about 72 requests a day with sync.interval = "1h"
         # issue: 1 request for each sync, 1 for each whole pull, about 24 a day
         # label: not known before its first sync
         # comment: a request for each issue in every sync, more for lists of several pages
@@ -137,7 +138,7 @@ import Testing
 
   @Test("L6.2: a sync without requests has a cost of 0")
   func noRequests() {
-    #expect(cost(0, interval: .seconds(900), budget: "1/1d").text.hasPrefix("# 0 pages in the last sync: about 0 "))
+    #expect(cost(0, interval: .seconds(900), budget: "1/1d").text.hasPrefix("# 0 requests in the last sync: about 0 "))
     #expect(cost(0, interval: .seconds(900), budget: "1/1d").warning == nil)
   }
 
@@ -145,7 +146,8 @@ import Testing
   func firstChildren() {
     let comment = child(Each(of: "issue", changed: ["updated_at"]), PullCost(whole: 5000, lists: 5000))
     let cost = CostText(
-      pages: 5000, unknown: "", interval: .seconds(3600), budget: RequestBudget(text: "4000/1h"), resources: [comment])
+      requests: 5000, unknown: "", interval: .seconds(3600), budget: RequestBudget(text: "4000/1h"),
+      resources: [comment])
     #expect(
       cost.text.contains("# comment: a request for each changed issue, 5,000 for all 5,000 lists (each once in 7d)"))
     #expect(cost.warning == nil)
@@ -177,7 +179,7 @@ import Testing
   func words(each: Each, pages: Resource.Pages, words: [String]) {
     let child = Resource(name: "comment", path: "/{issue.id}", pages: pages, columns: [], each: each)
     let cost = CostText(
-      pages: nil, unknown: "there was no sync yet", interval: .seconds(900), budget: nil, others: [child])
+      requests: nil, unknown: "there was no sync yet", interval: .seconds(900), budget: nil, others: [child])
     let lines = cost.text.split(separator: "\n").map(String.init)
     #expect(lines == ["# requests a day: not known, there was no sync yet"] + words.map { "# comment: \($0)" })
   }

@@ -48,11 +48,24 @@ package struct CacheReader {
     try read { try database.first("SELECT snapshot IS NOT NULL FROM main.cache_info") { $0.int(0) } == 1 }
   }
 
-  /// Number of pages of the last sync that published or verified the snapshot; nil before the first.
-  package func pages() throws -> Int? {
+  /// Number of requests that the lists of the last sync that published or verified the snapshot need; nil before the
+  /// first. These are its pages, and requests without a page, such as those that try a total (G5.8).
+  package func requests() throws -> Int? {
     try read {
-      try database.first("SELECT pages FROM main.cache_info WHERE verified_at IS NOT NULL") { $0.int(0) }
+      try database.first(
+        """
+        SELECT pages + coalesce((SELECT sum(\(Self.withoutPage("s"))) FROM main.sync_resources s
+          WHERE s.sync_id = \(FixedTables.verified)), 0)
+        FROM main.cache_info WHERE verified_at IS NOT NULL
+        """
+      ) { $0.int(0) }
     }
+  }
+
+  /// Number of requests of a row of `sync_resources` beyond its pages, as SQL. A resumed sync has fewer requests than
+  /// pages, and so has a resource whose list another one has requested.
+  private static func withoutPage(_ row: String) -> String {
+    "max(coalesce(\(row).requests, 0) - \(row).pages, 0)"
   }
 
   /// Requests of the last pulls of each resource, by name. A resource without such a row has its pages.
@@ -64,7 +77,9 @@ package struct CacheReader {
     let rows = try read {
       try database.rows(
         """
-        SELECT name, pages, lists, \(Self.usualRequests("name", lists: "a.lists"))
+        SELECT name, pages + coalesce((SELECT \(Self.withoutPage("s")) FROM main.sync_resources s
+          WHERE s.resource = name AND s.lists >= a.lists ORDER BY s.sync_id DESC LIMIT 1), 0),
+          lists, \(Self.usualRequests("name", lists: "a.lists"))
         FROM (SELECT r.name AS name, r.pages AS pages, sum(l.pages > 0) AS lists
           FROM main.resources r JOIN main.cache_resources c ON c.name = r.name JOIN main.cache_lists l ON l.resource_id = c.id
           WHERE r.parent IS NOT NULL AND r.proof IS NOT NULL GROUP BY r.name, r.pages) a
@@ -96,15 +111,19 @@ package struct CacheReader {
   private static let usualSyncs = 20
 
   private func plainCosts() throws -> [String: PullCost] {
-    func last(_ isWhole: Bool) -> String {
+    func last(_ requests: String, isWhole: Bool) -> String {
       """
-      (SELECT requests FROM main.sync_resources s WHERE s.resource = r.name AND whole \(isWhole ? "> 0" : "= 0")
+      (SELECT \(requests) FROM main.sync_resources s WHERE s.resource = r.name AND whole \(isWhole ? "> 0" : "= 0")
         AND requests > 0 ORDER BY sync_id DESC LIMIT 1)
       """
     }
     let rows = try read {
       try database.rows(
-        "SELECT name, coalesce(\(last(true)), pages), \(last(false)) FROM main.resources r WHERE proof IS NOT NULL"
+        """
+        SELECT name, coalesce(\(last("max(requests, s.pages)", isWhole: true)), pages),
+          \(last("requests", isWhole: false))
+        FROM main.resources r WHERE proof IS NOT NULL
+        """
       ) { ($0.text(0), PullCost(whole: $0.int(1), incremental: $0.optionalInteger(2).map { Double($0) })) }
     }
     return Dictionary(uniqueKeysWithValues: rows)

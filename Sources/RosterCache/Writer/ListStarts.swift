@@ -33,9 +33,10 @@ extension Cache {
       case .whole: start = nil
       case .incremental(let from): start = from
       case .wholeOrLater(let from, let isLate):
-        let isPermitted = permits(requests + max(list.pages, 1))
+        let needed = max(list.pages, 1) + (plans[index].resource.pages.mayTryCount ? 1 : 0)
+        let isPermitted = permits(requests + needed)
         start = isPermitted ? nil : from
-        if isPermitted { requests += max(list.pages, 1) } else { planned.add(isLate: isLate) }
+        if isPermitted { requests += needed } else { planned.add(isLate: isLate) }
       }
       try database.run(
         "UPDATE temp.lists SET start = ?2, mark_before = ?3 WHERE list = ?1", .integer(list.number),

@@ -163,6 +163,15 @@ extension Resource.Pages {
 
   /// The place of the boolean that ends the list, by true (`done`) or false (`more`).
   package var ending: Resource.AnswerPlace? { more ?? done }
+
+  /// True if `count` alone may say that a full page is the last one, so that one more page is requested (G5.8).
+  package var mayTryCount: Bool {
+    guard count != nil, ending == nil, style.last == nil else { return false }
+    return switch style.kind.step {
+    case .counts, .sends(.ofLastRecord): true
+    case .sends(.ofAnswer), .follows, .stops: false
+    }
+  }
 }
 
 extension Resource.Style {
