@@ -17,7 +17,7 @@ extension AssertionTemplate {
     let (publicKey, certificate) = (key.publicKeyDigest, key.certificateDigest)
     let value = { (placeholder: AssertionPlaceholder) -> JSONValue in
       switch placeholder {
-      case .credential(let name): .text(name.file.flatMap { credentials[$0] }?.reveal() ?? "")
+      case .credential(let name): .text(credentials.value(of: name)?.reveal() ?? "")
       case .time(let offset): .integer(seconds + offset)
       case .uuid: .text(uuid)
       case .publicKeyDigest: .text(Data(publicKey).base64EncodedString())
@@ -49,7 +49,7 @@ extension AssertionTemplate {
 
   /// The files without which it cannot be signed.
   var files: [CredentialFile] {
-    [keyFile] + CredentialFile.allCases.filter { credentials.compactMap(\.file).contains($0) }
+    [keyFile] + CredentialFile.allCases.filter { credentials.flatMap(\.files).contains($0) }
   }
 }
 

@@ -39,8 +39,8 @@ extension Credentials {
     let files: [CredentialFile] =
       switch settings.flow {
       case .none: []
-      case .static: [.accessToken]
-      case .basic: [.username, .password]
+      case .static: settings.neededFiles
+      case .basic: [.username, .password] + settings.filesBesideToken.filter { ![.username, .password].contains($0) }
       case .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew, .exchange, .jwt:
         CredentialFile.allCases
       }

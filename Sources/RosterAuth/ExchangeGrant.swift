@@ -16,7 +16,9 @@ extension Grant {
       case .header:
         request.headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
         request.headers.append(Request.Header(field.name, text))
-      case .parameter: request.secret = Request.Parameter(field.name, text)
+      case .parameter: request.secrets = [Request.Parameter(field.name, text)]
+      // The configuration has no such field here.
+      case .body: break
       }
     }
   }
@@ -29,7 +31,7 @@ extension Credentials {
       case .refreshToken: tokens.refresh
       case .accessToken: tokens.access
       case .jwt: assertion?.token
-      case .username, .password, .clientID, .clientSecret: placeholder.file.flatMap { self[$0] }
+      case .username, .password, .clientID, .clientSecret, .basic: self.value(of: placeholder)
       }
     return secret?.reveal() ?? ""
   }

@@ -5,10 +5,15 @@ extension TokenSettings {
   package var neededCredentials: [String] { neededFiles.map(\.rawValue) }
 
   var neededFiles: [CredentialFile] {
+    CredentialFile.allCases.filter((filesOfFlow + files(Set(sentBesideToken))).contains)
+  }
+
+  private var filesOfFlow: [CredentialFile] {
     switch flow {
     case .none: []
-    case .static, .bearerRenew: [.accessToken]
-    case .basic: [.username]
+    case .static: send.placeholders.contains(.accessToken) ? [.accessToken] : []
+    case .bearerRenew: [.accessToken]
+    case .basic: places == [.basic] ? [.username] : []
     case .authenticateForm, .bearerRefresh: [.refreshToken]
     case .oauth2Refresh: [.refreshToken] + assertionFiles
     case .oauth2ClientCredentials: assertion == nil ? [.clientID, .clientSecret] : assertionFiles
@@ -60,20 +65,32 @@ extension TokenSettings {
     exchangeFiles.filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
   }
 
-  /// The files that `send` of a request of `exchange` contains. They must fit a header, even in a query.
-  var sentFiles: [CredentialFile] {
-    let steps = [exchange?.login, exchange?.refresh].compactMap { $0?.send?.placeholders }
-    // An assertion fits a header, whatever its key is.
-    return files(steps.reduce(Set()) { $0.union($1) }.subtracting([.jwt]))
+  /// The placeholders of `auth.send` that the access token does not replace. `basic` with its own place has none.
+  var sentBesideToken: [TokenExchange.Placeholder] {
+    if flow == .none || places == [.basic] { return [] }
+    let tokens: Set<TokenExchange.Placeholder> = flow == .jwt ? [.accessToken, .jwt] : [.accessToken]
+    let named = places.placeholders.subtracting(tokens)
+    return TokenExchange.Placeholder.allCases.filter(named.contains)
   }
 
-  /// True if `send` of `exchange` contains this credential, so that it must not be empty.
+  /// The files that `auth.send` names beside the access token (T10.2).
+  var filesBesideToken: [CredentialFile] { files(Set(sentBesideToken)) }
+
+  /// The files that `auth.send`, or `send` of a request of `exchange`, contains unchanged. They must fit a header,
+  /// even in a query.
+  var sentFiles: [CredentialFile] {
+    let steps = [exchange?.login, exchange?.refresh].compactMap { $0?.send?.placeholders }
+    // An assertion fits a header, whatever its key is, and so does an encoded pair.
+    return files(steps.reduce(Set(sentBesideToken)) { $0.union($1) }.subtracting([.jwt, .basic]))
+  }
+
+  /// True if a `send` contains this credential, so that it must not be empty.
   package func sends(_ name: String) -> Bool { sentFiles.contains { $0.rawValue == name } }
 
   /// True if the flow cannot use this needed credential if it is empty. An empty password or secret is one elsewhere.
   package func refusesEmpty(_ name: String) -> Bool {
     guard name == CredentialFile.password.rawValue || name == CredentialFile.clientSecret.rawValue else { return true }
-    return flow == .exchange ? sends(name) : name == CredentialFile.clientSecret.rawValue
+    return sends(name) || (flow != .exchange && name == CredentialFile.clientSecret.rawValue)
   }
 
   /// True if an `exchange` names the client, which a stored token belongs to then (T8).
@@ -84,7 +101,7 @@ extension TokenSettings {
   var refreshPlaceholders: Set<TokenExchange.Placeholder> { exchange?.refresh?.placeholders ?? [] }
 
   private func files(_ placeholders: Set<TokenExchange.Placeholder>) -> [CredentialFile] {
-    let files = placeholders.compactMap(\.file) + (placeholders.contains(.jwt) ? assertionFiles : [])
+    let files = placeholders.flatMap(\.files) + (placeholders.contains(.jwt) ? assertionFiles : [])
     return CredentialFile.allCases.filter(files.contains)
   }
 }

@@ -174,6 +174,12 @@ extension Session {
 
   private static func isToken(_ name: String) -> Bool { CredentialFile(rawValue: name)?.isToken == true }
 
+  /// False for a token, and for a file that only `auth.send` names: tokens of the same user remain valid beside it.
+  private static func isOfUser(_ name: String) -> Bool { !isToken(name) && !name.hasPrefix(sentPrefix) }
+
+  /// Begins the name of the digest of a file that only `auth.send` names.
+  fileprivate static let sentPrefix = "send."
+
   /// True if a token request may use up what it sends.
   var hasReplaceableToken: Bool { refreshToken != nil || renewedAccess != nil }
 
@@ -205,7 +211,7 @@ extension Session {
   /// or user (T8.5, T10.2).
   mutating func replaceTokens(of old: Session, by granted: Session) {
     let hasSameUser = began.allSatisfy { name, digest in
-      Self.isToken(name) || old.began[name].map { $0 == digest } ?? true
+      !Self.isOfUser(name) || old.began[name].map { $0 == digest } ?? true
     }
     guard binding == old.binding, hasSameUser else { return }
     if refreshToken != nil, refreshToken == old.refreshToken { refreshToken = granted.refreshToken }
@@ -274,7 +280,7 @@ extension Session {
     binding = Binding(settings, credentials: credentials)
     began = credentials.sessionDigests(settings)
     asked = settings.asked
-    standing = credentials.firstToken(settings.flow).map { .token($0) } ?? .absent
+    standing = credentials.firstToken(settings).map { .token($0) } ?? .absent
     refreshToken =
       switch settings.flow {
       // The client's own grant needs none from a file: only one that upstream sends is used (CONTRACT 3).
@@ -304,7 +310,7 @@ extension Session {
   private func isOfSameUser(_ settings: TokenSettings, _ credentials: Credentials) -> Bool {
     guard belongs(to: settings, credentials) else { return false }
     return credentials.sessionDigests(settings).allSatisfy { name, digest in
-      Self.isToken(name) || began[name].map { $0 == digest } ?? true
+      !Self.isOfUser(name) || began[name].map { $0 == digest } ?? true
     }
   }
 
@@ -320,7 +326,8 @@ extension Session {
   private func isMended(by settings: TokenSettings, _ credentials: Credentials) -> Bool {
     guard let ending else { return false }
     let files = credentials.digests
-    return [files, files.merging(began) { file, _ in file }].allSatisfy {
+    let recorded = began.filter { CredentialFile(rawValue: $0.key) != nil }
+    return [files, files.merging(recorded) { file, _ in file }].allSatisfy {
       Self.tried(settings, digests: $0) != ending.tried
     }
   }
@@ -333,7 +340,9 @@ extension Session {
   private static func tried(_ settings: TokenSettings, digests: [String: String]) -> String {
     let files = digests.map { "\($0.key)=\($0.value)" }.sorted()
     let exchange = [settings.exchange?.written, settings.assertion?.written].compactMap(\.self)
-    let parts = files + [settings.flow.rawValue, settings.tokenURL, settings.scope] + exchange + settings.requestForm
+    let places = settings.send == [.bearer] ? [] : settings.send.map(\.text)
+    let parts =
+      files + [settings.flow.rawValue, settings.tokenURL, settings.scope] + exchange + settings.requestForm + places
     return digest(Secret(parts.joined(separator: "\n")))
   }
 
@@ -362,19 +371,27 @@ extension Credentials {
       case .none, .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh:
         [.refreshToken, .accessToken]
       }
-    var digests = digests.filter { digest in files.contains { $0.rawValue == digest.key } }
+    let all = digests
+    var digests = all.filter { digest in files.contains { $0.rawValue == digest.key } }
+    for file in settings.filesBesideToken where !files.contains(file) {
+      digests[Session.sentPrefix + file.rawValue] = self[file].map(Session.digest)
+    }
     // The token consists of them.
     if settings.flow == .jwt { digests["auth.jwt"] = settings.assertion.map { Session.digest(Secret($0.written)) } }
     return digests
   }
 
   /// The access token that the files contain; it is sent before any token request.
-  fileprivate func firstToken(_ flow: Flow) -> IssuedToken? {
-    if flow == .jwt { return nil }
-    guard flow != .basic else {
-      // RFC 7617 §2.
-      let pair = username.map { "\($0.reveal()):\(password?.reveal() ?? "")" }
-      return pair.map { IssuedToken(access: Secret(Data($0.utf8).base64EncodedString())) }
+  fileprivate func firstToken(_ settings: TokenSettings) -> IssuedToken? {
+    switch settings.flow {
+    case .jwt: return nil
+    case .basic: return basicPair.map { IssuedToken(access: $0) }
+    // The content of one file represents all of them.
+    case .static where !settings.send.placeholders.contains(.accessToken):
+      return settings.sentBesideToken.first.flatMap(value(of:)).map { IssuedToken(access: $0) }
+    case .none, .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew,
+      .exchange:
+      break
     }
     return accessToken.map { token in
       let times = JWTTimes(token)
@@ -386,18 +403,20 @@ extension Credentials {
     for file in settings.neededFiles {
       let stored = settings.mayKeep(file.rawValue) ? stored?.token(of: file, settings.flow) : nil
       // An empty user or secret of `exchange` is one (F5.2).
-      let mayBeEmpty = settings.flow == .exchange && !file.isToken
+      let mayBeEmpty =
+        (settings.flow == .exchange && !file.isToken) || (file == .password && !settings.refusesEmpty(file.rawValue))
       guard let known = self[file] ?? stored, mayBeEmpty || !known.reveal().isEmpty else {
         throw .missingCredential(file, settings: settings)
       }
     }
-    if settings.flow == .basic { return try checkBasic(settings) }
+    if settings.flow == .basic || settings.sentBesideToken.contains(.basic) { try checkBasic(settings) }
     let sent: [CredentialFile] =
       switch settings.flow {
-      case .none, .basic, .jwt: []
-      case .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRenew: [.accessToken]
-      case .bearerRefresh: [.refreshToken, .accessToken]
-      case .exchange: settings.sentFiles + [.accessToken]
+      case .none: []
+      case .basic, .jwt: settings.sentFiles
+      case .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRenew, .exchange:
+        settings.sentFiles + [.accessToken]
+      case .bearerRefresh: settings.sentFiles + [.refreshToken, .accessToken]
       }
     try checkKey(settings)
     for file in sent {

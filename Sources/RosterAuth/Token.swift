@@ -6,8 +6,10 @@ package struct Token: Sendable, Equatable {
   /// Grows with every token of this process: tells a late 401 from one for the current token.
   package let generation: Int
   let issued: IssuedToken
-  /// Place of the token in a request.
-  package var place = TokenPlace.bearer
+  /// Places of the token and of other secrets in a request.
+  package var places = [TokenPlace.bearer]
+  /// Other secrets that these places name.
+  var files: [TokenExchange.Placeholder: Secret] = [:]
   /// True if rosterd has signed it (`flow = "jwt"`).
   var isAssertion = false
   /// False if rosterd cannot replace it: it is sent although its end seems to be past (T2.8).
@@ -15,6 +17,12 @@ package struct Token: Sendable, Equatable {
 
   /// The token itself.
   package var access: Secret { issued.access }
+  /// The token and the other secrets that a request carries.
+  package var secrets: [Secret] { [access] + files.values }
+  /// The value at a place, not encoded.
+  package func value(at place: TokenPlace) -> String {
+    place.value.filled { (files[$0] ?? access).reveal() }
+  }
   /// The time at which the token expires; nil if unknown.
   package var expiresAt: Date? { issued.expiresAt }
 

@@ -125,12 +125,13 @@ extension Failure {
       switch settings.flow {
       case .none: "upstream asks for a token (\(refusal.text)), and auth.flow is \"none\""
       case .basic: "upstream refuses the username and password (\(refusal.text))\(oddities)"
-      default: "upstream refuses the access token (\(refusal.text))\(oddities)"
+      default:
+        "upstream refuses the \(settings.sentBesideToken.isEmpty ? "access token" : "credentials") (\(refusal.text))\(oddities)"
       }
     return Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin, cause: cause,
       hint: settings.flow == .none
-        ? "set auth.flow to what upstream takes" : settings.mendCredential + settings.sentPlace
+        ? "set auth.flow to what upstream takes" : settings.mendSent + settings.sentPlace
     ).with(
       settings.flow == .none ? .noCredential : .credential,
       settings.flow == .none ? [.setting("auth.flow")] : [.file(settings.path(settings.credential.rawValue))])
@@ -229,14 +230,23 @@ extension TokenSettings {
 
   /// A clause with the place of the sent token; empty for the usual ones.
   fileprivate var sentPlace: String {
-    if place == .bearer || place == .basic { return "" }
-    return "; the token was sent in the \(place.carrier == .header ? "header" : "parameter") \(place.name)"
+    if places == [.bearer] || places == [.basic] { return "" }
+    let shown = places.map { place in
+      switch place.carrier {
+      case .header: "the header \(place.name)"
+      case .parameter: "the parameter \(place.name)"
+      case .body: "the member \(place.name) of a body"
+      }
+    }
+    return
+      "; \(sentBesideToken.isEmpty ? "the token was" : "credentials were") sent in \(shown.joined(separator: ", "))"
   }
 
   /// The file that starts a new session, or is the token.
   var credential: CredentialFile {
     switch flow {
-    case .static, .bearerRenew: .accessToken
+    case .static: neededFiles.contains(.accessToken) ? .accessToken : neededFiles.first ?? .accessToken
+    case .bearerRenew: .accessToken
     case .basic: .password
     case .oauth2ClientCredentials: assertion?.keyFile ?? .clientSecret
     case .jwt: assertion?.keyFile ?? .privateKey
@@ -250,7 +260,7 @@ extension TokenSettings {
     let files: [CredentialFile] = [.password, .clientSecret, .username, .clientID]
     guard exchange?.login != nil else { return nil }
     if loginPlaceholders.contains(.jwt), let assertion { return assertion.keyFile }
-    return files.first { file in loginPlaceholders.contains { $0.file == file } } ?? .password
+    return files.first { file in loginPlaceholders.contains { $0.files.contains(file) } } ?? .password
   }
 
   /// The file of what a token request sends to be replaced.
@@ -291,11 +301,23 @@ extension TokenSettings {
 
   var mendCredential: String {
     flow == .basic || (flow == .exchange && credential == .password)
-      ? mend("username", "password") : mend(credential.rawValue)
+      ? mend(["username", "password"]) : mend(credential.rawValue)
+  }
+
+  /// The same for an answer that may mean any file of a request.
+  fileprivate var mendSent: String {
+    sentBesideToken.isEmpty ? mendCredential : mend(fixedFiles.map(\.rawValue))
+  }
+
+  /// The files that a request carries, if the flow replaces no token.
+  fileprivate var fixedFiles: [CredentialFile] {
+    flow == .basic && sentBesideToken.isEmpty ? [.username, .password] : neededFiles
   }
 
   /// An imperative: which files, and the command that makes them count (T6, T16).
-  func mend(_ files: String...) -> String {
+  func mend(_ file: String) -> String { mend([file]) }
+
+  private func mend(_ files: [String]) -> String {
     let names = files.joined(separator: " and ")
     if credentialsDirectory.isEmpty {
       return "set auth.credentials_dir, put a valid \(names) there, then reload (or start) rosterd"

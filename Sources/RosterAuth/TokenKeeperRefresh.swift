@@ -75,7 +75,7 @@ extension TokenKeeper {
     if settings.assertion != nil, let files = try? readCredentials(settings.credentialsDirectory) {
       let latest = setup.credentials.withKeys(of: files)
       if latest != setup.credentials, let credentials = try? latest.asserting(settings, now: now) {
-        setup.credentials = latest
+        setup = TokenMachine.Setup(settings: settings, credentials: latest)
         return credentials
       }
     }

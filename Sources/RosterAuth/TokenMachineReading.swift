@@ -9,7 +9,8 @@ extension TokenMachine {
   var token: Token? {
     session.access.map {
       Token(
-        generation: generation, issued: $0, place: settings.place, isAssertion: settings.flow == .jwt,
+        generation: generation, issued: $0, places: settings.places, files: setup.sent,
+        isAssertion: settings.flow == .jwt,
         isRenewed: settings.flow.refreshes)
     }
   }

@@ -9,8 +9,15 @@ extension TokenMachine {
 
   /// Settings and credentials of token requests.
   struct Setup: Sendable, Equatable {
-    var settings: TokenSettings
-    var credentials = Credentials()
+    let settings: TokenSettings
+    let credentials: Credentials
+    /// The contents of files that `auth.send` names. They are looked up once, because each request has them.
+    let sent: [TokenExchange.Placeholder: Secret]
+
+    init(settings: TokenSettings, credentials: Credentials = Credentials()) {
+      (self.settings, self.credentials) = (settings, credentials)
+      sent = credentials.sent(settings)
+    }
   }
 
   /// idle → waiting → sending → storing → idle; sending → waiting for another attempt; storing ⇄ unstored; any other

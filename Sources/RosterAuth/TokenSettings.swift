@@ -4,8 +4,8 @@ package import RosterModel
 package struct TokenSettings: Sendable, Equatable {
   /// The way to obtain tokens: `auth.flow`.
   package var flow: Flow
-  /// `auth.send`: where a request carries the token.
-  package var send: TokenPlace
+  /// `auth.send`: where a request carries the token and other secrets.
+  package var send: [TokenPlace]
   /// Absolute; with `exchange` the address of a refresh, or else of a login.
   package var tokenURL: String
   /// Scope of OAuth token requests; an empty one is not sent.
@@ -41,7 +41,7 @@ package struct TokenSettings: Sendable, Equatable {
 
   /// Defaults as the contract has them; `tokenURL` and `tokenOrigin` are for flows that ask for tokens.
   package init(
-    flow: Flow, send: TokenPlace = .bearer, tokenURL: String = "", scope: String = "",
+    flow: Flow, send: [TokenPlace] = [.bearer], tokenURL: String = "", scope: String = "",
     client: ClientForm = .basic, parameters: [Request.Parameter] = [], headers: [Request.Header] = [],
     earlyRefresh: Duration = .seconds(60),
     baseOrigin: String, tokenOrigin: String = "", storePath: String, credentialsDirectory: String = "",
@@ -68,5 +68,6 @@ package struct TokenSettings: Sendable, Equatable {
     self.assertion = assertion
   }
 
-  var place: TokenPlace { flow == .basic ? .basic : send }
+  /// The places of a request. With `basic` they are those of `auth.send` only if it names a file.
+  var places: [TokenPlace] { flow == .basic && send.placeholders == [.accessToken] ? [.basic] : send }
 }

@@ -12,7 +12,7 @@ package enum UpstreamWords {
   package static func clause(of response: Response, to request: Request?, showsBody: Bool) -> String {
     guard let text = text(of: response.body, showsBody: showsBody) else { return "" }
     let hidden =
-      [response.token?.text].compactMap(\.self) + response.secrets + text.secrets
+      (response.token?.texts ?? []) + response.secrets + text.secrets
       + (request.map { keys(of: $0) } ?? [])
     let shown = [text.words].masking(hidden).map { $0.printable }.joined()
     let line = shown.split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -79,8 +79,8 @@ package struct Configuration: Sendable, Equatable {
   package struct Auth: Sendable, Equatable {
     /// The way to get the token.
     package var flow = Flow.none
-    /// The place of the token in a request.
-    package var send = TokenPlace.bearer
+    /// The places of the token and of other secrets in a request.
+    package var send = [TokenPlace.bearer]
     /// The address as given; requests use `resolvedTokenURL`.
     package var tokenURL = ""
     /// The scope of a token request of OAuth 2.

@@ -85,9 +85,10 @@ extension ConfigurationKey {
   private static let auth = [
     ConfigurationKey("auth.flow", field: \.auth.flow, type: .choice, doc: "How rosterd gets its access token."),
     ConfigurationKey(
-      "auth.send", field: \.auth.send, type: .tokenPlace,
+      "auth.send", field: \.auth.send, type: .tokenPlaces,
       doc:
-        "How a request carries the token: NAME: {access_token}, a header, or ?NAME={access_token}, a query parameter."),
+        "How a request carries its secrets: a header, a ?parameter or a /member of a POST, with placeholders; or a list."
+    ),
     ConfigurationKey(
       "auth.token_url", field: \.auth.tokenURL, type: .tokenURL,
       doc: "Where tokens come from: a URL, a path from the origin (/token), or one below base_url (token)."),

@@ -55,14 +55,38 @@ extension Configuration {
         problem: "\(key) is for a flow of OAuth 2, and auth.flow is \(auth.flow.rawValue.tomlString)",
         allowed: "this key with oauth2_refresh or oauth2_client_credentials")
     }
-    let place = auth.flow == .basic ? .basic : auth.send
-    if auth.flow != .none, place.carrier == .header,
-      let header = upstream.headers.first(where: { $0.name.lowercased() == place.name.lowercased() })
-    {
-      Conflict(
-        keys: ["upstream.headers", "auth.flow", "auth.send"], entry: header.name,
-        problem: "the flow \"\(auth.flow.rawValue)\" sends its own", allowed: "this header with the flow \"none\"")
+    sendConflicts
+  }
+
+  /// Faults of `auth.send` beside the flow (F5.7).
+  @Rules<Conflict> private var sendConflicts: [Conflict] {
+    let named = auth.send.placeholders
+    let flow = "the flow \"\(auth.flow.rawValue)\""
+    let isToken = named.contains(.accessToken) || named.contains(.jwt)
+    if auth.flow == .none, named != [.accessToken] {
+      sendConflict("\(flow) sends no credential", allowed: "the flow \"static\" for keys that upstream gave you")
     }
+    if auth.flow.refreshes, !isToken {
+      sendConflict("\(flow) gets an access token, which no entry sends", allowed: "an entry with {access_token}")
+    }
+    if auth.flow.refreshes, named.contains(.refreshToken) {
+      sendConflict("\(flow) sends {refresh_token} to its token server only", allowed: "{access_token}")
+    }
+    if auth.flow != .jwt, auth.flow != .none, named.contains(.jwt) {
+      sendConflict("\(flow) signs no token for {jwt}", allowed: "{jwt} with the flow \"jwt\"")
+    }
+    let places = auth.flow == .none ? [] : auth.flow == .basic && named == [.accessToken] ? [.basic] : auth.send
+    for place in places where place.carrier == .header {
+      if let header = upstream.headers.first(where: { $0.name.lowercased() == place.name.lowercased() }) {
+        Conflict(
+          keys: ["upstream.headers", "auth.flow", "auth.send"], entry: header.name,
+          problem: "\(flow) sends its own", allowed: "this header with the flow \"none\"")
+      }
+    }
+  }
+
+  private func sendConflict(_ problem: String, allowed: String) -> Conflict {
+    Conflict(keys: ["auth.send", "auth.flow"], problem: problem, allowed: allowed)
   }
 
   /// The keys for OAuth 2 alone that are set.

@@ -88,7 +88,7 @@ private struct ExchangeTable {
       if let text {
         Conflict(
           keys: ["\(name).\(key)"], problem: "\(text) is no placeholder",
-          allowed: TokenExchange.Placeholder.allCases.map(\.text).joined(separator: " "))
+          allowed: TokenExchange.Placeholder.allowed)
       }
     }
     if step.format == .form, let member = step.body.nestedMember {
@@ -101,7 +101,7 @@ private struct ExchangeTable {
 
 extension String {
   /// The first `{NAME}` that T13.2 does not define; nil if all are defined.
-  fileprivate var unknownPlaceholder: String? {
+  var unknownPlaceholder: String? {
     let known = Set(TokenExchange.Placeholder.allCases.map(\.text))
     return matches(of: /\{[A-Za-z_][A-Za-z0-9_]*\}/).map { String($0.0) }.first { !known.contains($0) }
   }

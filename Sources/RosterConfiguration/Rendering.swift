@@ -15,9 +15,8 @@ extension Configuration {
       }
       lines += path.suffix(1).map { "\($0) = \(key.write(self))" }
     }
-    let tables = resources.map {
-      $0.rendered(maxRemoval: sync.maxRemoval, secret: auth.send.carrier == .parameter ? auth.send.name : nil)
-    }
+    let secrets = Set(auth.send.filter { $0.carrier == .parameter }.map(\.name))
+    let tables = resources.map { $0.rendered(maxRemoval: sync.maxRemoval, secrets: secrets) }
     return ([lines.joined(separator: "\n") + "\n"] + tables).joined(separator: "\n")
   }
 

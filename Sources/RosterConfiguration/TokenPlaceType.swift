@@ -1,24 +1,71 @@
 import RosterDefinition
 import RosterModel
 
-extension ValueType<TokenPlace> {
-  /// The messages do not repeat the text, because a user may have written the token itself there (T9).
-  static var tokenPlace: Self {
-    .text(
-      allowed: "\"NAME: {access_token}\", a header, or \"?NAME={access_token}\", a query parameter",
-      parse: { (text) throws(Mistakes) in
-        if let mistake = HeaderText.mistake(in: text) { throw Mistakes(mistake) }
-        guard text.hasPrefix("?") || text.contains(":") else {
-          throw Mistakes("is neither a header nor a query parameter")
+extension ValueType<[TokenPlace]> {
+  /// One place, or a list of places. A variable has the list in TOML. The messages do not repeat the text, because a
+  /// user may have written the token itself there (T9).
+  static var tokenPlaces: Self {
+    Self(
+      name: "a string or a list of strings", allowed: allowed,
+      read: { (item) throws(Mistakes) in
+        switch item {
+        case .string(let text):
+          if text.hasPrefix("["), case .list(let items)? = TOMLDocument.item(text) { return try places(items) }
+          return [try place(text)]
+        case .list(let items): return try places(items)
+        default: throw Mistakes(item.isNotShown("a string or a list of strings"))
         }
-        guard let place = TokenPlace(text) else {
-          throw Mistakes("does not hold \(TokenPlace.placeholder) once, as its value")
-        }
-        try place.carrier.check(place.name, in: text)
-        return place
       },
-      write: \.text)
+      write: { places in
+        places.count == 1 ? .string(places[0].text) : .list(places.map { .string($0.text) })
+      })
   }
+
+  private static var allowed: String {
+    "\"NAME: {access_token}\", a header, \"?NAME={access_token}\", a query parameter, "
+      + "\"/NAME={access_token}\", a member of a POST, or a list of them"
+  }
+
+  private static func places(_ items: [TOMLItem]) throws(Mistakes) -> [TokenPlace] {
+    var places: [TokenPlace] = []
+    for item in items {
+      guard case .string(let text) = item else { throw Mistakes(item.isNotShown("a string")) }
+      let place = try place(text)
+      guard !places.contains(where: { $0.isSamePlace(as: place) }) else {
+        throw Mistakes("names one place twice", allowed: "each header, parameter and member once")
+      }
+      places.append(place)
+    }
+    guard !places.isEmpty else { throw Mistakes("is an empty list") }
+    return places
+  }
+
+  private static func place(_ text: String) throws(Mistakes) -> TokenPlace {
+    if let mistake = HeaderText.mistake(in: text) { throw Mistakes(mistake) }
+    guard let place = TokenPlace(text) else {
+      throw Mistakes("is neither a header nor a query parameter nor a member of a POST")
+    }
+    if let unknown = place.value.unknownPlaceholder {
+      throw Mistakes("\(unknown) is no placeholder", allowed: TokenExchange.Placeholder.allowed)
+    }
+    guard !place.placeholders.isEmpty else {
+      throw Mistakes("does not hold a placeholder such as \(TokenPlace.placeholder), as its value")
+    }
+    try place.carrier.check(place.name, in: text)
+    return place
+  }
+}
+
+extension TokenPlace {
+  fileprivate func isSamePlace(as other: TokenPlace) -> Bool {
+    carrier == other.carrier
+      && (carrier == .header ? name.lowercased() == other.name.lowercased() : name == other.name)
+  }
+}
+
+extension TokenExchange.Placeholder {
+  /// All placeholders in words.
+  static var allowed: String { allCases.map(\.text).joined(separator: " ") }
 }
 
 extension TokenPlace.Carrier {
@@ -37,11 +84,12 @@ extension TokenPlace.Carrier {
       guard !text.contains(where: { "&#%".contains($0) }) else {
         throw Mistakes("holds &, # or %", allowed: "one parameter, without percent-encoding")
       }
+    case .body: break
     }
   }
 }
 
-extension ValueType<TokenExchange.Field?> {
+extension ValueType<TokenPlace?> {
   /// The messages do not repeat the text, which may contain a secret (T9).
   static var templateField: Self {
     .text(
@@ -49,7 +97,9 @@ extension ValueType<TokenExchange.Field?> {
       parse: { (text) throws(Mistakes) in
         if text.isEmpty { return nil }
         if let mistake = HeaderText.mistake(in: text) { throw Mistakes(mistake) }
-        guard let field = TokenExchange.Field(text) else { throw Mistakes("is neither a header nor a query parameter") }
+        guard let field = TokenPlace(text), field.carrier != .body else {
+          throw Mistakes("is neither a header nor a query parameter")
+        }
         try field.carrier.check(field.name, in: text)
         return field
       },
@@ -92,7 +142,7 @@ extension ValueType<[Request.Parameter]> {
   }
 }
 
-extension TokenExchange.Field {
+extension TokenPlace {
   /// A value without a placeholder may be a secret.
   fileprivate var maskedText: String {
     var field = self

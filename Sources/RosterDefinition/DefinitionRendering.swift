@@ -4,9 +4,9 @@ extension Resource {
   /// TOML from which the definition can be read again, with defaults filled in and secrets masked.
   /// - Parameters:
   ///   - maxRemoval: `sync.max_removal`, which applies if the definition has no limit of its own.
-  ///   - secret: the parameter that carries the token, if any. It is masked, like parameters with names of credentials.
-  package func rendered(maxRemoval: Int, secret: String?) -> String {
-    let masked = secretsMasked(besides: secret).inlineMasked
+  ///   - secrets: the parameters that carry secrets. They are masked, like parameters with names of credentials.
+  package func rendered(maxRemoval: Int, secrets: Set<String> = []) -> String {
+    let masked = secretsMasked(besides: secrets).inlineMasked
     let name = "resource.\(name)"
     let meaningless = inline == nil ? (isDetail ? ["key"] : []) : Self.keysOfRequests
     var lines = ["[\(name)]"] + Self.keys.filter { !meaningless.contains($0.name) }.lines(of: masked)
@@ -123,14 +123,14 @@ extension Array {
 
 extension Resource {
   /// The definition with `***` for values of credentials in its requests (T9).
-  /// - Parameter secret: the parameter that carries the token, if any.
-  package func secretsMasked(besides secret: String? = nil) -> Resource {
+  /// - Parameter secrets: the parameters that carry secrets.
+  package func secretsMasked(besides secrets: Set<String> = []) -> Resource {
     var masked = self
-    masked.listing.maskSecrets(besides: secret)
-    masked.since?.listing.maskSecrets(besides: secret)
+    masked.listing.maskSecrets(besides: secrets)
+    masked.since?.listing.maskSecrets(besides: secrets)
     // Placeholders are kept: they are not secrets, and the path would be refused without them.
     let parts = (byKey?.keyParts ?? []).map { "{key.\($0)}" } + ParentColumn.all(in: byKey ?? "").map(\.placeholder)
-    masked.byKey = byKey?.secretsMasked(besides: secret, keeping: ["{key}", "{keys}"] + parts)
+    masked.byKey = byKey?.secretsMasked(besides: secrets, keeping: ["{key}", "{keys}"] + parts)
     return masked
   }
 
@@ -147,9 +147,9 @@ extension Resource {
 }
 
 extension Listing {
-  fileprivate mutating func maskSecrets(besides secret: String?) {
+  fileprivate mutating func maskSecrets(besides secrets: Set<String>) {
     query = query.map { parameter in
-      let isSecret = parameter.name == secret || parameter.name.namesSecret
+      let isSecret = secrets.contains(parameter.name) || parameter.name.namesSecret
       return isSecret
         ? Resource.Parameter(parameter.name, .text((parameter.value.json.text ?? "").maskedText)) : parameter
     }

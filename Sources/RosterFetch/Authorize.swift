@@ -250,7 +250,8 @@ extension Response {
 
 extension Token {
   fileprivate var sent: Response.SentToken {
-    Response.SentToken(access.reveal(), parameter: place.carrier == .parameter ? place.name : nil)
+    Response.SentToken(
+      secrets.map { $0.reveal() }, parameters: places.compactMap { $0.carrier == .parameter ? $0.name : nil })
   }
 }
 
@@ -265,13 +266,21 @@ extension Request {
     guard let token else { return self }
     var request = self
     request.tokenLife = keeper.remainingLife(of: token)
-    let (place, value) = (token.place, token.place.value(token.access.reveal()))
+    for place in token.places { request.carry(token.value(at: place), at: place) }
+    return request
+  }
+
+  private mutating func carry(_ value: String, at place: TokenPlace) {
     switch place.carrier {
     case .header:
-      request.headers.removeAll { $0.isNamed(place.name) }
-      request.headers.append(Header(place.name, value))
-    case .parameter: request.secret = Parameter(place.name, value)
+      headers.removeAll { $0.isNamed(place.name) }
+      headers.append(Header(place.name, value))
+    case .parameter: secrets.append(Parameter(place.name, value))
+    case .body:
+      guard method == .post, let pointer = JSONPointer(place.name), let sent = try? JSONValue(json: body) else {
+        return
+      }
+      body = JSONWriter(sent.setting(.text(value), at: pointer)).bytes
     }
-    return request
   }
 }

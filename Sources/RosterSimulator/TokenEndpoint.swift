@@ -210,14 +210,19 @@ struct TokenEndpoint {
   /// nil if the token's place is empty.
   private func token(of request: Request) -> String? {
     let place = settings.flow == .basic ? TokenPlace.basic : settings.place
-    let value =
+    let value: String? =
       switch place.carrier {
       case .header: Response(status: 0, headers: request.headers)[place.name]
+      // The simulator's pages are read by GET.
+      case .body: nil
       case .parameter:
         request.url.firstIndex(of: "?").flatMap { Form(Array(request.url[$0...].utf8.dropFirst()))[place.name] }
       }
-    guard let value, value.hasPrefix(place.before), value.hasSuffix(place.after) else { return nil }
-    return String(value.dropFirst(place.before.count).dropLast(place.after.count))
+    guard let value, let (before, after) = place.partsAroundToken, value.hasPrefix(before), value.hasSuffix(after)
+    else {
+      return nil
+    }
+    return String(value.dropFirst(before.count).dropLast(after.count))
   }
 
   private func bearer(_ authorization: String?) -> String? {

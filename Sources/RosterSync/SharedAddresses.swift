@@ -97,7 +97,7 @@ extension SharedAnswer {
     _ response: Response, answer: PageFetcher.Answer, to query: PageFetcher.PageQuery, in list: PulledList
   ) {
     // An answer may repeat a token that is a parameter in its links.
-    if response.token?.parameter != nil { return nil }
+    if response.token?.parameters.isEmpty == false { return nil }
     let (digest, confirmed): (Int64?, Validator)
     switch answer {
     case .page(let page): (digest, confirmed) = (page.digest, Validator())

@@ -74,14 +74,14 @@ struct ExchangeGrantTests {
   func fields() throws {
     let inHeader = try settings {
       $0.refresh?.body = .object([])
-      $0.refresh?.send = TokenExchange.Field("Authorization: Bearer {refresh_token}")
+      $0.refresh?.send = TokenPlace("Authorization: Bearer {refresh_token}")
     }
     let header = try request(inHeader, refresh: "r")
     #expect(header.body.isEmpty && self.header("Authorization", request: header) == "Bearer r")
     #expect(self.header("Content-Type", request: header) == nil)
-    let inQuery = try settings { $0.refresh?.send = TokenExchange.Field("?key={client_secret}") }
+    let inQuery = try settings { $0.refresh?.send = TokenPlace("?key={client_secret}") }
     let query = try request(inQuery, refresh: "r")
-    #expect(query.secret == Request.Parameter("key", "s&t") && !query.url.contains("key"))
+    #expect(query.secrets == [Request.Parameter("key", "s&t")] && !query.url.contains("key"))
   }
 
   @Test("T13.3: a refresh is sent if each token that it contains is known, else a login")
@@ -326,7 +326,7 @@ struct ExchangeKeeperTests {
     #expect(try Session.change(from: session, settings, credentials: Self.files) == .none)
     let edits: [(inout TokenExchange) -> Void] = [
       { $0.login?.url += "/" }, { $0.refresh?.format = .form }, { $0.answer.refresh = nil },
-      { $0.login?.send = TokenExchange.Field("X-App: 1") }, { $0.login?.body = .object([.init("u", .text("x"))]) },
+      { $0.login?.send = TokenPlace("X-App: 1") }, { $0.login?.body = .object([.init("u", .text("x"))]) },
     ]
     for edit in edits {
       var changed = settings
@@ -344,7 +344,7 @@ struct ExchangeKeeperTests {
     }
     #expect(missing?.kind == .configuration && missing?.description.contains("password") == true)
     var settings = TokenSettings.sample(.exchange)
-    settings.exchange?.login?.send = TokenExchange.Field("X-Pass: {password}")
+    settings.exchange?.login?.send = TokenPlace("X-Pass: {password}")
     let forged = #expect(throws: Failure.self) {
       try Session.change(
         from: nil, settings, credentials: Credentials(username: Secret("u"), password: Secret("a\r\nX: y")))

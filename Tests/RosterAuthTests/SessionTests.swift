@@ -196,7 +196,7 @@ struct SessionTests {
     #expect(token("Aladdin", password: "open sesame") == "QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
     #expect(token("test", password: "123£") == "dGVzdDoxMjPCow==")
     #expect(token("sk_key", password: nil) == Data("sk_key:".utf8).base64EncodedString())
-    #expect(settings.place == TokenPlace(.header, name: "Authorization", before: "Basic "))
+    #expect(settings.places == [TokenPlace(.header, name: "Authorization", before: "Basic ")])
   }
 
   @Test(

@@ -514,9 +514,9 @@ struct TokenKeeperFailureTests {
   func sentPlace() {
     var settings = TokenSettings.sample(.static)
     #expect(Failure.notRenewable(settings).hint?.contains("was sent in") == false)
-    settings.send = TokenPlace(.header, name: "X-Api-Key")
+    settings.send = [TokenPlace(.header, name: "X-Api-Key")]
     #expect(Failure.notRenewable(settings).hint?.hasSuffix("; the token was sent in the header X-Api-Key") == true)
-    settings.send = TokenPlace(.parameter, name: "key")
+    settings.send = [TokenPlace(.parameter, name: "key")]
     let fresh = Failure.freshTokenRefused(settings, refusal: TokenRefusal())
     #expect(fresh.hint?.hasSuffix("; the token was sent in the parameter key") == true)
   }

@@ -132,10 +132,10 @@ struct TokenKeeperTests {
     let bench = try await Bench(.static, credentials: Credentials(accessToken: Secret("a0"))).inSync()
     let old = try #require(try await bench.keeper.current())
     var settings = bench.settings
-    settings.send = TokenPlace(.parameter, name: "api_key")
+    settings.send = [TokenPlace(.parameter, name: "api_key")]
     try await bench.keeper.reload(settings)
     let again = try await bench.keeper.rejected(old.generation)
-    #expect(!again.isFresh && again.token?.access == Secret("a0") && again.token?.place == settings.send)
+    #expect(!again.isFresh && again.token?.access == Secret("a0") && again.token?.places == settings.send)
     let refused = await failure { try await bench.keeper.rejected(again.token?.generation) }
     #expect(refused?.kind == .refused)
   }

@@ -220,7 +220,7 @@ import Testing
     let records = #"[{ token = "e\u0301" }, { token = "\u00e9" }, {}, {}]"#
     let text = "[resource.x]\nkey = \"/token\"\ncolumns.token = \"/token\"\ninline = \(records)\n"
     let resource = try #require(try workspace.load(text).resources.first)
-    let printed = resource.rendered(maxRemoval: 20, secret: nil)
+    let printed = resource.rendered(maxRemoval: 20)
     #expect(try workspace.load(printed).resources.first?.inline == resource.inline)
   }
 

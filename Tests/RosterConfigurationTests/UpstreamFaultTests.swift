@@ -12,25 +12,25 @@ struct UpstreamFaultTests {
     arguments: faultTable(
       #"""
       auth.send = "geheim"
-      => rosterd.toml:1: auth.send: is neither a header nor a query parameter; allowed: "NAME: {access_token}", a header, or "?NAME={access_token}", a query parameter
+      => rosterd.toml:1: auth.send: is neither a header nor a query parameter nor a member of a POST; allowed: "NAME: {access_token}", a header, "?NAME={access_token}", a query parameter, "/NAME={access_token}", a member of a POST, or a list of them
       auth.send = "PRIVATE-TOKEN: geheim"
-      => rosterd.toml:1: auth.send: does not hold {access_token} once, as its value; allowed: "NAME: {access_token}", a header, or "?NAME={access_token}", a query parameter
-      auth.send = "X: {access_token}{access_token}"
-      => rosterd.toml:1: auth.send: does not hold {access_token} once, as its value; allowed: "NAME: {access_token}", a header, or "?NAME={access_token}", a query parameter
+      => rosterd.toml:1: auth.send: does not hold a placeholder such as {access_token}, as its value; allowed: "NAME: {access_token}", a header, "?NAME={access_token}", a query parameter, "/NAME={access_token}", a member of a POST, or a list of them
+      auth.send = ["X: {access_token}", 7]
+      => rosterd.toml:1: auth.send: a number is not a string; allowed: "NAME: {access_token}", a header, "?NAME={access_token}", a query parameter, "/NAME={access_token}", a member of a POST, or a list of them
       auth.send = "?api_key=geheim"
-      => rosterd.toml:1: auth.send: does not hold {access_token} once, as its value; allowed: "NAME: {access_token}", a header, or "?NAME={access_token}", a query parameter
+      => rosterd.toml:1: auth.send: does not hold a placeholder such as {access_token}, as its value; allowed: "NAME: {access_token}", a header, "?NAME={access_token}", a query parameter, "/NAME={access_token}", a member of a POST, or a list of them
       auth.send = "?{access_token}"
-      => rosterd.toml:1: auth.send: does not hold {access_token} once, as its value; allowed: "NAME: {access_token}", a header, or "?NAME={access_token}", a query parameter
+      => rosterd.toml:1: auth.send: is neither a header nor a query parameter nor a member of a POST; allowed: "NAME: {access_token}", a header, "?NAME={access_token}", a query parameter, "/NAME={access_token}", a member of a POST, or a list of them
       auth.send = "X Geheim: {access_token}"
       => rosterd.toml:1: auth.send: the text before the colon is not a header name; allowed: letters, digits and !#$%&'*+-.^_`|~
       auth.send = "content-length: {access_token}"
       => rosterd.toml:1: auth.send: names a header that is rosterd's own to send; allowed: any other header
       auth.send = "X-Key: {access_token}\r\nX: geheim"
-      => rosterd.toml:1: auth.send: holds CR or LF; allowed: "NAME: {access_token}", a header, or "?NAME={access_token}", a query parameter
+      => rosterd.toml:1: auth.send: holds CR or LF; allowed: "NAME: {access_token}", a header, "?NAME={access_token}", a query parameter, "/NAME={access_token}", a member of a POST, or a list of them
       auth.send = "X-Key: {access_token}\u0001"
-      => rosterd.toml:1: auth.send: holds a control character; allowed: "NAME: {access_token}", a header, or "?NAME={access_token}", a query parameter
+      => rosterd.toml:1: auth.send: holds a control character; allowed: "NAME: {access_token}", a header, "?NAME={access_token}", a query parameter, "/NAME={access_token}", a member of a POST, or a list of them
       auth.send = "?={access_token}"
-      => rosterd.toml:1: auth.send: names no query parameter; allowed: "NAME: {access_token}", a header, or "?NAME={access_token}", a query parameter
+      => rosterd.toml:1: auth.send: names no query parameter; allowed: "NAME: {access_token}", a header, "?NAME={access_token}", a query parameter, "/NAME={access_token}", a member of a POST, or a list of them
       auth.send = "?a=geheim&b={access_token}"
       => rosterd.toml:1: auth.send: holds &, # or %; allowed: one parameter, without percent-encoding
       upstream.proxy = "socks5://user:geheim@h:1"

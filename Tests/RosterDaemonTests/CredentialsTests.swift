@@ -147,7 +147,7 @@ struct CredentialsTests {
     try workspace.write("\n", to: "password")
     #expect(configuration.missingCredentials(stores: []).isEmpty)
     // Neither a header nor a query can contain it, so that the start is 78.
-    configuration.auth.login.send = TokenExchange.Field("X-Pass: {password}")
+    configuration.auth.login.send = TokenPlace("X-Pass: {password}")
     #expect(configuration.missingCredentials(stores: []).map { $0.contains("password is empty: write it") } == [true])
     let files = Credentials(password: Secret(""))
     let settings = TokenSettings(configuration)

@@ -71,7 +71,7 @@ import Testing
 
   @Test("G2.1, T8.2: a member named like auth.send's parameter is not sent; one that repeats the token is refused")
   func token() throws {
-    let token = Response.SentToken("s3cret-t0ken", parameter: "api_key")
+    let token = Response.SentToken(["s3cret-t0ken"], parameters: ["api_key"])
     let start = "/api.php?action=query&continue=&format=json"
     #expect(try second(#"{"api_key":"s3cret-t0ken","a":"1"}"#, token: token) == "\(start)&a=1")
     #expect(try second(#"{"api_key":"other","a":"1"}"#, token: token) == "\(start)&a=1")

@@ -335,7 +335,7 @@ private func second(
       (.next(at: .header("X-Next")), [Request.Header("X-Next", address)]), (.next(at: at), []),
     ] {
       var response = Response(status: 200, headers: headers)
-      response.token = .init("geheim", parameter: "api_key")
+      response.token = .init(["geheim"], parameters: ["api_key"])
       var scan = PageScan()
       scan.at = PointedValue(.text(address))
       let facts = try paging(style).facts(in: scan, of: response, isFirst: true)
@@ -353,7 +353,7 @@ private func second(
     ])
   func withoutRepeatedToken(address: String, kept: String?) throws {
     var response = Response(status: 200)
-    response.token = .init("s3cret-t0ken")
+    response.token = .init(["s3cret-t0ken"])
     var scan = PageScan()
     scan.at = PointedValue(.text(address))
     let next = try? paging(.next(at: at)).facts(in: scan, of: response, isFirst: true).next
@@ -362,7 +362,7 @@ private func second(
     let cursor = paging(.cursor(param: .query("c"), at: at))
     #expect(throws: UndefinedAnswer.self) { try cursor.facts(in: scan, of: response, isFirst: true) }
     // Such a short token may occur in any address by chance.
-    response.token = .init("page")
+    response.token = .init(["page"])
     scan.at = PointedValue(.text("?page=2"))
     #expect(try paging(.next(at: at)).facts(in: scan, of: response, isFirst: true).next == .text("?page=2"))
   }

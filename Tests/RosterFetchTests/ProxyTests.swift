@@ -51,7 +51,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
       try await withTransport(Scenario(), settings: .init(proxies: rules(server(proxy)))) { upstream, transport in
         proxy.configure { $0.target = port(of: upstream) }
         var request = Request(.get, "http://upstream.invalid/api/character?page=2&key=old")
-        request.secret = .init("key", "ge heim")
+        request.secrets = [.init("key", "ge heim")]
         let answer = try await transport.send(request)
         #expect(answer.status == 200)
         #expect(proxy.requests == ["GET http://upstream.invalid/api/character?page=2&key=ge%20heim"])

@@ -17,7 +17,7 @@ import Testing
   func besides() {
     let address = "/b?my%5Bk%5D=x&My[k]=y&token={key}&key=a-{key}&secret={other}"
     #expect(
-      address.secretsMasked(besides: "my[k]", keeping: ["{key}"])
+      address.secretsMasked(besides: ["my[k]"], keeping: ["{key}"])
         == "/b?my%5Bk%5D=***&My[k]=y&token={key}&key=a-{key}&secret=***")
   }
 

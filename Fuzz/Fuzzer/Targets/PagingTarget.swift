@@ -12,7 +12,7 @@ import RosterModel
 enum PagingTarget {
   private static let homes = ["https://api.example/v1", "http://api.example:8080", "https://[::1]/a%20b"]
   /// Upstream may repeat the token in an address (T8).
-  private static let token = Response.SentToken("c4nary-t0ken", parameter: "key")
+  private static let token = Response.SentToken(["c4nary-t0ken"], parameters: ["key"])
   /// Upstream decides how many pages it announces, and all are requested in the same way; this many are enough.
   private static let maxAsked = 40
 

@@ -95,7 +95,7 @@ package final class HTTPTransport: Sendable {
   /// read.
   package func send(_ request: Request) async throws -> Response {
     let deadline = NIODeadline.now() + (request.timeout.map(TimeAmount.init(_:)) ?? timeout)
-    let url = request.secret.map { QueryText.setting($0, in: request.url) } ?? request.url
+    let url = request.secrets.reduce(request.url) { QueryText.setting($1, in: $0) }
     guard let target = RequestTarget(url), let route = routes.route(to: target) else {
       throw Failure.unusableRequest
     }

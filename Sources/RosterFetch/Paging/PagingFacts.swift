@@ -217,8 +217,9 @@ extension Paging {
     case .absent, .null: return nil
     case .members(let members):
       if members.isEmpty { return nil }
-      let secret = response.token?.parameter
-      return .members(members.filter { member in secret?.utf8.elementsEqual(member.name.utf8) != true })
+      let secrets = response.token?.parameters ?? []
+      return .members(
+        members.filter { member in !secrets.contains { $0.utf8.elementsEqual(member.name.utf8) } })
     case .boolean, .integer, .number, .text, .compound: throw UndefinedAnswer(reason: "\(place) is not an object")
     }
   }

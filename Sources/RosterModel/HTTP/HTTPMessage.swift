@@ -49,9 +49,9 @@ package struct Request: Sendable, Hashable {
   package var body: [UInt8]
   /// The body of a POST for the administrator, without credentials; nil for a GET.
   package var ownBody: String?
-  /// An access token to send in the query (`auth.send`). Only the transport adds it to the address, where it replaces
+  /// Secrets to send in the query (`auth.send`). Only the transport adds them to the address, where they replace
   /// parameters of the same name (T8).
-  package var secret: Parameter?
+  package var secrets: [Parameter] = []
   /// True if the request must not use a connection that has served another request.
   package var needsNewConnection = false
   /// Remaining life of the access token; nil if it is unknown. A request whose token expires while it waits for a
@@ -70,7 +70,7 @@ package struct Request: Sendable, Hashable {
 
   /// The address for messages that any local user may read: it names no credential and no record (T9, S11.3).
   package var shownURL: String {
-    (keylessURL ?? url).secretsMasked(besides: nil, keeping: ["{key}", "{keys}", "{key."])
+    (keylessURL ?? url).secretsMasked(besides: [], keeping: ["{key}", "{keys}", "{key."])
   }
 
   /// The address for the administrator, which may name records (T9).
@@ -87,17 +87,17 @@ package struct Request: Sendable, Hashable {
 
 /// An HTTP answer with its complete body.
 package struct Response: Sendable {
-  /// The access token that a request carried.
+  /// The access token and the other secrets that a request carried.
   package struct SentToken: Sendable {
-    /// Name of the request's `secret`; nil if the token was sent in a header.
-    package var parameter: String?
-    /// The token itself.
-    package var text: String
+    /// Names of the request's `secrets`; empty if all were sent elsewhere.
+    package var parameters: [String]
+    /// The token and the other secrets themselves.
+    package var texts: [String]
 
-    /// `parameter` is nil for a token in a header.
-    package init(_ text: String, parameter: String? = nil) {
-      self.text = text
-      self.parameter = parameter
+    /// `parameters` has the names of those in the query.
+    package init(_ texts: [String], parameters: [String] = []) {
+      self.texts = texts
+      self.parameters = parameters
     }
   }
 

@@ -6,19 +6,18 @@ extension String {
   }
 
   /// A URL, or a part of one, without the values of parameters that have the name of a credential.
-  package var secretsMasked: String { secretsMasked(besides: nil) }
+  package var secretsMasked: String { secretsMasked(besides: []) }
 
   /// The same with two exceptions.
   /// - Parameters:
-  ///   - secret: The name, not encoded, of a further parameter that contains a credential; nil without such a
-  ///     parameter.
+  ///   - secrets: The names, not encoded, of further parameters that contain credentials.
   ///   - placeholders: A value that contains one of these texts is not a secret and is kept.
-  package func secretsMasked(besides secret: String?, keeping placeholders: [String] = []) -> String {
+  package func secretsMasked(besides secrets: Set<String>, keeping placeholders: [String] = []) -> String {
     guard let mark = firstIndex(of: "?") else { return self }
     let parameters = self[index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false).map { pair in
       let written = pair.prefix { $0 != "=" }
       let name = String(decoding: written.utf8.percentDecoded(isForm: true), as: UTF8.self)
-      let isSecret = written.count < pair.count && (name == secret || name.namesSecret)
+      let isSecret = written.count < pair.count && (secrets.contains(name) || name.namesSecret)
       let value = pair[written.endIndex...]
       return isSecret && !placeholders.contains { value.contains($0) } ? "\(written)=***" : String(pair)
     }

@@ -76,7 +76,7 @@ package enum AssertionPlaceholder: Sendable, Equatable {
       guard let credential = TokenExchange.Placeholder(rawValue: String(name)) else { return nil }
       switch credential {
       case .username, .password, .clientID, .clientSecret: self = .credential(credential)
-      case .refreshToken, .accessToken, .jwt: return nil
+      case .refreshToken, .accessToken, .jwt, .basic: return nil
       }
     }
   }

@@ -14,6 +14,8 @@ package struct TokenExchange: Sendable, Equatable {
     case accessToken = "access_token"
     /// An assertion that is signed for this request (`auth.jwt`).
     case jwt
+    /// User and password as HTTP Basic encodes them (RFC 7617 §2).
+    case basic
 
     /// The placeholder with its braces.
     package var text: String { "{\(rawValue)}" }
@@ -28,38 +30,15 @@ package struct TokenExchange: Sendable, Equatable {
     /// How the body is written.
     package var format: Format
     /// Template of a header or a query parameter; nil if none is sent.
-    package var send: Field?
+    package var send: TokenPlace?
 
     /// A request with neither body nor field, unless given.
-    package init(url: String = "", body: JSONValue = .object([]), format: Format = .json, send: Field? = nil) {
+    package init(url: String = "", body: JSONValue = .object([]), format: Format = .json, send: TokenPlace? = nil) {
       self.url = url
       self.body = body
       self.format = format
       self.send = send
     }
-  }
-
-  /// A header or a query parameter with a template as its value.
-  package struct Field: Sendable, Equatable {
-    /// Part of the request that has it.
-    package var carrier: TokenPlace.Carrier
-    /// Name of the header or the parameter, not encoded.
-    package var name: String
-    /// Template of the value.
-    package var value: String
-
-    /// Reads `NAME: VALUE` or `?NAME=VALUE`; nil if the text is neither.
-    package init?(_ text: String) {
-      let isParameter = text.hasPrefix("?")
-      guard let end = text.firstIndex(of: isParameter ? "=" : ":") else { return nil }
-      carrier = isParameter ? .parameter : .header
-      name = isParameter ? String(text[..<end].dropFirst()) : String(text[..<end])
-      let rest = text[text.index(after: end)...]
-      value = isParameter ? String(rest) : String(rest.drop { $0 == " " || $0 == "\t" })
-    }
-
-    /// The text that `init(_:)` takes again.
-    package var text: String { carrier == .parameter ? "?\(name)=\(value)" : "\(name): \(value)" }
   }
 
   /// Places of an answer.
@@ -103,30 +82,19 @@ package struct TokenExchange: Sendable, Equatable {
   }
 }
 
-extension TokenPlace {
-  /// Reads `NAME: …{access_token}…`, or `?NAME=…{access_token}…`. nil if the text has neither form, or the token occurs
-  /// more than once.
-  package init?(_ text: String) {
-    guard let field = TokenExchange.Field(text), let token = field.value.firstRange(of: Self.placeholder) else {
-      return nil
-    }
-    (carrier, name) = (field.carrier, field.name)
-    before = String(field.value[..<token.lowerBound])
-    after = String(field.value[token.upperBound...])
-    if after.contains(Self.placeholder) { return nil }
-    // White space around a header's value is not part of it (RFC 9110 §5.5).
-    if carrier == .header { after = String(after.reversed().drop { $0 == " " || $0 == "\t" }.reversed()) }
-  }
-}
-
 extension TokenExchange.Step {
   /// The placeholders that body and field contain.
   package var placeholders: Set<TokenExchange.Placeholder> { body.placeholders.union(send?.placeholders ?? []) }
 }
 
-extension TokenExchange.Field {
+extension TokenPlace {
   /// The placeholders of the value.
   package var placeholders: Set<TokenExchange.Placeholder> { value.placeholders }
+}
+
+extension [TokenPlace] {
+  /// The placeholders of all values.
+  package var placeholders: Set<TokenExchange.Placeholder> { Set(flatMap(\.placeholders)) }
 }
 
 extension JSONValue {
