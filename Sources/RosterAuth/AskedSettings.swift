@@ -5,13 +5,13 @@ extension TokenSettings {
   /// Digests of these settings, by request; empty if no token request follows from them.
   var asked: [String: String] {
     let parts: [String: [String]] =
-      switch flow {
-      // The token of `jwt` begins with its template.
-      case .none, .static, .basic, .jwt: [:]
-      case .oauth2Refresh, .oauth2ClientCredentials:
+      switch flow.source {
+      // A session begins with the template of its assertions.
+      case .nothing, .file, .userAndPassword, .assertion: [:]
+      case .oauth2:
         ["refresh": [tokenURL, scope] + parameters.map { "\($0.name)=\($0.value)" } + written(of: assertion)]
-      case .authenticateForm, .bearerRefresh, .bearerRenew: ["refresh": [tokenURL]]
-      case .exchange:
+      case .request: ["refresh": [tokenURL]]
+      case .templates:
         [
           "login": written(of: exchange?.login, logsIn: true), "refresh": written(of: exchange?.refresh, logsIn: false),
           "access": exchange?.answer.access.map { [$0.text] } ?? [],

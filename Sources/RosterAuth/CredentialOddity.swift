@@ -36,14 +36,7 @@ extension Credentials {
   /// Oddities of the files, as clauses for a refusal; empty without any.
   /// - Parameter session: the session that was refused, whose refresh token may not be that of the file.
   func oddities(_ settings: TokenSettings, session: Session?) -> String {
-    let files: [CredentialFile] =
-      switch settings.flow {
-      case .none: []
-      case .static: settings.neededFiles
-      case .basic: [.username, .password] + settings.filesBesideToken.filter { ![.username, .password].contains($0) }
-      case .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew, .exchange, .jwt:
-        CredentialFile.allCases
-      }
+    let files = settings.flow.refreshes ? CredentialFile.allCases : settings.fixedFiles
     return files.compactMap { file in
       guard let secret = self[file], let oddity = secret.oddity else { return nil }
       if file == .refreshToken, let session, session.refreshToken != secret { return nil }

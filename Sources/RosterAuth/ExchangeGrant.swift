@@ -2,12 +2,16 @@ import RosterJSON
 import RosterModel
 
 extension Grant {
-  /// One of the two requests of `exchange`, whose templates name what it sends (T13.2).
+  /// One of the two requests of `exchange`.
   init(_ step: TokenExchange.Step, exchange: TokenExchange) {
-    self.init(
-      answer: exchange.answer, refreshRequired: false, url: step.url,
-      renewsAccess: exchange.refresh?.placeholders.contains(.accessToken) ?? false
-    ) { request, _, credentials, tokens in
+    self.init(step, answer: exchange.answer, refreshRequired: false)
+    url = step.url
+    renewsAccess = exchange.refresh?.placeholders.contains(.accessToken) ?? false
+  }
+
+  /// A request whose templates name what it sends (T13.2).
+  init(_ step: TokenExchange.Step, answer: TokenExchange.Answer, refreshRequired: Bool) {
+    self.init(answer: answer, refreshRequired: refreshRequired) { request, _, credentials, tokens in
       let value = { (placeholder: TokenExchange.Placeholder) in credentials.value(of: placeholder, tokens) }
       request.setBody(step.body.filled(value), format: step.format)
       guard let field = step.send else { return }

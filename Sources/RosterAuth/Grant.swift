@@ -35,29 +35,19 @@ package struct Grant: Sendable {
 extension Grant {
   /// nil if the flow sends no token request, and for `exchange`, whose grant depends on the session.
   package init?(_ flow: Flow) {
-    switch flow {
-    case .none, .static, .basic, .exchange, .jwt: return nil
-    case .oauth2Refresh, .oauth2ClientCredentials: self = .oauth2
-    case .authenticateForm: self = .authenticateForm
-    case .bearerRefresh: self = .bearerRefresh
-    case .bearerRenew: self = .bearerRenew
+    switch flow.source {
+    case .nothing, .file, .userAndPassword, .templates, .assertion: return nil
+    case .oauth2: self = .oauth2
+    case .request(let step, let answer): self.init(step, answer: answer, refreshRequired: true)
     }
   }
 
-  private init(
-    access: String, refresh: String, refreshRequired: Bool,
-    fill: @escaping @Sendable (inout Request, TokenSettings, Credentials, SentTokens) -> Void
-  ) {
-    self.init(
-      answer: TokenExchange.Answer(
-        access: .member(JSONPointer(segments: [access])), refresh: JSONPointer(segments: [refresh]),
-        expiresIn: JSONPointer(segments: ["expires_in"])),
-      refreshRequired: refreshRequired, fill: fill)
-  }
-
-  /// RFC 6749 §6 with a refresh token, §4.4 without.
+  /// RFC 6749 §5.1 and §6 with a refresh token, §4.4 without.
   private static let oauth2 = Grant(
-    access: "access_token", refresh: "refresh_token", refreshRequired: false
+    answer: TokenExchange.Answer(
+      access: .member(JSONPointer(segments: ["access_token"])), refresh: JSONPointer(segments: ["refresh_token"]),
+      expiresIn: JSONPointer(segments: ["expires_in"])),
+    refreshRequired: false
   ) { request, settings, credentials, tokens in
     var fields =
       tokens.refresh.map { [("grant_type", "refresh_token"), ("refresh_token", $0.reveal())] }
@@ -65,25 +55,6 @@ extension Grant {
     if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
     request.identify(credentials, as: settings.client, fields: &fields)
     request.setForm(fields.adding(settings.parameters))
-  }
-
-  private static let authenticateForm = Grant(
-    access: "token", refresh: "refreshToken", refreshRequired: true
-  ) { request, _, _, tokens in
-    request.setForm([("refreshToken", tokens.refresh?.reveal() ?? "")])
-  }
-
-  private static let bearerRefresh = Grant(
-    access: "accessToken", refresh: "refreshToken", refreshRequired: true, fill: fillBearer)
-
-  /// The token that is sent is the access token to be replaced: the answer's is the next one to be sent, too.
-  private static let bearerRenew = Grant(
-    access: "accessToken", refresh: "accessToken", refreshRequired: true, fill: fillBearer)
-
-  @Sendable private static func fillBearer(
-    _ request: inout Request, _: TokenSettings, _: Credentials, _ tokens: SentTokens
-  ) {
-    request.headers.append(Request.Header("Authorization", "Bearer \(tokens.refresh?.reveal() ?? "")"))
   }
 }
 

@@ -1,25 +1,73 @@
 import RosterModel
 
+/// The credential files of a flow, and the settings of its requests.
 extension TokenSettings {
   /// Names of the credential files without which no session can begin. The token store may replace a file (`mayKeep`).
   package var neededCredentials: [String] { neededFiles.map(\.rawValue) }
 
   var neededFiles: [CredentialFile] {
-    CredentialFile.allCases.filter((filesOfFlow + files(Set(sentBesideToken))).contains)
+    let named = filesOfFlow + filesBesideToken
+    return CredentialFile.allCases.filter(named.contains)
   }
 
   private var filesOfFlow: [CredentialFile] {
-    switch flow {
-    case .none: []
-    case .static: send.placeholders.contains(.accessToken) ? [.accessToken] : []
-    case .bearerRenew: [.accessToken]
-    case .basic: places == [.basic] ? [.username] : []
-    case .authenticateForm, .bearerRefresh: [.refreshToken]
-    case .oauth2Refresh: [.refreshToken] + assertionFiles
-    case .oauth2ClientCredentials: assertion == nil ? [.clientID, .clientSecret] : assertionFiles
-    case .jwt: assertionFiles
-    case .exchange: exchangeFiles + (exchange?.login == nil ? refreshFiles : [])
+    guard exchange == nil else { return exchangeFiles + (exchange?.login == nil ? refreshFiles : []) }
+    // Without a token in `auth.send` the files that it names are the credentials.
+    if !flow.refreshes, !sendsToken { return [] }
+    // An assertion identifies the client, too.
+    let files = flow.neededFiles.filter { assertion == nil || ![.clientID, .clientSecret].contains($0) }
+    return files + assertionFiles
+  }
+
+  /// True if a request carries the token.
+  private var sendsToken: Bool { places == [.basic] || places.placeholders.contains(.accessToken) }
+
+  /// The files that start a session. The client's id is part of the binding, and a new secret alone keeps the tokens
+  /// (T10).
+  var sessionFiles: [CredentialFile] {
+    switch flow.source {
+    case .nothing: []
+    case .file: [.accessToken]
+    case .userAndPassword: [.username, .password]
+    case .oauth2: [.refreshToken, .accessToken]
+    case .request: flow.neededFiles + [.accessToken]
+    case .templates: exchangeFiles.filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
+    case .assertion: [.privateKey, .hmacKey]
     }
+  }
+
+  /// The files that `auth.send`, or a header or a parameter of a token request, contains unchanged. They must fit a
+  /// header, even in a query.
+  var sentFiles: [CredentialFile] {
+    let fields = [exchange?.login, exchange?.refresh].compactMap { $0?.send?.placeholders }
+    // An assertion fits a header, whatever its key is, and so does an encoded pair.
+    let sent = files(fields.reduce(Set(sentBesideToken)) { $0.union($1) }.subtracting([.jwt, .basic]))
+    guard case .request(let step, _) = flow.source, step.send != nil else { return sent }
+    return sent + flow.neededFiles
+  }
+
+  /// The file that starts a new session, or is the token.
+  var credential: CredentialFile {
+    if flow.usesTemplates { return loginCredential ?? renewed }
+    if flow.source == .userAndPassword { return .password }
+    if flow.source == .file, !sendsToken { return neededFiles.first ?? .accessToken }
+    if flow.hasClientGrant || flow.signsToken { return assertion?.keyFile ?? sessionKey }
+    return flow.neededFiles.first ?? .refreshToken
+  }
+
+  private var sessionKey: CredentialFile { flow.signsToken ? .privateKey : .clientSecret }
+
+  /// The file that a login of `exchange` most likely lacks; nil without a login.
+  var loginCredential: CredentialFile? {
+    let files: [CredentialFile] = [.password, .clientSecret, .username, .clientID]
+    guard exchange?.login != nil else { return nil }
+    if loginPlaceholders.contains(.jwt), let assertion { return assertion.keyFile }
+    return files.first { file in loginPlaceholders.contains { $0.files.contains(file) } } ?? .password
+  }
+
+  /// The file of what a token request sends to be replaced.
+  var renewed: CredentialFile {
+    flow.replacedFile == .accessToken || refreshFiles == [.accessToken] ? .accessToken : .refreshToken
   }
 
   /// True if the token store has the successor of this needed credential after the first token request. The file may be
@@ -41,34 +89,11 @@ extension TokenSettings {
       return CredentialFile(rawValue: name).flatMap { session?.token(of: $0, flow) } == nil
     } catch { return false }
   }
-}
-
-extension TokenSettings {
-  /// The files that both requests of `exchange` name, without tokens (T13.2).
-  var exchangeFiles: [CredentialFile] { files(loginPlaceholders.union(refreshPlaceholders)).filter { !$0.isToken } }
-
-  /// The files without which no assertion can be signed.
-  private var assertionFiles: [CredentialFile] { assertion?.files ?? [] }
-
-  /// True if the token request contains an assertion.
-  /// - Parameter logsIn: true for a login of `exchange`.
-  func sendsAssertion(logsIn: Bool) -> Bool {
-    guard assertion != nil else { return false }
-    return exchange == nil || (logsIn ? loginPlaceholders : refreshPlaceholders).contains(.jwt)
-  }
-
-  /// The tokens that a refresh of `exchange` contains.
-  var refreshFiles: [CredentialFile] { files(refreshPlaceholders).filter(\.isToken) }
-
-  /// The files that start a session of `exchange`: those of both requests, without the client, and the tokens (T10).
-  var exchangeSessionFiles: [CredentialFile] {
-    exchangeFiles.filter { $0 == .username || $0 == .password } + [.refreshToken, .accessToken]
-  }
 
   /// The placeholders of `auth.send` that the access token does not replace. `basic` with its own place has none.
   var sentBesideToken: [TokenExchange.Placeholder] {
-    if flow == .none || places == [.basic] { return [] }
-    let tokens: Set<TokenExchange.Placeholder> = flow == .jwt ? [.accessToken, .jwt] : [.accessToken]
+    if !flow.sendsToken || places == [.basic] { return [] }
+    let tokens: Set<TokenExchange.Placeholder> = flow.signsToken ? [.accessToken, .jwt] : [.accessToken]
     let named = places.placeholders.subtracting(tokens)
     return TokenExchange.Placeholder.allCases.filter(named.contains)
   }
@@ -76,12 +101,9 @@ extension TokenSettings {
   /// The files that `auth.send` names beside the access token (T10.2).
   var filesBesideToken: [CredentialFile] { files(Set(sentBesideToken)) }
 
-  /// The files that `auth.send`, or `send` of a request of `exchange`, contains unchanged. They must fit a header,
-  /// even in a query.
-  var sentFiles: [CredentialFile] {
-    let steps = [exchange?.login, exchange?.refresh].compactMap { $0?.send?.placeholders }
-    // An assertion fits a header, whatever its key is, and so does an encoded pair.
-    return files(steps.reduce(Set(sentBesideToken)) { $0.union($1) }.subtracting([.jwt, .basic]))
+  /// The files that a request carries, if the flow replaces no token.
+  var fixedFiles: [CredentialFile] {
+    flow.source == .userAndPassword && sentBesideToken.isEmpty ? sessionFiles : neededFiles
   }
 
   /// True if a `send` contains this credential, so that it must not be empty.
@@ -90,15 +112,29 @@ extension TokenSettings {
   /// True if the flow cannot use this needed credential if it is empty. An empty password or secret is one elsewhere.
   package func refusesEmpty(_ name: String) -> Bool {
     guard name == CredentialFile.password.rawValue || name == CredentialFile.clientSecret.rawValue else { return true }
-    return sends(name) || (flow != .exchange && name == CredentialFile.clientSecret.rawValue)
+    return sends(name) || (!flow.usesTemplates && name == CredentialFile.clientSecret.rawValue)
+  }
+}
+
+/// The files of the flow `exchange`, whose templates name them.
+extension TokenSettings {
+  /// The files that both requests name, without tokens (T13.2).
+  private var exchangeFiles: [CredentialFile] {
+    files(loginPlaceholders.union(refreshPlaceholders)).filter { !$0.isToken }
   }
 
-  /// True if an `exchange` names the client, which a stored token belongs to then (T8).
-  var exchangeIdentifiesClient: Bool { exchangeFiles.contains(.clientID) }
+  /// The tokens that a refresh contains.
+  var refreshFiles: [CredentialFile] { files(refreshPlaceholders).filter(\.isToken) }
+
+  /// True if the requests name the client, which a stored token belongs to then (T8).
+  var identifiesClient: Bool { flow.identifiesClient || exchangeFiles.contains(.clientID) }
 
   var loginPlaceholders: Set<TokenExchange.Placeholder> { exchange?.login?.placeholders ?? [] }
 
   var refreshPlaceholders: Set<TokenExchange.Placeholder> { exchange?.refresh?.placeholders ?? [] }
+
+  /// The files without which no assertion can be signed.
+  private var assertionFiles: [CredentialFile] { assertion?.files ?? [] }
 
   private func files(_ placeholders: Set<TokenExchange.Placeholder>) -> [CredentialFile] {
     let files = placeholders.flatMap(\.files) + (placeholders.contains(.jwt) ? assertionFiles : [])
@@ -107,6 +143,13 @@ extension TokenSettings {
 }
 
 extension TokenSettings {
+  /// True if the token request contains an assertion.
+  /// - Parameter logsIn: true for a login of `exchange`.
+  func sendsAssertion(logsIn: Bool) -> Bool {
+    guard assertion != nil else { return false }
+    return exchange == nil || (logsIn ? loginPlaceholders : refreshPlaceholders).contains(.jwt)
+  }
+
   /// The keys that change the form of a token request, each as a text; empty without them.
   var requestForm: [String] {
     (client == .basic ? [] : [client.rawValue]) + parameters.map { "\($0.name)=\($0.value)" }

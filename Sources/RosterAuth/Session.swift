@@ -198,7 +198,7 @@ extension Session {
 
   /// The successor of the token in this file.
   func token(of file: CredentialFile, _ flow: Flow) -> Secret? {
-    file == .accessToken && flow == .exchange ? renewedAccess : refreshToken
+    file == .accessToken && flow.replacedFile != file ? renewedAccess : refreshToken
   }
 
   /// Forgets the tokens that upstream refused to replace, so that a login follows (T13.4).
@@ -222,8 +222,7 @@ extension Session {
 extension Session.Binding {
   init(_ settings: TokenSettings, credentials: Credentials) {
     flow = settings.flow.rawValue
-    let isIdentified = settings.flow.identifiesClient || settings.exchangeIdentifiesClient
-    clientID = isIdentified ? credentials.clientID : nil
+    clientID = settings.identifiesClient ? credentials.clientID : nil
     baseOrigin = settings.baseOrigin
     tokenOrigin = settings.tokenOrigin
   }
@@ -256,11 +255,8 @@ extension Session {
 
   /// Takes over the tokens whose files are missing or unchanged: they may be successors of the files' tokens (T10.2).
   private mutating func takeTokens(of earlier: Session, _ settings: TokenSettings) {
-    switch settings.flow {
-    // Its next token comes from the client's own grant, or from the changed file.
-    case .none, .static, .basic, .oauth2ClientCredentials, .bearerRenew, .jwt: return
-    case .oauth2Refresh, .authenticateForm, .bearerRefresh, .exchange: break
-    }
+    // Otherwise its next token comes from the client's own grant, or from the changed file.
+    guard settings.flow.replacedFile == .refreshToken else { return }
     if let token = earlier.refreshToken, takeDigest(.refreshToken, of: earlier) {
       refreshToken = token
       isUnanswered = earlier.isUnanswered
@@ -281,18 +277,9 @@ extension Session {
     began = credentials.sessionDigests(settings)
     asked = settings.asked
     standing = credentials.firstToken(settings).map { .token($0) } ?? .absent
-    refreshToken =
-      switch settings.flow {
-      // The client's own grant needs none from a file: only one that upstream sends is used (CONTRACT 3).
-      case .oauth2ClientCredentials: nil
-      case .jwt: nil
-      // It is sent to be replaced.
-      case .bearerRenew: credentials.accessToken
-      case .none, .static, .basic, .oauth2Refresh, .authenticateForm, .bearerRefresh, .exchange:
-        credentials.refreshToken
-      }
+    refreshToken = settings.flow.replacedFile.flatMap { credentials[$0] }
     if settings.refreshPlaceholders.contains(.accessToken) { renewedAccess = credentials.accessToken }
-    if settings.flow == .bearerRenew || renewedAccess != nil {
+    if settings.flow.replacedFile == .accessToken || renewedAccess != nil {
       renewal = RenewalPeriod(obtainedAt: access?.obtainedAt, endsAt: access?.expiresAt)
     }
   }
@@ -317,7 +304,7 @@ extension Session {
   /// A removed file changes nothing, because the token store may replace it. Nor does a user or a password that the
   /// session did not record: it may be the one of the tokens.
   private func isOutdated(by digests: [String: String], _ flow: Flow) -> Bool {
-    if flow == .basic { return digests != began }
+    if !flow.refreshes { return digests != began }
     return digests.contains { name, digest in began[name].map { $0 != digest } ?? Self.isToken(name) }
   }
 
@@ -362,40 +349,30 @@ extension Credentials {
   /// Digests of the files that start a session. The client's id is part of the binding, and a new secret alone keeps
   /// the tokens (T10).
   fileprivate func sessionDigests(_ settings: TokenSettings) -> [String: String] {
-    let files: [CredentialFile] =
-      switch settings.flow {
-      case .exchange: settings.exchangeSessionFiles
-      case .basic: [.username, .password]
-      case .bearerRenew: [.accessToken]
-      case .jwt: [.privateKey, .hmacKey]
-      case .none, .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh:
-        [.refreshToken, .accessToken]
-      }
+    let files = settings.sessionFiles
     let all = digests
     var digests = all.filter { digest in files.contains { $0.rawValue == digest.key } }
     for file in settings.filesBesideToken where !files.contains(file) {
       digests[Session.sentPrefix + file.rawValue] = self[file].map(Session.digest)
     }
     // The token consists of them.
-    if settings.flow == .jwt { digests["auth.jwt"] = settings.assertion.map { Session.digest(Secret($0.written)) } }
+    if settings.flow.signsToken { digests["auth.jwt"] = settings.assertion.map { Session.digest(Secret($0.written)) } }
     return digests
   }
 
   /// The access token that the files contain; it is sent before any token request.
   fileprivate func firstToken(_ settings: TokenSettings) -> IssuedToken? {
-    switch settings.flow {
-    case .jwt: return nil
-    case .basic: return basicPair.map { IssuedToken(access: $0) }
+    switch settings.flow.source {
+    case .nothing, .assertion: return nil
+    case .userAndPassword: return basicPair.map { IssuedToken(access: $0) }
     // The content of one file represents all of them.
-    case .static where !settings.send.placeholders.contains(.accessToken):
+    case .file where !settings.send.placeholders.contains(.accessToken):
       return settings.sentBesideToken.first.flatMap(value(of:)).map { IssuedToken(access: $0) }
-    case .none, .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRefresh, .bearerRenew,
-      .exchange:
-      break
-    }
-    return accessToken.map { token in
-      let times = JWTTimes(token)
-      return IssuedToken(access: token, obtainedAt: times?.issued, expiresAt: times?.expiry)
+    case .file, .oauth2, .request, .templates:
+      return accessToken.map { token in
+        let times = JWTTimes(token)
+        return IssuedToken(access: token, obtainedAt: times?.issued, expiresAt: times?.expiry)
+      }
     }
   }
 
@@ -404,29 +381,22 @@ extension Credentials {
       let stored = settings.mayKeep(file.rawValue) ? stored?.token(of: file, settings.flow) : nil
       // An empty user or secret of `exchange` is one (F5.2).
       let mayBeEmpty =
-        (settings.flow == .exchange && !file.isToken) || (file == .password && !settings.refusesEmpty(file.rawValue))
+        (settings.flow.usesTemplates && !file.isToken) || (file == .password && !settings.refusesEmpty(file.rawValue))
       guard let known = self[file] ?? stored, mayBeEmpty || !known.reveal().isEmpty else {
         throw .missingCredential(file, settings: settings)
       }
     }
-    if settings.flow == .basic || settings.sentBesideToken.contains(.basic) { try checkBasic(settings) }
-    let sent: [CredentialFile] =
-      switch settings.flow {
-      case .none: []
-      case .basic, .jwt: settings.sentFiles
-      case .static, .oauth2Refresh, .oauth2ClientCredentials, .authenticateForm, .bearerRenew, .exchange:
-        settings.sentFiles + [.accessToken]
-      case .bearerRefresh: settings.sentFiles + [.refreshToken, .accessToken]
-      }
+    let isPair = settings.flow.source == .userAndPassword
+    if isPair || settings.sentBesideToken.contains(.basic) { try checkPair(settings) }
     try checkKey(settings)
-    for file in sent {
+    for file in settings.sentFiles + (isPair || settings.flow.signsToken ? [] : [.accessToken]) {
       guard let secret = self[file], !secret.fitsHeader else { continue }
       throw .unsendableCredential(file, holding: secret, settings: settings)
     }
   }
 
   /// RFC 7617 §2: the colon ends the user's name, and neither may hold a control character.
-  private func checkBasic(_ settings: TokenSettings) throws(Failure) {
+  private func checkPair(_ settings: TokenSettings) throws(Failure) {
     for (secret, file) in [(username, CredentialFile.username), (password, .password)] {
       let text = secret?.reveal() ?? ""
       if text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) || (file == .username && text.contains(":")) {

@@ -10,7 +10,7 @@ package struct Token: Sendable, Equatable {
   package var places = [TokenPlace.bearer]
   /// Other secrets that these places name.
   var files: [TokenExchange.Placeholder: Secret] = [:]
-  /// True if rosterd has signed it (`flow = "jwt"`).
+  /// True if rosterd has signed it.
   var isAssertion = false
   /// False if rosterd cannot replace it: it is sent although its end seems to be past (T2.8).
   var isRenewed = true
@@ -126,4 +126,37 @@ struct Assertion: Sendable, Equatable {
   var token: Secret
   /// The time in its `exp`; nil without one.
   var expiresAt: Date?
+}
+
+extension Credentials {
+  subscript(file: CredentialFile) -> Secret? {
+    switch file {
+    case .refreshToken: refreshToken
+    case .accessToken: accessToken
+    case .clientID: clientID
+    case .clientSecret: clientSecret
+    case .username: username
+    case .password: password
+    case .privateKey: privateKey
+    case .privateKeyPassphrase: privateKeyPassphrase
+    case .hmacKey: hmacKey
+    }
+  }
+}
+
+extension Credentials {
+  /// The content of the files that replace a placeholder; nil if one does not exist, and for an assertion.
+  func value(of placeholder: TokenExchange.Placeholder) -> Secret? {
+    placeholder == .basic ? basicPair : placeholder.files.first.flatMap { self[$0] }
+  }
+
+  /// User and password as HTTP Basic encodes them (RFC 7617 §2); nil without a user.
+  var basicPair: Secret? {
+    username.map { Secret(Data("\($0.reveal()):\(password?.reveal() ?? "")".utf8).base64EncodedString()) }
+  }
+
+  /// The contents that `auth.send` names, beside the access token.
+  func sent(_ settings: TokenSettings) -> [TokenExchange.Placeholder: Secret] {
+    settings.sentBesideToken.reduce(into: [:]) { $0[$1] = value(of: $1) }
+  }
 }

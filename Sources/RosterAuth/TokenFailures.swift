@@ -121,20 +121,21 @@ extension Failure {
   static func notRenewable(
     _ settings: TokenSettings, refusal: TokenRefusal = TokenRefusal(), oddities: String = ""
   ) -> Failure {
-    let cause =
-      switch settings.flow {
-      case .none: "upstream asks for a token (\(refusal.text)), and auth.flow is \"none\""
-      case .basic: "upstream refuses the username and password (\(refusal.text))\(oddities)"
-      default:
-        "upstream refuses the \(settings.sentBesideToken.isEmpty ? "access token" : "credentials") (\(refusal.text))\(oddities)"
-      }
+    guard settings.flow.sendsToken else {
+      return Failure(
+        .refused, step: "read from upstream", subject: settings.baseOrigin,
+        cause: "upstream asks for a token (\(refusal.text)), and auth.flow is \"\(settings.flow.rawValue)\"",
+        hint: "set auth.flow to what upstream takes"
+      ).with(.noCredential, [.setting("auth.flow")])
+    }
+    let token =
+      settings.flow.source == .userAndPassword
+      ? "username and password" : settings.sentBesideToken.isEmpty ? "access token" : "credentials"
     return Failure(
-      .refused, step: "read from upstream", subject: settings.baseOrigin, cause: cause,
-      hint: settings.flow == .none
-        ? "set auth.flow to what upstream takes" : settings.mendSent + settings.sentPlace
-    ).with(
-      settings.flow == .none ? .noCredential : .credential,
-      settings.flow == .none ? [.setting("auth.flow")] : [.file(settings.path(settings.credential.rawValue))])
+      .refused, step: "read from upstream", subject: settings.baseOrigin,
+      cause: "upstream refuses the \(token) (\(refusal.text))\(oddities)",
+      hint: settings.mendSent + settings.sentPlace
+    ).with(.credential, [.file(settings.path(settings.credential.rawValue))])
   }
 
   /// A static token whose own `exp` has passed (T2).
@@ -148,7 +149,7 @@ extension Failure {
   }
 
   static func freshTokenRefused(_ settings: TokenSettings, refusal: TokenRefusal) -> Failure {
-    if settings.flow == .jwt { return freshAssertionRefused(settings) }
+    if settings.flow.signsToken { return freshAssertionRefused(settings) }
     let scope = settings.exchange == nil ? ["auth.scope"] : []
     let hint =
       refusal.key.map { "see whether \($0) names answers that are not about the token" }
@@ -177,7 +178,7 @@ extension Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
       cause: "a page request was answered \(status), which auth.logout_status names",
-      hint: settings.flow == .none
+      hint: !settings.flow.sendsToken
         ? "set auth.flow"
         : settings.mendCredential
           + (settings.flow.refreshes ? "; if the fault was upstream's: rosterctl sync --retry-session" : "")
@@ -242,34 +243,8 @@ extension TokenSettings {
       "; \(sentBesideToken.isEmpty ? "the token was" : "credentials were") sent in \(shown.joined(separator: ", "))"
   }
 
-  /// The file that starts a new session, or is the token.
-  var credential: CredentialFile {
-    switch flow {
-    case .static: neededFiles.contains(.accessToken) ? .accessToken : neededFiles.first ?? .accessToken
-    case .bearerRenew: .accessToken
-    case .basic: .password
-    case .oauth2ClientCredentials: assertion?.keyFile ?? .clientSecret
-    case .jwt: assertion?.keyFile ?? .privateKey
-    case .none, .oauth2Refresh, .authenticateForm, .bearerRefresh: .refreshToken
-    case .exchange: loginCredential ?? renewed
-    }
-  }
-
-  /// The file that a login of `exchange` most likely lacks; nil without a login.
-  private var loginCredential: CredentialFile? {
-    let files: [CredentialFile] = [.password, .clientSecret, .username, .clientID]
-    guard exchange?.login != nil else { return nil }
-    if loginPlaceholders.contains(.jwt), let assertion { return assertion.keyFile }
-    return files.first { file in loginPlaceholders.contains { $0.files.contains(file) } } ?? .password
-  }
-
-  /// The file of what a token request sends to be replaced.
-  var renewed: CredentialFile { renewsAccess ? .accessToken : .refreshToken }
-
   /// Name of the token that a token request replaces.
-  var renewal: String { renewsAccess ? "the access token" : "the refresh token" }
-
-  private var renewsAccess: Bool { flow == .bearerRenew || refreshFiles == [.accessToken] }
+  var renewal: String { renewed == .accessToken ? "the access token" : "the refresh token" }
 
   /// The settings of a login of `exchange`, whose messages name its address.
   var ofLogin: TokenSettings {
@@ -287,8 +262,7 @@ extension TokenSettings {
 
   /// The key that names where tokens come from.
   var addressKey: String {
-    if flow == .jwt { return "auth.jwt.claims" }
-    return exchange.map { $0.refresh == nil ? "auth.login.url" : "auth.refresh.url" } ?? "auth.token_url"
+    exchange.map { $0.refresh == nil ? "auth.login.url" : "auth.refresh.url" } ?? flow.addressKey
   }
 
   var mayHaveRotated: String { "upstream may have rotated \(renewal) in an attempt whose answer never came" }
@@ -300,18 +274,12 @@ extension TokenSettings {
   }
 
   var mendCredential: String {
-    flow == .basic || (flow == .exchange && credential == .password)
-      ? mend(["username", "password"]) : mend(credential.rawValue)
+    credential == .password ? mend(["username", "password"]) : mend(credential.rawValue)
   }
 
   /// The same for an answer that may mean any file of a request.
   fileprivate var mendSent: String {
     sentBesideToken.isEmpty ? mendCredential : mend(fixedFiles.map(\.rawValue))
-  }
-
-  /// The files that a request carries, if the flow replaces no token.
-  fileprivate var fixedFiles: [CredentialFile] {
-    flow == .basic && sentBesideToken.isEmpty ? [.username, .password] : neededFiles
   }
 
   /// An imperative: which files, and the command that makes them count (T6, T16).

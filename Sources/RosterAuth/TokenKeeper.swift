@@ -112,7 +112,7 @@ package actor TokenKeeper {
   }
 
   private func take(_ settings: TokenSettings, retry: Bool) throws {
-    let credentials = settings.flow == .none ? Credentials() : try readCredentials(settings.credentialsDirectory)
+    let credentials = !settings.flow.sendsToken ? Credentials() : try readCredentials(settings.credentialsDirectory)
     let setup = TokenMachine.Setup(settings: settings, credentials: credentials)
     let known = isOpen ? machine.known(setup) : nil
     // A credential that the store does not know was the former one, not the changed one.
@@ -132,7 +132,7 @@ package actor TokenKeeper {
     act { $0.reconfigured(setup, session: session, now: now) }
     if change == .lift { machine.clearEnding() } else if retry { machine.beginTrial() }
     // Only the next sync shows whether upstream accepts requests without a session again.
-    let stands = change == .none && settings.flow != .none
+    let stands = change == .none && settings.flow.sendsToken
     status.lastError = machine.failure?.description ?? (stands ? status.lastError : nil)
     pushStatus()
   }

@@ -34,7 +34,7 @@ extension TokenKeeper {
       return failed((.other(error), "other"), attempt: attempt)
     }
     let setup = attempt.setup
-    if setup.settings.flow == .jwt, let assertion = credentials.assertion {
+    if setup.settings.flow.signsToken, let assertion = credentials.assertion {
       return machine.refreshed(GrantAnswer(assertion, now: clock.now()))
     }
     guard let grant = Grant(setup.settings, session: attempt.session) else {

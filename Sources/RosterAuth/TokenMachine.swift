@@ -49,7 +49,7 @@ struct TokenMachine: Sendable, Equatable {
   /// The token to send now, if nothing else has to be done for it. The outer nil means that `wanted` decides, the inner
   /// nil that the flow sends no token. Mutating, because the keeper would otherwise copy the machine for each request.
   mutating func settledToken(at now: ClockReading) -> Token?? {
-    if setup.settings.flow == .none { return .some(nil) }
+    if !setup.settings.flow.sendsToken { return .some(nil) }
     guard case .success(let token) = answer(now) else { return nil }
     if let token, needsEarlyRefresh(token, now: now) { return nil }
     return .some(token)
@@ -62,8 +62,8 @@ struct TokenMachine: Sendable, Equatable {
       return refusedAgain(trial, refusal: refusal, sequel: sequel)
     }
     if let failure { return .fail(failure) }
-    if isLate(refusal.generation), settings.flow == .none || token != nil { return wanted(waiter, now: now) }
-    guard settings.flow != .none else { return failSync(with: .notRenewable(settings, refusal: refusal)) }
+    if isLate(refusal.generation), !settings.flow.sendsToken || token != nil { return wanted(waiter, now: now) }
+    guard settings.flow.sendsToken else { return failSync(with: .notRenewable(settings, refusal: refusal)) }
     // The first 401 refused the session, so that `token` is nil. Later ones join the waiters of that refresh (T1).
     guard let token else { return join(waiter) }
     guard settings.flow.refreshes else { return refuseFixed(token, refusal: refusal, now: now) }
@@ -281,7 +281,7 @@ struct TokenMachine: Sendable, Equatable {
 
   mutating func syncBegan(_ waiter: Waiter, now: ClockReading) -> Action {
     sync = SyncFacts()
-    if settings.flow == .oauth2ClientCredentials, session.ending?.isTriedAgain(at: now.date, settings) == true {
+    if settings.flow.hasClientGrant, session.ending?.isTriedAgain(at: now.date, settings) == true {
       beginTrial()
     }
     if case .unstored(let granted, _, let isSuperseded) = phase {

@@ -10,7 +10,7 @@ extension TokenMachine {
     session.access.map {
       Token(
         generation: generation, issued: $0, places: settings.places, files: setup.sent,
-        isAssertion: settings.flow == .jwt,
+        isAssertion: settings.flow.signsToken,
         isRenewed: settings.flow.refreshes)
     }
   }
@@ -33,9 +33,9 @@ extension TokenMachine {
   }
 
   /// True if a 401 to the token of that generation (nil for a request without one) says nothing about the current
-  /// token. With the flow `none`, any token is older than a reload.
+  /// token. If the flow sends no token, any token is older than a reload.
   func isLate(_ generation: Int?) -> Bool {
-    settings.flow == .none ? generation != nil : (generation ?? 0) < self.generation
+    settings.flow.sendsToken ? (generation ?? 0) < self.generation : generation != nil
   }
 
   /// The time at which a daemon renews without a sync; nil if it must not, or the end is unknown or past (T7.5).
@@ -84,7 +84,7 @@ extension TokenMachine {
   }
 
   func state(_ now: ClockReading) -> TokenStatus.State {
-    if settings.flow == .none { return .none }
+    if !settings.flow.sendsToken { return .none }
     if session.ending != nil { return .unauthorized }
     switch phase {
     case .busy(.keeping, _), .busy(.proving, _), .idle, .unstored: break
@@ -99,7 +99,7 @@ extension TokenMachine {
 extension TokenMachine {
   /// The answer that a request gets without waiting; nil if it needs a refresh.
   func answer(_ now: ClockReading) -> Result<Token?, Failure>? {
-    if settings.flow == .none { return .success(nil) }
+    if !settings.flow.sendsToken { return .success(nil) }
     if let failure { return .failure(failure) }
     if case .busy(.proving, _) = phase { return nil }
     if let token, !token.isExpired(now) || serves(token) { return .success(token) }
@@ -131,7 +131,7 @@ extension TokenMachine {
   /// has nothing to refresh.
   func mayGrantAgain(after attempt: Attempt) -> Bool {
     guard session.hasReplaceableToken, !attempt.session.logsIn(attempt.setup.settings) else { return false }
-    return settings.flow == .oauth2ClientCredentials || settings.exchange?.login != nil
+    return settings.flow.hasClientGrant || settings.exchange?.login != nil
   }
 
   /// True if an answer that shows that the token works would change anything.

@@ -68,6 +68,6 @@ package struct TokenSettings: Sendable, Equatable {
     self.assertion = assertion
   }
 
-  /// The places of a request. With `basic` they are those of `auth.send` only if it names a file.
-  var places: [TokenPlace] { flow == .basic && send.placeholders == [.accessToken] ? [.basic] : send }
+  /// The places of a request. A fixed place of the flow counts unless `auth.send` names a file.
+  var places: [TokenPlace] { send.placeholders == [.accessToken] ? flow.fixedPlace.map { [$0] } ?? send : send }
 }

@@ -11,9 +11,6 @@ extension Configuration {
     } else {
       missingClaims
     }
-    if auth.flow == .jwt {
-      addressesOfJWT
-    }
   }
 
   private static let keys = ["auth.jwt.claims", "auth.jwt.headers", "auth.jwt.alg"]
@@ -23,9 +20,9 @@ extension Configuration {
       Conflict(
         keys: ["auth.jwt.headers", "auth.jwt.alg", "auth.jwt.claims"], problem: "[auth.jwt] has no claims",
         allowed: "claims, such as { iss = \"{client_id}\", exp = \"{now+10m}\" }")
-    } else if auth.flow == .jwt {
+    } else if auth.flow.signsToken {
       Conflict(
-        keys: ["auth.jwt.claims", "auth.flow"], problem: "the flow \"jwt\" needs [auth.jwt]",
+        keys: ["auth.jwt.claims", "auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" needs [auth.jwt]",
         allowed: "claims, such as { iss = \"{client_id}\", exp = \"{now+10m}\" }")
     } else if let key = exchangeKeyWithAssertion {
       Conflict(
@@ -60,43 +57,31 @@ extension Configuration {
       Conflict(
         keys: ["auth.jwt.claims"], entry: "exp", problem: "exp is not a time that each assertion sets",
         allowed: "a time such as {now+10m}")
-    } else if auth.flow == .jwt {
+    } else if auth.flow.signsToken {
       Conflict(
         keys: ["auth.jwt.claims", "auth.flow"],
-        problem: "the flow \"jwt\" makes a new assertion before the last one expires, and the claims have no exp",
+        problem:
+          "the flow \"\(auth.flow.rawValue)\" makes a new assertion before the last one expires, and the claims have no exp",
         allowed: "exp = \"{now+10m}\" in auth.jwt.claims")
     }
   }
 
   @Rules<Conflict> private var unusedAssertion: [Conflict] {
-    switch auth.flow {
-    case .jwt, .oauth2Refresh, .oauth2ClientCredentials: []
-    case .exchange:
-      if exchangeKeyWithAssertion == nil {
-        Conflict(
-          keys: Self.keys + ["auth.flow"], problem: "no request of the flow \"exchange\" contains {jwt}",
-          allowed: "{jwt} in auth.login.body or auth.login.send")
-      }
-    case .none, .static, .basic, .authenticateForm, .bearerRefresh, .bearerRenew:
+    if auth.flow.usesTemplates, exchangeKeyWithAssertion == nil {
+      Conflict(
+        keys: Self.keys + ["auth.flow"],
+        problem: "no request of the flow \"\(auth.flow.rawValue)\" contains {jwt}",
+        allowed: "{jwt} in auth.login.body or auth.login.send")
+    } else if !auth.flow.usesTemplates, !auth.flow.takesAssertion {
       Conflict(
         keys: Self.keys + ["auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" sends no assertion",
         allowed: "[auth.jwt] with the flows jwt, exchange, oauth2_client_credentials and oauth2_refresh")
     }
   }
 
-  @Rules<Conflict> private var addressesOfJWT: [Conflict] {
-    let keys = [("auth.token_url", auth.tokenURL), ("auth.scope", auth.scope)].filter { !$0.1.isEmpty }.map(\.0)
-    if let first = keys.first {
-      Conflict(
-        keys: keys + ["auth.flow"],
-        problem: "the flow \"jwt\" sends no token request, and has no \(first.dropFirst("auth.".count))",
-        allowed: "the claims of the assertion in auth.jwt.claims")
-    }
-  }
-
   /// The key of the first template of `exchange` that contains `{jwt}`.
   private var exchangeKeyWithAssertion: String? {
-    guard auth.flow == .exchange else { return nil }
+    guard auth.flow.usesTemplates else { return nil }
     let templates = [
       ("auth.login.body", auth.login.body.placeholders), ("auth.login.send", auth.login.send?.placeholders ?? []),
       ("auth.refresh.body", auth.refresh.body.placeholders),

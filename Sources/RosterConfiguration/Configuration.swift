@@ -165,7 +165,7 @@ package struct Configuration: Sendable, Equatable {
   /// The address for token requests as an absolute URL: `auth.token_url`, or with `exchange` the address of
   /// `auth.refresh` or else `auth.login`. nil if none is set.
   package var resolvedTokenURL: String? {
-    guard auth.flow == .exchange else { return resolved(auth.tokenURL) }
+    guard auth.flow.usesTemplates else { return resolved(auth.tokenURL) }
     return resolved(auth.refresh.url) ?? resolved(auth.login.url)
   }
 
@@ -177,7 +177,7 @@ package struct Configuration: Sendable, Equatable {
 
   /// Requests of the flow `exchange`, with absolute addresses; nil with another flow.
   package var exchange: TokenExchange? {
-    guard auth.flow == .exchange else { return nil }
+    guard auth.flow.usesTemplates else { return nil }
     return TokenExchange(login: resolved(auth.login), refresh: resolved(auth.refresh), answer: auth.answer)
   }
 

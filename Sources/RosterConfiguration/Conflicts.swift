@@ -36,18 +36,25 @@ extension Configuration {
   }
 
   @Rules<Conflict> private var tokenConflicts: [Conflict] {
-    if auth.flow.refreshes, ![.exchange, .jwt].contains(auth.flow), auth.tokenURL.isEmpty {
+    if auth.flow.usesTokenURL, auth.tokenURL.isEmpty {
       Conflict(
         keys: ["auth.token_url", "auth.flow"], problem: "the flow \"\(auth.flow.rawValue)\" needs a token_url",
         allowed: "a URL or a path in auth.token_url")
     }
-    if WebAddress.isHTTPS(upstream.baseURL), auth.flow != .exchange, let url = resolvedTokenURL,
+    if WebAddress.isHTTPS(upstream.baseURL), !auth.flow.usesTemplates, let url = resolvedTokenURL,
       !WebAddress.isHTTPS(url)
     {
       Conflict(
         keys: ["auth.token_url", "upstream.base_url"],
         problem: "an http token_url does not go with an https base_url",
         allowed: "an https URL or a path in auth.token_url")
+    }
+    if auth.flow.refreshes, !auth.flow.usesTokenURL, let first = keysOfTokenURL.first {
+      Conflict(
+        keys: keysOfTokenURL + ["auth.flow"],
+        problem: "the flow \"\(auth.flow.rawValue)\" has no \(first.dropFirst("auth.".count))",
+        allowed: auth.flow.usesTemplates
+          ? "the addresses in auth.login.url and auth.refresh.url" : "the claims of the assertion in auth.jwt.claims")
     }
     for key in auth.flow.identifiesClient ? [] : keysOfOAuth {
       Conflict(
@@ -63,7 +70,7 @@ extension Configuration {
     let named = auth.send.placeholders
     let flow = "the flow \"\(auth.flow.rawValue)\""
     let isToken = named.contains(.accessToken) || named.contains(.jwt)
-    if auth.flow == .none, named != [.accessToken] {
+    if !auth.flow.sendsToken, named != [.accessToken] {
       sendConflict("\(flow) sends no credential", allowed: "the flow \"static\" for keys that upstream gave you")
     }
     if auth.flow.refreshes, !isToken {
@@ -72,11 +79,11 @@ extension Configuration {
     if auth.flow.refreshes, named.contains(.refreshToken) {
       sendConflict("\(flow) sends {refresh_token} to its token server only", allowed: "{access_token}")
     }
-    if auth.flow != .jwt, auth.flow != .none, named.contains(.jwt) {
+    if auth.flow.sendsToken, !auth.flow.signsToken, named.contains(.jwt) {
       sendConflict("\(flow) signs no token for {jwt}", allowed: "{jwt} with the flow \"jwt\"")
     }
-    let places = auth.flow == .none ? [] : auth.flow == .basic && named == [.accessToken] ? [.basic] : auth.send
-    for place in places where place.carrier == .header {
+    let own = named == [.accessToken] ? auth.flow.fixedPlace.map { [$0] } : nil
+    for place in auth.flow.sendsToken ? own ?? auth.send : [] where place.carrier == .header {
       if let header = upstream.headers.first(where: { $0.name.lowercased() == place.name.lowercased() }) {
         Conflict(
           keys: ["upstream.headers", "auth.flow", "auth.send"], entry: header.name,
@@ -87,6 +94,11 @@ extension Configuration {
 
   private func sendConflict(_ problem: String, allowed: String) -> Conflict {
     Conflict(keys: ["auth.send", "auth.flow"], problem: problem, allowed: allowed)
+  }
+
+  /// The keys of requests to `auth.token_url` that are set.
+  private var keysOfTokenURL: [String] {
+    (auth.tokenURL.isEmpty ? [] : ["auth.token_url"]) + (auth.scope.isEmpty ? [] : ["auth.scope"])
   }
 
   /// The keys for OAuth 2 alone that are set.

@@ -7,7 +7,7 @@ extension Configuration {
     let steps = [
       ExchangeTable(name: "auth.login", step: auth.login), ExchangeTable(name: "auth.refresh", step: auth.refresh),
     ]
-    if auth.flow == .exchange {
+    if auth.flow.usesTemplates {
       requestConflicts
       tokensInLogin
       steps.flatMap(\.conflicts)
@@ -30,12 +30,6 @@ extension Configuration {
   }
 
   @Rules<Conflict> private var requestConflicts: [Conflict] {
-    let keys = [("auth.token_url", auth.tokenURL), ("auth.scope", auth.scope)].filter { !$0.1.isEmpty }.map(\.0)
-    if let first = keys.first {
-      Conflict(
-        keys: keys + ["auth.flow"], problem: "the flow \"exchange\" has no \(first.dropFirst("auth.".count))",
-        allowed: "the addresses in auth.login.url and auth.refresh.url")
-    }
     if auth.login.url.isEmpty, auth.refresh.url.isEmpty {
       Conflict(
         keys: ["auth.login.url", "auth.flow"], problem: "the flow \"exchange\" needs [auth.login] or [auth.refresh]",

@@ -27,14 +27,11 @@ extension Configuration {
   package var missingClaims: String? {
     guard auth.jwt.isSet else { return nil }
     let (needed, reason): ([String], String) =
-      switch auth.flow {
-      case .oauth2Refresh, .oauth2ClientCredentials:
+      if auth.flow.identifiesClient {
         (["iss", "sub", "aud", "exp", "jti"], "RFC 7523 and OpenID Connect require of a client_assertion")
-      case .exchange where auth.login.body.texts.contains(Self.grantType):
+      } else if auth.login.body.texts.contains(Self.grantType) {
         (["iss", "aud", "exp"], "RFC 7523 requires of an assertion")
-      case .exchange: (["exp"], "most servers require")
-      case .none, .static, .basic, .authenticateForm, .bearerRefresh, .bearerRenew, .jwt: ([], "")
-      }
+      } else { (auth.flow.usesTemplates ? ["exp"] : [], "most servers require") }
     let missing = needed.filter { auth.jwt.claims[$0] == nil }
     return missing.isEmpty ? nil : "auth.jwt.claims has no \(missing.joined(separator: ", ")), which \(reason)"
   }

@@ -123,7 +123,7 @@ package struct LoginProcess: Sendable {
 
   /// F5.3: the address that the way needs.
   private func address(_ usesDevice: Bool) throws(Failure) -> String {
-    guard configuration.auth.flow == .oauth2Refresh else {
+    guard configuration.auth.flow.hasUserLogin else {
       throw unusable(
         "auth.flow is \"\(configuration.auth.flow.rawValue)\"", hint: "set auth.flow = \"oauth2_refresh\" in [auth]")
     }

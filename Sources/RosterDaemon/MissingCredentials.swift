@@ -33,7 +33,7 @@ extension Configuration {
 
   /// One sentence for each credential file whose content looks like more than a credential, or like none.
   package func oddCredentials(stores: [String] = credentialStores) -> [String] {
-    guard auth.flow != .none else { return [] }
+    guard auth.flow.sendsToken else { return [] }
     return CredentialFile.allCases.filter(\.isSentAsItIs).compactMap { file in
       guard let path = places(of: file.rawValue, stores).first(where: Self.mayExist), !path.contains(".encrypted/"),
         let bytes = try? contents(of: path, limit: Credentials.maxBytes), let text = Credentials.text(bytes)

@@ -57,17 +57,15 @@ struct TokenEndpoint {
     generation = 0
     credentials = SimulatedCredentials()
     let flow = settings.flow
-    guard flow != .none else { return }
-    if flow == .basic { return grantPassword() }
-    if flow == .exchange {
+    guard flow.sendsToken else { return }
+    if flow.source == .userAndPassword { return grantPassword() }
+    if flow.usesTemplates {
       credentials.username = "roster user"
       credentials.password = secret("pass:word")
       return
     }
-    if flow != .oauth2ClientCredentials { credentials.accessToken = grantAccess(now: now) }
-    if flow != .static && flow != .oauth2ClientCredentials && flow != .bearerRenew {
-      credentials.refreshToken = grantRefresh()
-    }
+    if !flow.hasClientGrant { credentials.accessToken = grantAccess(now: now) }
+    if flow.replacedFile == .refreshToken { credentials.refreshToken = grantRefresh() }
     if flow.identifiesClient {
       credentials.clientID = "roster:client"  // the colon must travel encoded (RFC 6749 §2.3.1)
       credentials.clientSecret = secret("client+secret%")
@@ -91,7 +89,7 @@ struct TokenEndpoint {
 
   /// True if the request's token is valid; this uses the token once.
   mutating func admit(_ request: Request, now: Date) -> Bool {
-    if settings.flow == .none { return true }
+    if !settings.flow.sendsToken { return true }
     guard let token = token(of: request), let found = access[token] else { return false }
     if let dies = found.dies, dies <= now { return false }
     if found.usesLeft == 0 { return false }
@@ -103,19 +101,17 @@ struct TokenEndpoint {
   mutating func answer(_ request: Request, now: Date) -> (response: Response, outcome: TokenOutcome) {
     let authorization = Response(status: 0, headers: request.headers)["Authorization"]
     let form = Form(request.body)
-    switch settings.flow {
-    case .none, .static, .basic, .jwt: return refuse("unsupported_grant_type")
-    case .exchange: return exchange(request.body, now: now)
-    case .bearerRefresh, .bearerRenew:
-      guard request.body.isEmpty, let token = bearer(authorization) else { return refuse("invalid_request") }
-      return refresh(token, now: now)
-    case .authenticateForm:
-      guard let token = form["refreshToken"] else { return refuse("invalid_request") }
-      return refresh(token, now: now)
-    case .oauth2Refresh, .oauth2ClientCredentials:
+    switch settings.flow.source {
+    case .nothing, .file, .userAndPassword, .assertion: return refuse("unsupported_grant_type")
+    case .templates: return exchange(request.body, now: now)
+    case .request(let step, _):
+      let sent = step.send == nil ? form["refreshToken"] : request.body.isEmpty ? bearer(authorization) : nil
+      guard let sent else { return refuse("invalid_request") }
+      return refresh(sent, now: now)
+    case .oauth2:
       guard isClient(authorization) else { return refuse("invalid_client", status: 401) }
       if form["grant_type"] == "refresh_token", let token = form["refresh_token"] { return refresh(token, now: now) }
-      guard settings.flow == .oauth2ClientCredentials, form["grant_type"] == "client_credentials" else {
+      guard settings.flow.hasClientGrant, form["grant_type"] == "client_credentials" else {
         return refuse("unsupported_grant_type")
       }
       return grant(refresh: settings.grantRefreshToken ? grantRefresh() : nil, now: now)
@@ -140,19 +136,20 @@ struct TokenEndpoint {
     guard token == refreshToken else { return refuse("invalid_grant") }
     if settings.flow.identifiesClient && !settings.rotate { return grant(refresh: nil, now: now) }
     spent.insert(token)
-    return grant(refresh: settings.flow == .bearerRenew ? nil : grantRefresh(), now: now)
+    return grant(refresh: renewsAccess ? nil : grantRefresh(), now: now)
   }
 
   private mutating func grant(refresh: String?, now: Date) -> (Response, TokenOutcome) {
     generation += 1
     let access = grantAccess(now: now)
     let fields: [(String, String?)] =
-      switch settings.flow {
-      case .authenticateForm: [("token", access), ("refreshToken", refresh)]
-      case .bearerRefresh: [("accessToken", access), ("refreshToken", refresh)]
-      case .bearerRenew: [("accessToken", access)]
-      case .exchange: [("access", access), ("refresh", refresh)]
-      default: [("access_token", access), ("refresh_token", refresh), ("token_type", "Bearer")]
+      switch settings.flow.source {
+      case .request(_, let answer):
+        // Each place is a pointer with one segment.
+        [(String(answer.access?.text.dropFirst() ?? ""), access), (answer.refresh?.segments[0] ?? "", refresh)]
+      case .templates: [("access", access), ("refresh", refresh)]
+      case .nothing, .file, .userAndPassword, .assertion, .oauth2:
+        [("access_token", access), ("refresh_token", refresh), ("token_type", "Bearer")]
       }
     var members = fields.compactMap { name, value in value.map { #""\#(name)":"\#($0)""# } }
     if let expiresIn = settings.expiresIn { members.append(#""expires_in":\#(expiresIn)"#) }
@@ -171,9 +168,11 @@ struct TokenEndpoint {
     access[token] = Access(generation: generation, dies: dies, usesLeft: uses)
     generations[token] = generation
     // The next token is requested with this one.
-    if settings.flow == .bearerRenew { refreshToken = token }
+    if renewsAccess { refreshToken = token }
     return token
   }
+
+  private var renewsAccess: Bool { settings.flow.replacedFile == .accessToken }
 
   private mutating func grantPassword() {
     let (user, password) = ("roster user", secret("pass:word"))
@@ -209,7 +208,7 @@ struct TokenEndpoint {
 
   /// nil if the token's place is empty.
   private func token(of request: Request) -> String? {
-    let place = settings.flow == .basic ? TokenPlace.basic : settings.place
+    let place = settings.flow.fixedPlace ?? settings.place
     let value: String? =
       switch place.carrier {
       case .header: Response(status: 0, headers: request.headers)[place.name]

@@ -64,7 +64,7 @@ struct AssertionFaultTests {
       ("jwt.alg = \"ES256\"", "3: auth.jwt.alg: [auth.jwt] has no claims"),
       (
         "token_url = \"/t\"\njwt.claims = { exp = \"{now+10m}\" }",
-        "3: auth.token_url: the flow \"jwt\" sends no token request"
+        "3: auth.token_url: the flow \"jwt\" has no token_url"
       ),
     ])
   func flow(text: String, sentence: String) throws {
