@@ -34,7 +34,7 @@ extension WrittenDefinition {
 
   /// Conflicts of `by_key`, and of a key of several places.
   @Rules<DefinitionConflict> private var keyConflicts: [DefinitionConflict] {
-    if resource.removal == .ask, resource.byKey == nil {
+    if resource.removal.asks, resource.byKey == nil {
       DefinitionConflict(
         path: ["removal"], restsOn: [["by_key"]], problem: "\"ask\" needs by_key", allowed: "twice, never, or a by_key")
     }

@@ -22,7 +22,7 @@ extension WrittenDefinition {
         since.conflict("param", problem: "is missing", allowed: Resource.Pages.parameter)
       }
       formConflicts(since)
-      if since.wholeEvery == nil, resource.removal != .never {
+      if since.wholeEvery == nil, !resource.removal.keeps {
         since.conflict(
           "whole_every",
           problem: "\"never\" needs removal = \"never\", because only a whole pull finds removed records",

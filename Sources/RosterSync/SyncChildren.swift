@@ -194,7 +194,7 @@ extension Sync {
   private func asksForParents(of child: String) -> Bool {
     let parent = plans.first { $0.resource.name == child }?.resource.each?.parent
     return plans.contains { plan in
-      plan.resource.name == parent && plan.resource.removal == .ask && incremental.contains(plan.resource.name)
+      plan.resource.name == parent && plan.resource.removal.asks && incremental.contains(plan.resource.name)
     }
   }
 

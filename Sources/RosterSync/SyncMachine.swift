@@ -216,7 +216,7 @@ package struct SyncMachine: Sendable {
       problems.append(
         .unasked(
           resource, failure: failure, isOfChanges: askedChanges[resource] != nil,
-          keepsAll: answers.notFound == 0 || decisions[resource]?.removal == .keepsAll))
+          keepsAll: answers.notFound == 0 || decisions[resource]?.keepsMissing == true))
     }
   }
 
@@ -236,7 +236,7 @@ package struct SyncMachine: Sendable {
     _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
   ) throws(Failure) {
     guard !allowRemoval, let found = askedChanges[resource] ?? doubted[resource], found.areAllKeysKnown,
-      decisions[resource]?.removal == .notFound
+      decisions[resource]?.isAsked == true
     else { return }
     let limit = self.resource(found)?.maxRemoval ?? maxRemoval
     if let failure = guarded(found, leaving: leaving, limit: limit) { throw failure }
@@ -287,7 +287,7 @@ extension SyncMachine {
         doubted[resource.name] = found
       }
       if found.isIncremental { continue }
-      if found.areAllKeysKnown, found.missing > 0, !found.listChanged, resource.removal == .ask {
+      if found.areAllKeysKnown, found.missing > 0, !found.listChanged, resource.removal.asks {
         asking[resource.name, default: 0] += found.missing
       }
     }
@@ -360,15 +360,8 @@ extension SyncMachine {
     _ found: ResourceComparison, maxRemoval: Int, allowRemoval: Bool
   ) -> Failure? {
     guard !allowRemoval, !found.listChanged, let resource = resource(found) else { return nil }
-    let leaving: Int
-    switch resource.removal {
-    case _ where found.isIncremental: leaving = found.areAllKeysKnown ? found.missing : 0
-    case .ask: leaving = found.missing
-    case .twice: leaving = found.leavingNow
-    case .never: leaving = 0
-    }
-    return guarded(
-      found, leaving: leaving + found.skippedNow + found.removedWithParents, limit: resource.maxRemoval ?? maxRemoval)
+    let leaving = found.leaving(by: resource.removal) + found.skippedNow + found.removedWithParents
+    return guarded(found, leaving: leaving, limit: resource.maxRemoval ?? maxRemoval)
   }
 
   private mutating func guarded(_ found: ResourceComparison, leaving: Int, limit: Int) -> Failure? {
@@ -394,9 +387,6 @@ extension SyncMachine {
 extension ResourceComparison {
   /// A rejected record of unknown key may be any of the missing ones (P9).
   fileprivate var areAllKeysKnown: Bool { rejectedUnknown == 0 }
-
-  /// Number of records that `twice` removes now.
-  fileprivate var leavingNow: Int { areAllKeysKnown ? missingTwice : 0 }
 }
 
 /// Parts of a definition's proof that a pull lacks.

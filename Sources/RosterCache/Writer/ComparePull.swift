@@ -226,7 +226,7 @@ extension Cache {
       let definition = plans[index].resource
       let isAsked =
         """
-        CASE WHEN l.start IS NULL THEN \(definition.removal == .ask)
+        CASE WHEN l.start IS NULL THEN \(definition.removal.asks)
           ELSE \(definition.since?.asks == true) OR m.absent = \(VanishedLists.doubted) END
         """
       return try database.rows(

@@ -85,9 +85,9 @@ extension ResourcePublication {
       try database.count(
         "SELECT 1 FROM main.cache_unlisted WHERE list_id = ?1 AND absent > 0 LIMIT 1", .integer(list.id)) == 1
     let isYoung = complete.answered.map { Each.isYoung(complete.asked, answered: $0) } ?? false
-    let isAbsenceOpen = hasAbsent && plan.resource.removal != .never
+    let isAbsenceOpen = hasAbsent && !plan.resource.removal.keeps
     // A missing record that could not be asked for is asked for by the next sync.
-    let isUnasked = (decision.removal == .keepsAll || !decision.isSettled) && found.missing + found.asked > 0
+    let isUnasked = (decision.keepsMissing || !decision.isSettled) && found.missing + found.asked > 0
     if isAbsenceOpen || isUnasked || isHeldBack || isYoung || complete.isWeak { return 0 }
     let last = wholeAt.flatMap { Date(rfc3339: $0) } ?? publication.time
     return each.dueTime(after: last, path: complete.path, try database.pageDigest())

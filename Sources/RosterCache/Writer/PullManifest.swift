@@ -10,13 +10,7 @@ struct PullManifest {
     let answers: [Int64]
 
     private var flags: Int64 {
-      let decision: Int64 =
-        switch removal {
-        case .keepsAll: 0
-        case .asDefined: 1
-        case .notFound: 4
-        }
-      return decision + (isIncremental ? 2 : 0)
+      removal.flag + (isIncremental ? 2 : 0)
     }
 
     fileprivate var numbers: [Int64] {
@@ -102,7 +96,7 @@ extension PullManifest.Part {
       answers.append(Int64(place))
     }
     self.init(
-      removal: flags & 4 == 4 ? .notFound : flags & 1 == 1 ? .asDefined : .keepsAll, isIncremental: flags & 2 == 2,
+      removal: RemovalDecision.Removal(in: Int64(flags)), isIncremental: flags & 2 == 2,
       composition: composition,
       answers: answers)
   }

@@ -316,17 +316,12 @@ struct ResourcePublication {
       """, in: scope)
   }
 
-  /// Counts in how many pulls a missing record was absent. One that `by_key` returned is not absent. With `never` the
-  /// number is 1, because nothing counts it; with `ask` it is 0, because `by_key` decides. With `keepsAll` no
-  /// decision was possible, and the number stays.
+  /// Counts in how many pulls a missing record was absent. One that `by_key` returned is not absent.
   private func noteMissing() throws {
-    let absent =
-      decision.removal == .keepsAll
-      ? "m.absent"
-      : plan.resource.removal == .twice ? "m.absent + 1" : plan.resource.removal == .never ? "1" : "0"
     try database.run(
       """
-      INSERT INTO main.cache_unlisted SELECT ?3, m.record_id, CASE WHEN m.answered THEN 0 ELSE \(absent) END
+      INSERT INTO main.cache_unlisted
+      SELECT ?3, m.record_id, CASE WHEN m.answered THEN 0 ELSE \(decision.absence(for: plan)) END
       FROM \(tables.keys.missing) m CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = m.record_id
       WHERE m.resource = ?1 AND m.list = ?2
       ON CONFLICT (list_id, record_id) DO UPDATE SET absent = excluded.absent WHERE absent <> excluded.absent
@@ -398,7 +393,7 @@ struct ResourcePublication {
       """)
     try statement.run([.integer(self.list.id)] + values.map { Value($0) })
     // If missing records could not be removed, the list in the cache is still the old one.
-    let isOfThisList = isFirst || decision.removal != .keepsAll || !found.listChanged
+    let isOfThisList = isFirst || !decision.keepsMissing || !found.listChanged
     let list = isOfThisList ? plan.resource.listed : nil
     try database.run(
       """

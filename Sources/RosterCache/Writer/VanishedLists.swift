@@ -26,7 +26,7 @@ struct VanishedLists {
   /// them. An unchanged page does not show whether upstream still has a record. Returns their number.
   func doubt(in scope: ListScope, _ database: Database) throws -> Int {
     let tables = family.tables[scope.index]
-    guard tables.resource.removal == .ask, let parents = parents(scope.index) else { return 0 }
+    guard tables.resource.removal.asks, let parents = parents(scope.index) else { return 0 }
     let isHere = tables.parentColumn.map { "AND t.\($0) = ?4" } ?? ""
     return try database.run(
       """
@@ -42,7 +42,7 @@ struct VanishedLists {
   /// the resource has no parent, or `by_key` is not asked.
   func lists(_ index: Int) -> String? {
     let tables = family.tables[index]
-    guard tables.resource.removal == .ask, let column = tables.parentColumn, let parents = parents(index) else {
+    guard tables.resource.removal.asks, let column = tables.parentColumn, let parents = parents(index) else {
       return nil
     }
     return

@@ -79,7 +79,16 @@ package struct Resource: Sendable, Equatable {
   }
 
   /// Treatment of a record that a complete pull does not contain (P8).
-  package enum Removal: String, Sendable, CaseIterable { case ask, twice, never }
+  package enum Removal: String, Sendable, CaseIterable {
+    case ask, twice, never
+
+    /// True if `by_key` is asked for the record.
+    package var asks: Bool { self == .ask }
+    /// True if the record stays for ever.
+    package var keeps: Bool { self == .never }
+    /// True if the second whole pull in succession that lacks the record removes it.
+    package var waits: Bool { self == .twice }
+  }
 
   /// A simple value, as in TOML.
   package enum Scalar: Sendable {
