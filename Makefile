@@ -107,10 +107,13 @@ install: install-documents
 	done
 	install -D -m 644 systemd/rosterd.sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/rosterd.conf
 	install -D -m 644 systemd/rosterd.tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/rosterd.conf
+# The first configuration has no keys. The package's postinst makes a copy, and dpkg never touches that.
+	install -D -m 644 config/stub.toml $(DESTDIR)$(PREFIX)/share/rosterd/rosterd.toml
 # The configuration may contain a secret header. Without the group rosterd, only root can read it.
-	file=$(DESTDIR)$(SYSCONFDIR)/rosterd/rosterd.toml; test -e $$file || { \
-	  install -D -m 640 -t $${file%/*} config/rosterd.toml && \
-	  if [ -z "$(DESTDIR)" ] && getent group rosterd >/dev/null; then chgrp rosterd $$file; fi; }
+	install -d $(DESTDIR)$(SYSCONFDIR)/rosterd
+	file=$(SYSCONFDIR)/rosterd/rosterd.toml; test -n "$(DESTDIR)" -o -e $$file || { \
+	  install -m 640 config/stub.toml $$file && \
+	  if getent group rosterd >/dev/null; then chgrp rosterd $$file; fi; }
 
 # The package rosterd-postgres: what `make build-postgres` has left, its unit and its manual page.
 install-postgres:
@@ -141,12 +144,15 @@ uninstall:
 	  $(DESTDIR)$(PREFIX)/share/man/man5/rosterd.toml.5 $(DESTDIR)$(PREFIX)/share/man/man8/rosterd.8 \
 	  $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%) \
 	  $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish) $(DESTDIR)$(PREFIX)/lib/*.d/rosterd.conf \
+	  $(DESTDIR)$(PREFIX)/share/rosterd/rosterd.toml \
 	  $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service systemd/*.socket systemd/*.path)) \
 	  $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(addprefix examples/,$(notdir $(EXAMPLES))) \
 	  $(addprefix examples/sources/,$(notdir $(SOURCES))))
 
-# Makes a Debian package of the programs of `make build`, in .build. Needs debhelper, but no network.
+# Makes a Debian package of the programs of `make build`, in .build, and one of the program of `make build-postgres` if
+# that has run. It builds nothing. Needs debhelper, but no network.
 deb:
+	@for p in $(PROGRAMS); do test -x .build/release/$$p || { echo "make build first" >&2; exit 1; }; done
 	@for p in debhelper dpkg-dev; do dpkg -s $$p >/dev/null 2>&1 || { echo "apt-get install $$p" >&2; exit 1; }; done
 	rm -f .build/*.deb
 	DEB_RULES_REQUIRES_ROOT=no PACKAGE_FOLDER=.build debian/rules binary
