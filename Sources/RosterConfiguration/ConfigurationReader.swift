@@ -306,7 +306,7 @@ struct ConfigurationReader {
   private static func isTable(_ name: String) -> Bool {
     if !names(in: name.split(separator: ".").map(String.init)).isEmpty { return true }
     let definition =
-      /resource(\.[a-z][a-z0-9_]{0,39}(\.(pages|columns|inline|since(\.pages)?|each|lists(\.[A-Za-z_][A-Za-z0-9_]*)?))?)?/
+      /resource(\.[a-z][a-z0-9_]{0,39}(\.(pages|columns|inline|windows|headers|since(\.pages)?|each|lists(\.[A-Za-z_][A-Za-z0-9_]*)?))?)?/
     return name.wholeMatch(of: definition) != nil
   }
 

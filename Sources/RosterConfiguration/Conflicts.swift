@@ -30,6 +30,7 @@ extension Configuration {
     }
     exchangeConflicts
     assertionConflicts
+    resourcesInClear
     loginURLsInClear
     sharedPaths
     unusableProxies
@@ -129,6 +130,17 @@ extension Configuration {
         Conflict(
           keys: [key, "upstream.base_url"], problem: "an http address does not go with an https base_url",
           allowed: "an https URL or a path")
+      }
+    }
+  }
+
+  /// A token goes to these addresses too (T8.3).
+  @Rules<Conflict> private var resourcesInClear: [Conflict] {
+    for resource in WebAddress.isHTTPS(upstream.baseURL) ? resources : [] {
+      if let url = resource.baseURL, !WebAddress.isHTTPS(url) {
+        Conflict(
+          keys: ["resource.\(resource.name).base_url", "upstream.base_url"],
+          problem: "an http address does not go with an https base_url", allowed: "an https URL")
       }
     }
   }

@@ -28,7 +28,9 @@ extension Configuration {
   }
 
   private var asksByTLS: Bool {
-    [upstream.baseURL, resolvedTokenURL ?? ""].contains { Origin(url: $0)?.scheme == "https" }
+    ([upstream.baseURL, resolvedTokenURL ?? ""] + resources.compactMap(\.baseURL)).contains {
+      Origin(url: $0)?.scheme == "https"
+    }
   }
 
   /// A clause; nil if there is no problem.

@@ -41,7 +41,8 @@ extension Configuration {
   /// The client certificate with the origins that it is presented to; nil if none is configured.
   func clientIdentity() throws(ClientCertificateProblem) -> ClientIdentity? {
     guard let certificate = try clientCertificate() else { return nil }
-    let addresses = [upstream.baseURL, resolvedTokenURL, exchange?.login?.url, resolvedDeviceURL]
+    let addresses =
+      [upstream.baseURL, resolvedTokenURL, exchange?.login?.url, resolvedDeviceURL] + resources.map(\.baseURL)
     return ClientIdentity(certificate, origins: Set(addresses.compactMap { $0.flatMap { Origin(url: $0) } }))
   }
 

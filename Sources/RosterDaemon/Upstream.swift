@@ -46,8 +46,8 @@ final class Upstream: Sendable {
     [
       .headers(configuration.upstream.headers), .redirects, .resend,
       .authorize(
-        keeper, baseURL: configuration.upstream.baseURL, logout: Set(configuration.auth.logoutStatus),
-        expired: configuration.auth.expired,
+        keeper, baseURL: configuration.upstream.baseURL, others: configuration.resources.compactMap(\.baseURL),
+        logout: Set(configuration.auth.logoutStatus), expired: configuration.auth.expired,
         pacer: configuration.limit.rate > 0 ? limits.pacer : nil),
     ] + limits.counting(configuration) + [
       .log(to: logger, clock: clock),

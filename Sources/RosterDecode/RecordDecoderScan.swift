@@ -181,6 +181,7 @@ extension RecordDecoder {
 
   private mutating func noteMark(_ outcome: Outcome) {
     let value = mark
+    if value == nil, hasOtherForm { found.hasOtherForm = true }
     if let value, value > highest?.value ?? PageScan.noMark, let node = plan.markNode {
       highest = (value, slots[node])
     }
@@ -222,6 +223,19 @@ extension RecordDecoder {
       case .escapedString: return since.mark(JSONEscapes.text(bytes, slice))?.value
       case .absent, .null, .true, .false, .list, .object: return nil
       }
+    }
+  }
+
+  /// True if the value at `since.at` of the current record is a time of another form.
+  private var hasOtherForm: Bool {
+    guard let node = plan.markNode, let form = plan.resource.since?.form else { return false }
+    let slice = slots[node]
+    switch slice.kind {
+    case .string: return Timestamp.isOfAnotherForm(UnsafeBufferPointer(rebasing: bytes[slice.content]), than: form)
+    case .escapedString:
+      var text = JSONEscapes.text(bytes, slice)
+      return text.withUTF8 { Timestamp.isOfAnotherForm($0, than: form) }
+    case .absent, .null, .true, .false, .list, .object, .integer, .fraction: return false
     }
   }
 

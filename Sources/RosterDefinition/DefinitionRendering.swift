@@ -8,10 +8,10 @@ extension Resource {
   package func rendered(maxRemoval: Int, secrets: Set<String> = []) -> String {
     let masked = secretsMasked(besides: secrets).inlineMasked
     let name = "resource.\(name)"
-    let meaningless = inline == nil ? (isDetail ? ["key"] : []) : Self.keysOfRequests
+    let meaningless = !hasOwnRecords ? (isDetail ? ["key"] : []) : Self.keysOfRequests
     var lines = ["[\(name)]"] + Self.keys.filter { !meaningless.contains($0.name) }.lines(of: masked)
     if self.maxRemoval == nil { lines.append("# max_removal: \(maxRemoval), as sync.max_removal has it") }
-    if inline == nil { lines += ["", "[\(name).pages]"] + masked.pages.usedKeys.lines(of: masked.pages) }
+    if !hasOwnRecords { lines += ["", "[\(name).pages]"] + masked.pages.usedKeys.lines(of: masked.pages) }
     if let since = masked.since { lines += since.lines(besides: masked.listing, below: "\(name).since") }
     if let each { lines += ["", "[\(name).each]"] + Each.keys.lines(of: each) }
     lines += ["", "[\(name).columns]"] + columnItems(isShort: true).list.map { "\($0.name) = \($0.item.toml)" }
@@ -53,7 +53,7 @@ extension Resource {
 
   private static let keysOfStoredRecords = [
     "key", "table", "columns", "lists", "records", "shape", "row_names", "where", "search", "removal", "each", "pages",
-    "inline", "partial", "list_of_one", "query", "body",
+    "inline", "windows", "partial", "list_of_one", "query", "body",
   ]
 }
 
@@ -154,5 +154,8 @@ extension Listing {
         ? Resource.Parameter(parameter.name, .text((parameter.value.json.text ?? "").maskedText)) : parameter
     }
     body = body.secretsMasked
+    for index in headers.indices where headers[index].namesSecret {
+      headers[index].value = headers[index].value.maskedText
+    }
   }
 }

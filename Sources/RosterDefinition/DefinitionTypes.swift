@@ -13,11 +13,11 @@ extension ValueType<JSONPointer> {
 }
 
 extension ValueType<[JSONPointer]> {
-  /// One place, or a list of at most three different ones.
+  /// One place, or a list of at most six different ones.
   static var keyPlaces: Self {
-    let (one, most) = (ValueType<JSONPointer>.pointer, 3)
+    let (one, most) = (ValueType<JSONPointer>.pointer, 6)
     return Self(
-      name: one.name, allowed: "\(one.allowed), or a list of 2 or \(most) of them", isBare: false,
+      name: one.name, allowed: "\(one.allowed), or a list of 2 to \(most) of them", isBare: false,
       read: { (item) throws(Mistakes) in
         guard case .list(let items) = item else { return [try one.read(item)] }
         guard (1...most).contains(items.count) else { throw Mistakes("a key has \(items.count) places") }
@@ -117,11 +117,28 @@ extension ValueType<String> {
     .text(
       allowed: "a path below base_url that begins with /, without query and fragment",
       parse: { (text) throws(Mistakes) in
-        if ParentColumn(whole: text) != nil { return text }
-        if let mistake = mistake(inPath: ParentColumn.filling(text) { _ in "1" }, queryAllowed: false) {
+        var path = text
+        if text.hasPrefix("{"), let end = text.firstIndex(of: "}"), ParentColumn(whole: String(text[...end])) != nil {
+          path = String(text[text.index(after: end)...])
+          if path.isEmpty { return text }
+        }
+        let placeholders = Set(PageStyle.all.compactMap(\.placeholder))
+        let filled = placeholders.reduce(ParentColumn.filling(path) { _ in "1" }) { $0.replacing($1, with: "1") }
+        if let mistake = mistake(inPath: filled, queryAllowed: false) {
           throw Mistakes("\(shown(text)) \(mistake)")
         }
         return text
+      },
+      write: { $0 })
+  }
+
+  /// An origin with an optional path, without a trailing slash.
+  static var baseURL: Self {
+    .text(
+      allowed: "a URL such as \"https://api.example.com/v2\", without query and fragment",
+      parse: { (text) throws(Mistakes) in
+        if let mistake = WebAddress.mistake(in: text, queryAllowed: false) { throw Mistakes(mistake) }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
       },
       write: { $0 })
   }

@@ -1,3 +1,4 @@
+package import FoundationEssentials
 package import RosterModel
 
 /// Reads `[resource.*]` (docs/CONTRACT.md, section 2, Resources).
@@ -7,8 +8,11 @@ package struct DefinitionsReader {
   /// Sentences about settings without effect.
   package private(set) var warnings: [String] = []
 
+  /// Decides how many windows there are.
+  private let now: Date
+
   /// Has read nothing.
-  package init() {}
+  package init(now: Date = Date()) { self.now = now }
 
   /// The resources, in the file's order. Resources with mistakes may be missing.
   package mutating func resources(_ item: TOMLItem) -> [Resource] {
@@ -22,10 +26,14 @@ package struct DefinitionsReader {
       }
       if let definition = definition(table.item, name: table.name, at: place) { written.append(definition) }
     }
+    let windows = written.reduce(into: [:]) { $0[$1.resource.name] = $1.resource.windows }
+    for index in written.indices { written[index].takeWindows(of: windows) }
     for definition in written {
       let place = path + [definition.resource.name]
       warnings += definition.warnings.map { "\(dotted(place + $0.path))\($0.text)" }
-      judge(definition.conflicts + definition.columnConflicts + definition.eachConflicts, at: place)
+      judge(
+        definition.conflicts + definition.columnConflicts + definition.eachConflicts
+          + definition.windowsConflicts(at: now), at: place)
     }
     let ancestry = Ancestry(written)
     judge(TakenTables.conflicts(written) + ancestry.conflicts(written), at: path)
@@ -134,6 +142,7 @@ extension TOMLMembers {
 extension WrittenDefinition {
   /// Sets the defaults that depend on other keys.
   fileprivate mutating func fillIn() {
+    if resource.windows != nil, !has("key") { resource.keyPlaces = [Windows.start] }
     if !has("removal") { resource.removal = Resource.usualRemoval(byKey: resource.byKey) }
     for index in resource.columns.indices { resource.columns[index].leaveOutNull(outsideOf: resource.keyPlaces) }
     for list in resource.lists.indices {
@@ -146,15 +155,34 @@ extension WrittenDefinition {
       resource.each?.emptyStatuses = nil
     }
     if !has("each", "whole_every") { resource.each.map { resource.each?.wholeEvery = Each.usualWhole($0.changed) } }
+    if !has("since", "value") {
+      let param = resource.since?.param
+      resource.since?.value = Since.usualValue(param)
+    }
+    if resource.since?.isDated == true, !has("since", "form") { resource.since?.form = .http }
     if !has("since", "overlap") { resource.since.map { resource.since?.overlap = Since.usualOverlap($0.form) } }
-    resource.listing.fillIn()
-    resource.since?.listing.fillIn()
+    resource.listing.fillIn(hasParam: has("pages", "param"))
+    let hasParam = has("since", "pages", "param")
+    resource.since?.listing.fillIn(hasParam: hasParam)
+  }
+}
+
+extension WrittenDefinition {
+  /// A child of windows pulls the lists of older ones by their age only.
+  fileprivate mutating func takeWindows(of parents: [String: Windows]) {
+    guard let parent, let windows = parents[parent] else { return }
+    resource.each?.windows = windows
+    if !has("each", "whole_every") { resource.each?.wholeEvery = .every(Windows.usualWhole) }
   }
 }
 
 extension Listing {
   /// The default of `at` is the key, which may be at another place in the incremental list.
-  fileprivate mutating func fillIn() {
+  /// - Parameter hasParam: True if the table of pages names a parameter.
+  fileprivate mutating func fillIn(hasParam: Bool) {
+    if !hasParam, let placeholder = pages.style.kind.placeholder, path.contains(placeholder) {
+      pages.style.param = .path
+    }
     if pages.style.kind.step == .sends(.ofLastRecord), pages.style.at == nil { pages.style.at = .body(key) }
     if let text = pages.valueText, text == pages.style.kind.placeholder, pages.style.param != .everyMember {
       pages.valueText = nil

@@ -53,7 +53,8 @@ extension WrittenDefinition {
         ParentColumn.all(in: text).map { (path: [key], column: $0) }
       }
       let own = Self.placeholders(
-        path: has("since", "path") ? listing.path : nil, query: has("since", "query") ? listing.query : [],
+        headers: has("since", "headers") ? listing.headers : [], path: has("since", "path") ? listing.path : nil,
+        query: has("since", "query") ? listing.query : [],
         body: has("since", "body") ? listing.body : nil)
       return (own + start).map {
         (path: ["since"] + $0.path, column: $0.column)
@@ -62,18 +63,23 @@ extension WrittenDefinition {
     let tests = resource.conditions.flatMap { condition in
       condition.test.scalars.flatMap(\.parentColumns).map { (path: ["where", condition.at.description], column: $0) }
     }
-    return Self.placeholders(path: resource.path, query: resource.query, body: resource.body) + (since ?? []) + tests
+    return Self.placeholders(
+      headers: resource.listing.headers, path: resource.path, query: resource.query, body: resource.body)
+      + (since ?? []) + tests
       + ParentColumn.all(in: resource.byKey ?? "").map { (path: ["by_key"], column: $0) }
   }
 
   private static func placeholders(
-    path: String?, query: [Resource.Parameter], body: JSONValue?
+    headers: [Request.Header], path: String?, query: [Resource.Parameter], body: JSONValue?
   ) -> [(path: [String], column: ParentColumn)] {
     let inQuery = query.flatMap { parameter in
       parameter.value.parentColumns.map { (path: ["query", parameter.name], column: $0) }
     }
     return ParentColumn.all(in: path ?? "").map { (path: ["path"], column: $0) } + inQuery
       + (body?.placeholders(at: ["body"]) ?? [])
+      + headers.flatMap { header in
+        ParentColumn.all(in: header.value).map { (path: ["headers", header.name], column: $0) }
+      }
   }
 }
 

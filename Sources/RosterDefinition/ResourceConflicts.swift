@@ -2,9 +2,9 @@ import RosterModel
 
 extension WrittenDefinition {
   @Rules<DefinitionConflict> var conflicts: [DefinitionConflict] {
-    if !has("path"), resource.inline == nil {
+    if !has("path"), !resource.hasOwnRecords {
       DefinitionConflict(
-        path: ["path"], restsOn: [["path"], ["inline"]], problem: "is missing",
+        path: ["path"], restsOn: [["path"], ["inline"], ["windows"]], problem: "is missing",
         allowed: "a path below base_url that begins with /")
     }
     if resource.columns.isEmpty {
@@ -29,7 +29,42 @@ extension WrittenDefinition {
     listConflicts
     pagesConflicts(resource.pages, below: ["pages"])
     bodyConflicts
+    pathConflicts
     sinceConflicts
+  }
+
+  /// Mistakes of a page in `path` (F2.3).
+  @Rules<DefinitionConflict> private var pathConflicts: [DefinitionConflict] {
+    let style = resource.pages.style
+    if let placeholder = style.kind.placeholder {
+      let count = resource.path.split(separator: placeholder, omittingEmptySubsequences: false).count - 1
+      if count > 1 {
+        DefinitionConflict(path: ["path"], restsOn: [["path"]], problem: "has \(placeholder) twice", allowed: "it once")
+      }
+      if count > 0, style.param != .path {
+        DefinitionConflict(
+          path: ["pages", "param"], restsOn: [["path"], ["pages"]], problem: "is beside \(placeholder) in path",
+          allowed: "no param")
+      }
+      if style.param == .path, resource.pages.valueText != nil {
+        DefinitionConflict(
+          path: ["pages", "value"], restsOn: [["path"], ["pages"]], problem: "is beside \(placeholder) in path",
+          allowed: "no value")
+      }
+      if style.param == .path, case .sends = style.kind.step, style.start == nil {
+        DefinitionConflict(
+          path: ["pages", "start"], restsOn: [["path"], ["pages"]],
+          problem: "is missing: the first request has no \(placeholder) for path",
+          allowed: "the value of the first page")
+      }
+    }
+    for placeholder in Set(PageStyle.all.compactMap(\.placeholder)).sorted()
+    where placeholder != style.kind.placeholder && resource.path.contains(placeholder) {
+      DefinitionConflict(
+        path: ["path"], restsOn: [["path"], ["pages"]],
+        problem: "has \(placeholder), which the style \(style.kind.name.tomlString) does not fill",
+        allowed: style.kind.placeholder ?? "a path without it")
+    }
   }
 
   /// Conflicts of `by_key`, and of a key of several places.
@@ -125,11 +160,14 @@ extension WrittenDefinition {
 
   /// Keys without a meaning beside `inline`, and the key of a detail (F1.1).
   @Rules<DefinitionConflict> private var meaningless: [DefinitionConflict] {
-    if has("inline") {
+    for own in ["inline", "windows"] where has(own) {
       for name in (Resource.keys.map(\.name) + Resource.tables)
       where Resource.keysOfRequests.contains(name) && has(name) {
-        DefinitionConflict(path: [name], problem: "is beside inline, which sends no request", allowed: "no \(name)")
+        DefinitionConflict(path: [name], problem: "is beside \(own), which sends no request", allowed: "no \(name)")
       }
+    }
+    if has("inline"), has("windows") {
+      DefinitionConflict(path: ["windows"], problem: "is beside inline", allowed: "one of both")
     }
     if resource.isDetail, has("key") {
       DefinitionConflict(path: ["key"], problem: "a detail has the key of its parent", allowed: "no key")

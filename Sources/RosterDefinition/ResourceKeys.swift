@@ -7,6 +7,12 @@ extension Resource {
   private static let requestKeys: [DefinitionKey<Resource>] = [
     DefinitionKey("path", \.path, type: .resourcePath, doc: "The path of the list, below upstream.base_url."),
     DefinitionKey("query", \.query, type: .parameters, doc: "Parameters to send with every page"),
+    DefinitionKey(
+      "headers", optional: \.givenHeaders, type: .headersOfRequests, isWritten: false,
+      doc: "Headers of every request of this resource; they replace those of upstream.headers."),
+    DefinitionKey(
+      "base_url", optional: \.baseURL, type: .baseURL, isWritten: false,
+      doc: "The address in the place of upstream.base_url, for an API with several servers."),
     DefinitionKey("method", \.method, type: .choice, doc: "GET or POST; POST is for search endpoints and GraphQL."),
     DefinitionKey("body", \.body, type: .object, doc: "The JSON of every POST."),
     DefinitionKey("records", \.records, type: .pointer, doc: "The place of the list in an answer."),
@@ -55,13 +61,17 @@ extension Resource {
       doc: "If true, a single record without a list counts as a list of one."),
     DefinitionKey(
       "inline", optional: \.inline, type: .records, isWritten: false, doc: "The records themselves, a table for each."),
+    DefinitionKey(
+      "windows", optional: \.windows, type: .windows, isWritten: false,
+      doc: "Spans of time as the records, with the members /from and /to, for children with lists that take both."),
   ]
 
   /// Keys whose values are tables of their own.
   package static let tables = ["pages", "columns", "lists", "since", "each"]
   /// Keys that say how records are requested and read, which `inline` makes meaningless.
   static let keysOfRequests: Set = [
-    "path", "query", "method", "body", "records", "shape", "row_names", "by_key", "by_key_records", "pages", "since",
+    "path", "query", "headers", "base_url", "method", "body", "records", "shape", "row_names", "by_key",
+    "by_key_records", "pages", "since",
     "each", "expect", "partial", "no_records", "list_of_one",
   ]
 }

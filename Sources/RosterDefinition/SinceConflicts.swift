@@ -4,11 +4,11 @@ extension WrittenDefinition {
   /// Mistakes in `since` that the contract refuses (F3).
   @Rules<DefinitionConflict> var sinceConflicts: [DefinitionConflict] {
     if let since = resource.since {
-      if since.at == nil, since.token == nil {
+      if since.place == nil, since.token == nil {
         since.conflict(
           "at", problem: "is missing", allowed: "the place of the time of a record's last change, or token")
       }
-      if since.at != nil, since.token != nil {
+      if since.place != nil, since.token != nil {
         since.conflict("token", rests: ["at"], problem: "stands beside at", allowed: "at or token")
       }
       if since.token != nil, Since.placeholder(in: since.value)?.form != nil {
@@ -18,9 +18,12 @@ extension WrittenDefinition {
       }
       tokenConflicts(since)
       askConflicts(since)
-      if since.param == nil, since.token == nil {
-        since.conflict("param", problem: "is missing", allowed: Resource.Pages.parameter)
+      if since.param == nil, since.token == nil, !since.startsInPages {
+        since.conflict(
+          "param", rests: ["pages"], problem: "is missing",
+          allowed: "\(Resource.Pages.parameter), or {since} in since.pages.value")
       }
+      startConflicts(since)
       formConflicts(since)
       if since.wholeEvery == nil, !resource.removal.keeps {
         since.conflict(
@@ -82,7 +85,44 @@ extension WrittenDefinition {
         "param", rests: ["body"],
         problem: pointer.unsettable, allowed: "a place in a table")
     } else if let problem = requests.lazy.compactMap({ since.problem(beside: $0.pages) }).first {
-      since.conflict("param", problem: problem, allowed: "a parameter of its own")
+      since.conflict(
+        "param", problem: problem, allowed: "a parameter of its own, or no param and {since} in since.pages.value")
+    }
+  }
+
+  /// Mistakes of a start inside `pages.value` (F3.7).
+  @Rules<DefinitionConflict> private func startConflicts(_ since: Since) -> [DefinitionConflict] {
+    let pages = since.listing.pages
+    let starts = (pages.valueText ?? "").split(separator: "{since", omittingEmptySubsequences: false).count - 1
+    if since.startsInPages {
+      if starts > 1 {
+        since.conflict("pages", problem: "its value has {since} twice", allowed: "one {since} or {since:FORM}")
+      }
+      if has("since", "value") {
+        since.conflict("value", rests: ["pages"], problem: "has no effect without param", allowed: "no value")
+      }
+      if pages.style.kind.step == .sends(.ofLastRecord)
+        || pages.style.kind.step == .sends(.ofAnswer) && pages.style.start == nil
+      {
+        since.conflict(
+          "pages", problem: "the first request of the style \(pages.style.kind.name.tomlString) has no value",
+          allowed: "number, offset, or cursor with start")
+      }
+    } else if starts > 0 {
+      since.conflict(
+        "pages", rests: ["param"], problem: "its value has {since} beside \(since.param == nil ? "token" : "param")",
+        allowed: "{since} in since.value, or in since.pages.value without param")
+    }
+    let whole = resource.pages.valueText.map { Since.placeholder(in: $0) != nil } == true
+    if whole, since.from == nil || since.param != nil {
+      DefinitionConflict(
+        path: ["pages", "value"], restsOn: [["since", "from"], ["pages", "value"]],
+        problem: "has {since}, which a whole pull does not fill", allowed: "since.from, or {since} in since.pages.value"
+      )
+    }
+    if since.startsInPages, since.from != nil, !whole {
+      since.conflict(
+        "from", rests: ["pages"], problem: "has no effect without {since} in pages.value", allowed: "no from")
     }
   }
 
@@ -108,8 +148,22 @@ extension WrittenDefinition {
         "overlap", rests: ["form"], problem: "is an integer, and form is \"\(since.form.rawValue)\"",
         allowed: "a duration such as \"5m\"")
     }
-    if since.zone != nil, since.form != .rfc3339 {
-      since.conflict("zone", rests: ["form"], problem: "is for form = \"rfc3339\"", allowed: "no zone")
+    if since.zone != nil, since.form != .rfc3339, since.form != .compact {
+      since.conflict(
+        "zone", rests: ["form"], problem: "is for form = \"rfc3339\" and \"compact\"", allowed: "no zone")
+    }
+    if case .time(let time) = since.overlap, since.form == .compact, time < Since.minCompactOverlap {
+      since.conflict(
+        "overlap", rests: ["form"], problem: "is less than a day, and form is \"compact\"", allowed: "1d or more")
+    }
+    if since.isDated, since.form == .number {
+      since.conflict("form", rests: ["at"], problem: "is no time, and at is header:Date", allowed: "a form of times")
+    }
+    for (name, text) in [("value", since.value), ("from", since.from ?? "")] where since.startsInHeader {
+      if let mistake = HeaderText.mistake(in: text) {
+        since.conflict(
+          name, rests: ["param"], problem: "\(mistake), and param is a header", allowed: "one line of text")
+      }
     }
   }
 }

@@ -6,12 +6,14 @@ extension Since {
   package static let keys: [DefinitionKey<Since>] = keysOfStarts + keysOfListing
 
   private static let keysOfStarts: [DefinitionKey<Since>] = [
-    DefinitionKey("at", optional: \.at, type: .pointer, doc: "Place of the time of the last change in a record."),
+    DefinitionKey(
+      "at", optional: \.place, type: .markPlace,
+      doc: "Place of the time of the last change in a record, or header:Date."),
     DefinitionKey(
       "token", optional: \.token, type: .answerPlace,
       doc: "Place of the delta token on the last page, also header:NAME."),
     DefinitionKey(
-      "param", optional: \.param, type: .requestPlace, doc: "The query parameter that carries the start"),
+      "param", optional: \.param, type: .startPlace, doc: "The query parameter that carries the start"),
     DefinitionKey("value", \.value, type: .sinceValue, doc: "Value of the parameter."),
     DefinitionKey("form", \.form, type: .choice, doc: "Form of the values at at"),
     DefinitionKey("zone", optional: \.zone, type: .zone, doc: "Zone of times without one"),
@@ -33,8 +35,11 @@ extension Since {
   private static let keysOfListing: [DefinitionKey<Since>] = [
     DefinitionKey(
       "path", \.listing.path, type: .resourcePath, usual: "".tomlString,
-      doc: "With the next seven keys: as in the resource."),
+      doc: "With the next eight keys: as in the resource."),
     DefinitionKey("query", \.listing.query, type: .parameters, usual: "".tomlString, doc: ""),
+    DefinitionKey(
+      "headers", optional: \.listing.givenHeaders, type: .headersOfRequests, isWritten: false, usual: "".tomlString,
+      doc: ""),
     DefinitionKey("method", \.listing.method, type: .choice, usual: "".tomlString, doc: ""),
     DefinitionKey("body", \.listing.body, type: .object, usual: "".tomlString, doc: ""),
     DefinitionKey("records", \.listing.records, type: .pointer, usual: "".tomlString, doc: ""),
@@ -54,7 +59,7 @@ extension ValueType<String> {
   /// A text with the placeholder of the start.
   static var sinceValue: Self {
     .text(
-      allowed: "a text with {since} or {since:FORM} once; FORM is rfc3339, unix, unix_ms or date",
+      allowed: "a text with {since} or {since:FORM} once; FORM is \(Since.Form.writtenText)",
       problem: "does not have {since} or {since:FORM} once",
       parse: {
         $0.split(separator: "{since", omittingEmptySubsequences: false).count == 2
@@ -62,6 +67,46 @@ extension ValueType<String> {
       },
       write: { $0 })
   }
+}
+
+extension ValueType<Resource.AnswerPlace> {
+  /// The place of the mark.
+  static var markPlace: Self {
+    .text(
+      allowed: "a JSON Pointer such as \"/updated_at\", or \"header:\(Since.dateHeader)\"",
+      problem: "is neither a JSON Pointer nor header:\(Since.dateHeader)",
+      parse: { text in
+        switch Resource.AnswerPlace(text) {
+        case .header(let name)?: name.lowercased() == Since.dateHeader.lowercased() ? .header(Since.dateHeader) : nil
+        case .body(let pointer)? where pointer.segments.count <= ValueType<JSONPointer>.maxNames: .body(pointer)
+        case .body?, nil: nil
+        }
+      },
+      write: \.description)
+  }
+}
+
+extension ValueType<Resource.RequestPlace> {
+  /// The place of the start, which may be a header.
+  static var startPlace: Self {
+    .text(
+      allowed: "\(requestPlace.allowed), or \"header:NAME\"",
+      parse: { (text) throws(Mistakes) in
+        guard let place = Resource.RequestPlace(text, takesHeaders: true) else {
+          throw Mistakes("\(text.tomlString) is no place in a request")
+        }
+        if case .header(let name) = place, HeaderText.isOwn(name), !HeaderText.canStart(name) {
+          throw Mistakes("\(text.tomlString) is rosterd's own to send", allowed: "any other header")
+        }
+        return place
+      },
+      write: \.description)
+  }
+}
+
+extension ValueType<[Request.Header]> {
+  /// Their values are part of the definition. Secrets in them are masked as those of `query` are.
+  static var headersOfRequests: Self { .headers(shown: \.value) }
 }
 
 extension ValueType<LocalZone> {

@@ -3,20 +3,23 @@ import RosterJSON
 package import RosterModel
 
 extension Interceptor {
-  /// Sends the token to base_url's origin, and to no other (T8). The keeper decides about each answer that refuses the
-  /// token (T3). Either the request is sent again with the current or a fresh token, or its answer counts.
+  /// Sends the token to the origins that the file names, and to no other (T8). The keeper decides about each answer
+  /// that refuses the token (T3). Either the request is sent again with the current or a fresh token, or its answer
+  /// counts.
   /// - Parameters:
+  ///   - others: the addresses of resources that have one of their own.
   ///   - logout: statuses that end the session at once.
   ///   - expired: answers that refuse the token, beside a 401.
   ///   - pacer: gives each request its turn; nil without `limit.rate`.
   package static func authorize(
-    _ keeper: TokenKeeper, baseURL: String, logout: Set<Int> = [], expired: ExpiredAnswers = ExpiredAnswers(),
+    _ keeper: TokenKeeper, baseURL: String, others: [String] = [], logout: Set<Int> = [],
+    expired: ExpiredAnswers = ExpiredAnswers(),
     pacer: RequestPacer? = nil
   ) -> Interceptor {
     let below = "\(baseURL)/"
-    let home = Origin(url: baseURL)
+    let homes = Set(([baseURL] + others).compactMap { Origin(url: $0) })
     return Interceptor { request, next in
-      guard request.url.hasPrefix(below) || Origin(url: request.url) == home else {
+      guard request.url.hasPrefix(below) || Origin(url: request.url).map(homes.contains) == true else {
         try await pacer?.turn()
         var response = try await next(request)
         response.secrets = await keeper.secrets

@@ -21,6 +21,7 @@ package struct KeyRequests: Sendable {
   }
 
   private let baseURL: String
+  private let headers: [Request.Header]
   private let path: String
   /// `by_key` without values of a parent.
   private let shownPath: String
@@ -34,7 +35,8 @@ package struct KeyRequests: Sendable {
     self.path = path
     shownPath = template?.byKey ?? path
     columns = resource.hasCompositeKey ? (resource.keyColumns ?? []).map { resource.columns[$0].name } : []
-    self.baseURL = baseURL
+    self.baseURL = resource.baseURL ?? baseURL
+    headers = resource.listing.headers
   }
 
   /// The requests, in the order of the keys. Keys with a comma have their own requests at the end, because a comma
@@ -76,7 +78,7 @@ package struct KeyRequests: Sendable {
     func filled(_ text: some StringProtocol) -> String {
       texts.reduce(String(text)) { $0.replacing($1.placeholder, with: $1.text) }
     }
-    var request = Request(.get, baseURL + filled(path))
+    var request = Request(.get, baseURL + filled(path), headers: headers)
     request.keylessURL = baseURL + shownPath
     // Clients and servers remove such a segment.
     let isLost = path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").contains { segment in

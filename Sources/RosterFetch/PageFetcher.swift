@@ -108,7 +108,7 @@ package final class PageFetcher: Sendable {
     _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan], for context: SyncContext
   ) async throws -> Answer {
     var request = wanted.page.request
-    request.headers += wanted.validator.conditions
+    if !paging.startsInHeader { request.headers += wanted.validator.conditions }
     let page = RequestContext.Page(wanted.page.number, of: paging.resource.name)
     let found: Answer?
     do {
@@ -330,7 +330,8 @@ extension PageFetcher {
     _ response: Response, to wanted: PageQuery, of paging: Paging, plans: [RecordPlan]
   ) throws -> Answer? {
     let status = response.status
-    if status == 304, !wanted.validator.isEmpty {
+    if status == 304, paging.startsInHeader, wanted.page.number > 1 { return .pastTheEnd }
+    if status == 304, !wanted.validator.isEmpty, !paging.startsInHeader {
       guard paging.agrees(response, with: wanted.facts, on: wanted.page) else { return nil }
       return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: false)
     }
@@ -347,7 +348,9 @@ extension PageFetcher {
     }
     let hasContent = status != AnswerRules.NoRecords.noContent
     if !hasContent, wanted.page.number > 1 { return wanted.isAnnounced ? .vanished : .pastTheEnd }
-    let isEmpty = wanted.page.number == 1 && paging.resource.answers.noRecords.contains(status: status)
+    let isUnchanged = status == 304 && paging.startsInHeader
+    let isEmpty =
+      wanted.page.number == 1 && (isUnchanged || paging.resource.answers.noRecords.contains(status: status))
     if !isEmpty, status != 206 || !paging.takesPartialContent {
       do { try expect(200, response: response, to: wanted.page.request) } catch var fault as Failure
         where wanted.page.isTrial

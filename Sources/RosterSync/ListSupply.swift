@@ -131,7 +131,7 @@ private struct ListQuestion: Sendable {
     var paging = Paging(
       filled, baseURL: baseURL, isIncremental: wanted.start != nil, token: wanted.start?.token, template: template)
     if let column = template.listing.pathColumn, case .text(let address)? = wanted.values[column] {
-      paging = try paging.startingAt(address: address, links: links)
+      paging = try paging.startingAt(address: address, rest: filled.listing.pathRest, links: links)
     }
     return try paging.startingAtToken(links)
   }

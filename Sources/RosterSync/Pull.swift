@@ -187,7 +187,7 @@ final class Pull: Sendable {
     }
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return nil }
-    if list.plans[0].resource.inline != nil { return nil }
+    if list.plans[0].resource.hasOwnRecords { return nil }
     // A record that entered the first page has moved another one onto the next page.
     guard let first = plan.first(of: job.list), job.page.number > 1, !plan.isFirstNew(of: job.list) else {
       return nil
@@ -206,8 +206,8 @@ final class Pull: Sendable {
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
       digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0, list.since) }, isFromKept: job.isFromKept,
       isResumption: list.isResumed && list.paging.followsAnswers)
-    if let inline = list.plans[0].resource.inline {
-      return (try fetcher.read(inline, of: wanted, plan: list.plans[0]), nil)
+    if let records = list.ownRecords {
+      return (try fetcher.read(records, of: wanted, plan: list.plans[0]), nil)
     }
     let found =
       list.isShared

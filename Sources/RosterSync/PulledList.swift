@@ -54,6 +54,9 @@ struct PulledList: Sendable {
     (place, start, mark) = (wanted.place, wanted.start, wanted.mark)
   }
 
+  /// The records of the definition; nil if they are requested.
+  var ownRecords: [JSONValue]? { plans[0].resource.ownRecords(at: now) }
+
   var since: Since? { wholePlans[0].resource.since }
 
   /// Asks for the whole list again, or for what changed since a mark or a delta token. Throws (65) if the mark cannot
@@ -94,7 +97,7 @@ struct PulledList: Sendable {
   static func lists(of plans: [RecordPlan], baseURL: String, at now: Date) -> [PulledList] {
     var groups: [(list: [UInt8]?, plans: [RecordPlan])] = []
     for plan in plans where plan.resource.each == nil {
-      let list = plan.resource.inline == nil ? plan.resource.pulledList : nil
+      let list = !plan.resource.hasOwnRecords ? plan.resource.pulledList : nil
       if let list, let index = groups.firstIndex(where: { $0.list == list }) {
         groups[index].plans.append(plan)
       } else {

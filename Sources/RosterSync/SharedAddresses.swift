@@ -87,7 +87,8 @@ struct SharedRequests {
 extension PageRequest {
   /// Identifies the request among those of all lists.
   var sharedKey: String {
-    "\(request.method.rawValue) \(request.url)\n\(String(decoding: request.body, as: UTF8.self))"
+    let headers = request.headers.map { "\n\($0.name): \($0.value)" }.joined()
+    return "\(request.method.rawValue) \(request.url)\(headers)\n\(String(decoding: request.body, as: UTF8.self))"
   }
 }
 

@@ -685,12 +685,14 @@ extension Sync.AskedList {
 extension Resource {
   /// True if whole pulls of both resources send the same requests, apart from what selects a page.
   fileprivate func hasAddresses(of other: Resource) -> Bool {
-    inline == nil && other.inline == nil && path == other.path && query == other.query && method == other.method
+    !hasOwnRecords && !other.hasOwnRecords && baseURL == other.baseURL
+      && listing.headers == other.listing.headers && path == other.path && query == other.query
+      && method == other.method
       && body == other.body
   }
 
   /// True for a child whose lists are pulled from their marks.
-  fileprivate var isIncrementalChild: Bool { each != nil && since?.at != nil }
+  fileprivate var isIncrementalChild: Bool { each != nil && since?.place != nil }
 }
 
 extension SyncRecord {

@@ -413,7 +413,7 @@ extension RemovalDecision.Proof {
   /// The proof that P7 assigns to the definition and to its pull.
   fileprivate init(of resource: Resource, without lacking: Unproven) {
     let pages = resource.pages
-    if resource.inline != nil {
+    if resource.hasOwnRecords {
       self = .count
     } else if pages.count != nil, !pages.hidden, !lacking.contains(.total) {
       self = .count

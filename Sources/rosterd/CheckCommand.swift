@@ -34,8 +34,8 @@ struct CheckCommand: ParsableCommand {
       why = "\(error)".replacing("\n", with: " ")
     }
     // Inline records are a page of the sync, but no request.
-    let inline = configuration.resources.filter { $0.inline != nil }
-    let asked = configuration.resources.filter { $0.inline == nil }
+    let inline = configuration.resources.filter(\.hasOwnRecords)
+    let asked = configuration.resources.filter { !$0.hasOwnRecords }
     let costs = asked.compactMap { resource in last?.costs[resource.name].map { ResourceCost(resource, cost: $0) } }
     // A cache of an earlier version knows the requests of no resource.
     let isDetailed = last?.costs.isEmpty != true

@@ -10,8 +10,8 @@ struct DefinitionFaultTests {
 
   /// The keys of a definition, as a fault names them.
   private static let names = [
-    "path, query, method, body, records, shape, row_names, key, table, where, search",
-    "by_key, by_key_records, removal, max_removal, audit_every, expect, partial, no_records, list_of_one, inline, pages, columns, lists, since, each",
+    "path, query, headers, base_url, method, body, records, shape, row_names, key, table, where, search",
+    "by_key, by_key_records, removal, max_removal, audit_every, expect, partial, no_records, list_of_one, inline, windows, pages, columns, lists, since, each",
   ].joined(separator: ", ")
 
   @Test("The definition of this suite is valid without its faults")
@@ -61,11 +61,11 @@ struct DefinitionFaultTests {
       records = "/a~2"
       => 3: resource.thing.records: "/a~2" is no JSON Pointer; allowed: a JSON Pointer such as "/user/name", of at most 100 names
       key = "id"
-      => 3: resource.thing.key: "id" is no JSON Pointer; allowed: a JSON Pointer such as "/user/name", of at most 100 names, or a list of 2 or 3 of them
+      => 3: resource.thing.key: "id" is no JSON Pointer; allowed: a JSON Pointer such as "/user/name", of at most 100 names, or a list of 2 to 6 of them
       key = "/~"
-      => 3: resource.thing.key: "/~" is no JSON Pointer; allowed: a JSON Pointer such as "/user/name", of at most 100 names, or a list of 2 or 3 of them
+      => 3: resource.thing.key: "/~" is no JSON Pointer; allowed: a JSON Pointer such as "/user/name", of at most 100 names, or a list of 2 to 6 of them
       key = 1
-      => 3: resource.thing.key: 1 is an integer, not a string; allowed: a JSON Pointer such as "/user/name", of at most 100 names, or a list of 2 or 3 of them
+      => 3: resource.thing.key: 1 is an integer, not a string; allowed: a JSON Pointer such as "/user/name", of at most 100 names, or a list of 2 to 6 of them
       table = "my things"
       => 3: resource.thing.table: "my things" is no plain identifier; allowed: a plain identifier: letters, digits and _, no digit first
       table = "1st"

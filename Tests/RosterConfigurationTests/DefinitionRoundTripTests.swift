@@ -69,6 +69,8 @@ extension Resource {
     }
     resource.pages = Pages.random(isPost: isPost, key: resource.key, &dice)
     if isComposite, resource.pages.style.kind == .after { resource.pages.style.at = .body(places[1]) }
+    if dice.happens(0.3) { resource.listing.headers = [.init("Accept", "a/b"), .init("X-Site", "{today:date}")] }
+    if dice.happens(0.3) { resource.baseURL = "https://other.test/v2" }
     if hasByKey, dice.happens() { resource.byKeyRecords = JSONPointer(segments: ["data"]) }
     resource.removal = hasByKey ? dice.one(of: Removal.allCases) : dice.one(of: [.twice, .never])
     resource.fillRecords(&dice)
@@ -170,13 +172,18 @@ extension Since {
     } else {
       since.at = JSONPointer(segments: ["updated"])
       since.form = dice.one(of: Form.allCases)
-      since.overlap = since.form == .number ? .number(7) : .time(.seconds(60))
+      since.overlap = since.form == .number ? .number(7) : .time(.seconds(since.form == .compact ? 172_800 : 60))
       if dice.happens() { since.overlap = usualOverlap(since.form) }
-      if since.form == .rfc3339, dice.happens(0.3) { since.zone = LocalZone(offset: dice.one(of: [3600, -12_600])) }
+      if since.form == .rfc3339 || since.form == .compact, dice.happens(0.3) {
+        since.zone = LocalZone(offset: dice.one(of: [3600, -12_600]))
+      }
       if dice.happens(0.3) { since.from = "2020" }
     }
-    since.param = .query("since")
-    if dice.happens(0.3) { since.value = "x{since}" }
+    since.param = dice.one(of: [.query("since"), .header("X-Since"), .header("If-Modified-Since")])
+    since.value = dice.happens(0.3) ? "x{since:http}" : usualValue(since.param)
+    if isToken { since.value = dice.happens() ? "x{since}" : "{since}" }
+    if since.at != nil, since.form != .number, dice.happens(0.2) { (since.at, since.isDated) = (nil, true) }
+    if since.form == .number { since.value = "{since}" }
     if resource.removal == .never, dice.happens() {
       since.wholeEvery = nil
     } else if dice.happens() {

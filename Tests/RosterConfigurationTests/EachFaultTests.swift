@@ -118,9 +118,9 @@ import Testing
       path = "/b/{id}"
       \#(each)
       => 6: resource.block.path: "/b/{id}" is not a URL; allowed: a path below base_url that begins with /, without query and fragment
-      path = "{page.name}/x"
+      path = "{page.name}x"
       \#(each)
-      => 6: resource.block.path: "{page.name}/x" does not begin with /; allowed: a path below base_url that begins with /, without query and fragment
+      => 6: resource.block.path: "{page.name}x" does not begin with /; allowed: a path below base_url that begins with /, without query and fragment
       """#))
   func placeholders(text: String, sentence: String) throws {
     try workspace.expect(sentence, text: Self.start + text + "\n")

@@ -33,7 +33,7 @@ extension Resource {
   /// it: another key may give another list.
   package var pulledList: [UInt8] {
     var list = Resource(name: "", path: "", columns: [])
-    (list.listing, list.since, list.answers) = (listing, since, answers)
+    (list.listing, list.since, list.answers, list.baseURL) = (listing, since, answers, baseURL)
     list.keyPlaces = [JSONPointer()]
     if pages.style.kind == .one { list.records = JSONPointer() }
     return Array(list.definitionJSON.utf8)
@@ -52,7 +52,8 @@ extension Resource {
   /// missing.
   var listed: String {
     let items = definitionItems
-    let parts = ["path", "key", "records", "where"] + (shape.isPlain ? [] : ["shape"])
+    let parts =
+      ["path", "key", "records", "where"] + (baseURL == nil ? [] : ["base_url"]) + (shape.isPlain ? [] : ["shape"])
     let parent: [JSONValue] = each.map { [.text($0.parent)] } ?? []
     return JSONWriter(.list(parts.compactMap { items[$0]?.json } + parent)).text
   }

@@ -73,6 +73,20 @@ final class ResourceTables: Sendable {
     return (ofParent + own).joined(separator: " AND ")
   }
 
+  /// True for a child of windows whose records have keys.
+  var isOfWindows: Bool { resource.each?.windows != nil && !resource.isDetail }
+
+  /// Selects the record id and the parent's record id of the records with key ?1 below other parents than ?2.
+  var selectBelowOthers: String {
+    let own =
+      resource.hasCompositeKey
+      ? keyParts.enumerated().map { "t.\(equals($1)) \(Self.value(at: "'$[\($0)]'", in: "?1"))" }
+      : ["t.\(keyColumn) = ?1"]
+    let other = "t.\(parentColumn ?? "0") <> ?2"
+    return
+      "SELECT t.\(id), t.\(parentColumn ?? "0") FROM main.\(table) t WHERE \((own + [other]).joined(separator: " AND "))"
+  }
+
   /// A condition that is true if the row `row` has the key of a document of `changes`. Its parent may be another one.
   func hasKey(_ row: String, inDocument document: String) -> String {
     zip(keyParts, keyParts(inDocument: document)).map { "\(row).\(equals($0)) \($1)" }.joined(separator: " AND ")
@@ -141,7 +155,9 @@ final class ResourceTables: Sendable {
     }
     let last = ["extra TEXT", "first_sync INTEGER NOT NULL", "changed_sync INTEGER NOT NULL"]
     let parts = (parentColumn.map { [$0] } ?? []) + keyNames.map(quoted)
-    let unique = isAlone || resource.isDetail ? [] : ["UNIQUE (\(parts.joined(separator: ", ")))"]
+    var unique = isAlone || resource.isDetail ? [] : ["UNIQUE (\(parts.joined(separator: ", ")))"]
+    // A key is unique over all windows (E10.3).
+    if isOfWindows { unique.append("UNIQUE (\(keyNames.map(quoted).joined(separator: ", ")))") }
     return ["CREATE TABLE main.\(table)(\((first + columns + last + unique).joined(separator: ", ")))"]
       + resource.lists.map(create)
       + createIndex

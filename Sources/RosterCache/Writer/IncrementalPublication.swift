@@ -16,6 +16,7 @@ extension ResourcePublication {
     case .added(let id):
       try database.statement("INSERT OR IGNORE INTO main.cache_unlisted VALUES (?1, ?2, 0)")
         .run([.integer(list.id), .integer(id)])
+    case .ownedByLater: break
     case .changed:
       let overlay = try database.statement("INSERT OR IGNORE INTO main.cache_overlaid VALUES (?1, ?2)")
       overlay.bind(1, list.id)
@@ -27,7 +28,7 @@ extension ResourcePublication {
   /// True if no incremental pull would have asked for a record with that value at `since.at` (I10.1).
   private func isMissed(_ value: Int64?) -> Bool {
     if isUntold { return true }
-    guard let since = plan.resource.since, let mark else { return false }
+    guard let since = plan.resource.since, since.at != nil, let mark else { return false }
     return !since.asks(for: value, from: mark)
   }
 

@@ -60,6 +60,7 @@ struct ListPlanning {
           WHERE l.resource_id = ?3 AND \(isDue)
           """)
     }
+    try wantRecent(facts?.id)
     if let vanished = VanishedLists(family: family).lists(index) {
       try wantStored(
         facts?.id, from: "FROM (\(vanished)) v CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = v.id WHERE 1")
@@ -72,6 +73,14 @@ struct ListPlanning {
         FROM main.\(tables.table) t
         WHERE NOT EXISTS (SELECT 1 FROM main.cache_lists l WHERE l.resource_id = ?3 AND l.parent_id = t.\(tables.id))
         """)
+  }
+
+  /// The lists of the last windows are due in each sync (E10.2).
+  private func wantRecent(_ id: Int64?) throws {
+    guard let windows = each.windows, let column = data.plans[parent].resource.windowColumn else { return }
+    for start in windows.recentStarts(at: now) {
+      try wantStored(id, from: "FROM main.\(tables.table) t WHERE t.\(quoted(column)) = \(literal(start))")
+    }
   }
 
   private static let insert = """

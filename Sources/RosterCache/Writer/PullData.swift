@@ -60,14 +60,25 @@ struct PullData {
     }
   }
 
+  /// The same for a child of windows, from the last window to the first one.
+  func forEachCompleteWindow(of index: Int, body: (CompleteList) throws -> Void) throws {
+    let numbers = try database.rows(
+      "SELECT list FROM temp.lists WHERE \(ParentTables.State.isNextComplete) ORDER BY parent DESC", Value(index),
+      .integer(-1)
+    ) { $0.integer(0) }
+    for number in numbers {
+      for list in try completeLists(at: index, after: number - 1, limit: 1) { try body(list) }
+    }
+  }
+
   /// - Parameter last: The list before them; less than 0 to begin.
-  private func completeLists(at index: Int, after last: Int64) throws -> [CompleteList] {
+  private func completeLists(at index: Int, after last: Int64, limit: Int = Self.portion) throws -> [CompleteList] {
     let name = plans[index].resource.name
     return try database.rows(
       """
       SELECT list, parent, start IS NOT NULL, found, asked, answered, path,
         state = \(ParentTables.State.empty.rawValue), mark, token, is_weak FROM temp.lists
-      WHERE \(ParentTables.State.isNextComplete) ORDER BY list LIMIT \(Self.portion)
+      WHERE \(ParentTables.State.isNextComplete) ORDER BY list LIMIT \(limit)
       """, Value(index), .integer(last)
     ) { row in
       let scope = ListScope(

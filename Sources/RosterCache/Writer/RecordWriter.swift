@@ -32,14 +32,18 @@ final class RecordWriter {
   private let columns: Int
   private let isChild: Bool
   private let hasOwnIDs: Bool
+  /// Which window owns a record; nil unless the parent is made of windows.
+  private let owners: WindowOwners?
+  /// Number of records that left the list of another window for the list at hand.
+  private(set) var displaced = 0
   /// The record ids that this pull has given to new parents; nil if the resource has no children.
   private let reserved: ReservedIDs?
 
   init(
     _ database: Database, _ tables: ResourceTables, sync: Int64, at: String, isFirst: Bool,
-    reserved: ReservedIDs? = nil
+    reserved: ReservedIDs? = nil, owners: WindowOwners? = nil
   ) throws {
-    self.reserved = reserved
+    (self.reserved, self.owners) = (reserved, owners)
     self.database = database
     self.tables = tables
     self.sync = sync
@@ -75,17 +79,31 @@ final class RecordWriter {
     lists = try tables.resource.lists.indices.map { try ListWriter(database, tables, $0) }
   }
 
+  /// The change of the number of records of the lists at hand. A record that another window lost is counted there.
+  var balance: Int { added - removed + displaced }
+
   /// The effect of writing a record.
   enum Outcome {
     case added(Int64)
     case same
     case changed
+    /// A later window has the record (E10.3).
+    case ownedByLater
   }
 
   /// Writes the record at the decoder's position.
   /// - Parameter scope: The list that the record belongs to.
   @discardableResult
   func write(_ decoder: inout RecordDecoder, of scope: ListScope) throws -> Outcome {
+    if let owner = try owners?.owner(besides: scope.parent, key: decoder.key) {
+      switch owner {
+      case .later: return .ownedByLater
+      case .earlier(let id, let parent):
+        try leave(id)
+        try owners?.leave(parent)
+        displaced += 1
+      }
+    }
     if isFirst { return .added(try add(&decoder, scope)) }
     let match = try stored.standing(of: &decoder, below: scope.parent) { difference, row, decoder in
       after.write(&decoder, below: scope.parent)
@@ -99,6 +117,14 @@ final class RecordWriter {
       try change(difference, decoder: &decoder)
       return .changed
     }
+  }
+
+  /// Removes a record that a later window owns from now on. The first snapshot has no changes.
+  private func leave(_ id: Int64) throws {
+    guard isFirst else { return try remove(id) }
+    for list in lists { try list.cut(id, from: 0) }
+    try delete.run([.integer(id)])
+    added -= 1
   }
 
   /// Removes a record that upstream does not list any more.

@@ -69,7 +69,8 @@ struct ResourcePublication {
     move = decision.mark
     records = try RecordWriter(
       database, tables, sync: publication.sync, at: publication.at, isFirst: state.isFirst,
-      reserved: publication.family.hasChildren(index) ? ReservedIDs(database) : nil)
+      reserved: publication.family.hasChildren(index) ? ReservedIDs(database) : nil,
+      owners: try WindowOwners(of: index, in: publication.data))
     mark = try storedMark()
     isHeldBack = try holdsBack()
     if isHeldBack { move = .stays }
@@ -120,7 +121,11 @@ struct ResourcePublication {
     defer { found = all }
     try removeWithParents()
     var hasNew = false
-    try publication.data.forEachComplete(of: index) { if try writeList($0) { hasNew = true } }
+    if tables.isOfWindows {
+      try publication.data.forEachCompleteWindow(of: index) { if try writeList($0) { hasNew = true } }
+    } else {
+      try publication.data.forEachComplete(of: index) { if try writeList($0) { hasNew = true } }
+    }
     try records.finish()
     try noteFailedLists()
     try countLists()
@@ -130,11 +135,11 @@ struct ResourcePublication {
   /// Returns true if readers see a difference besides the records.
   private mutating func writeList(_ complete: CompleteList) throws -> Bool {
     try begin(complete)
-    let (pages, balance) = (try pagesOfList(), records.added - records.removed)
+    let (pages, balance) = (try pagesOfList(), records.balance)
     let hasNew = try writeList()
     if !found.isIncremental { pageChange += found.pages - pages }
     if let missedNow { missedInLists = (missedInLists ?? 0) + missedNow }
-    try settle(complete, change: records.added - records.removed - balance)
+    try settle(complete, change: records.balance - balance)
     return hasNew
   }
 
@@ -213,11 +218,13 @@ struct ResourcePublication {
     let isNoted = found.isIncremental || isUntold || mark != nil
     try planIndex(of: pulled.pagesLeft)
     while let facts = try pulled.nextPage() {
+      var isOwnedByLater = false
       while let step = try pulled.next() {
         switch step {
         case .record:
           if found.isAsked { continue }
           let outcome = try records.write(&pulled.decoder, of: scope)
+          if case .ownedByLater = outcome { isOwnedByLater = true }
           if isNoted { try note(outcome, of: &pulled.decoder) }
         case .rejected:
           // A page of an incremental pull has a negative number in `rejects`.
@@ -226,6 +233,9 @@ struct ResourcePublication {
         }
       }
       if isHeldBack { continue }
+      // A page with a record of a later window must be written again when that window has lost it.
+      var facts = facts
+      if isOwnedByLater { (facts.digest, facts.validator) = (0, Validator()) }
       // The next pull must ask for its keys again if one of them could not be asked for (I9.2). The same holds if a
       // record may change again within the same time stamp (I9.3).
       if !found.isAsked || (decision.isSettled && isSettled(facts)) { try pages.write(facts, pulled.number) }

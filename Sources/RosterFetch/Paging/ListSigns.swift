@@ -19,7 +19,7 @@ extension Paging {
   /// The verdict about the page that follows this one. Announced pages before the last one are not asked about.
   package func verdict(after page: PageRequest, _ facts: ListFacts) -> Verdict {
     let pages = resource.pages
-    if resource.inline != nil || facts.records == 0 && pages.empty == .end { return .ends }
+    if resource.hasOwnRecords || facts.records == 0 && pages.empty == .end { return .ends }
     // A page that an earlier version stored without this sign had it, because an answer without it was malformed.
     let more = facts.more ?? (pages.ending == nil ? nil : true)
     if followsAnswers, facts.next == nil { return .ends }

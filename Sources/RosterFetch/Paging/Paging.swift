@@ -14,6 +14,8 @@ package final class Paging: Sendable {
   package let followsAnswers: Bool
   /// True if the pull depends on the `Date` of each answer (I2.2). It is costly to parse.
   let needsDates: Bool
+  /// True if the requests are conditional by `since.param`: they have no validator, and 304 means that nothing changed.
+  package let startsInHeader: Bool
   /// True if a fact of the list is in a header of the answer.
   let readsHeaders: Bool
   /// The delta token that it starts from; nil without one. It is shown nowhere (I7.3).
@@ -22,6 +24,8 @@ package final class Paging: Sendable {
   private let start: PageRequest?
   /// The address that takes the place of `path` (R5.4); nil if `path` is below base_url.
   private let home: String?
+  /// True if `home` is the whole address that upstream gave, so that the first request adds nothing to it.
+  private let isGivenAddress: Bool
   /// The address that is shown if addresses have values of a parent; nil without such values.
   private let shownHome: String?
   let baseURL: String
@@ -39,22 +43,24 @@ package final class Paging: Sendable {
     let path = template.map { isIncremental ? $0.since?.listing.path ?? $0.path : $0.path }
     self.init(
       resource, baseURL: baseURL, isIncremental: isIncremental, token: token,
-      shownHome: path.map { $0.hasPrefix("/") ? baseURL + $0 : $0 })
+      shownHome: path.map { $0.hasPrefix("/") ? (resource.baseURL ?? baseURL) + $0 : $0 })
   }
 
   private init(
     _ resource: Resource, baseURL: String, isIncremental: Bool, token: String?, start: PageRequest? = nil,
-    home: String? = nil, shownHome: String?
+    home: String? = nil, isWhole: Bool = true, shownHome: String?
   ) {
     self.resource = resource
     self.isIncremental = isIncremental
     self.token = token
     self.start = start
     self.home = home
+    isGivenAddress = home != nil && isWhole
     self.shownHome = shownHome
-    self.baseURL = baseURL
+    self.baseURL = resource.baseURL ?? baseURL
     pages = resource.pages
     followsAnswers = resource.pages.style.kind.followsAnswers
+    startsInHeader = isIncremental && resource.since?.startsInHeader == true
     needsDates = resource.since != nil || resource.each?.changed.isEmpty == false
     readsHeaders = resource.readsHeaders
     addressStart = home == nil ? resource.addressStart : nil
@@ -91,16 +97,21 @@ package final class Paging: Sendable {
 
   /// The list at an address that a column of the parent has (`Listing.pathColumn`). The address is followed like `next`
   /// (R5.4): it is requested without `query`, and unchanged except for `since.param`. Later pages set the style's
-  /// parameter in it.
-  package func startingAt(address: String, links: NextLinks) throws(Failure) -> Paging {
+  /// parameter in it. With further segments it is another address, and is requested as a path is.
+  package func startingAt(address: String, rest: String = "", links: NextLinks) throws(Failure) -> Paging {
     var home = try resolved(address, against: baseURL + "/") { links }
+    if !rest.isEmpty {
+      let end = home.firstIndex { "?#".contains($0) } ?? home.endIndex
+      home = (home[..<end].hasSuffix("/") ? home[..<end].dropLast() : home[..<end]) + rest + home[end...]
+    }
     if let since = resource.since, case .query(let name)? = since.param, isIncremental || since.from != nil,
       let start = resource.query.first(where: { $0.name == name })
     {
       home = QueryText.setting(.init(name, start.value.queryText), in: home)
     }
     return Paging(
-      resource, baseURL: baseURL, isIncremental: isIncremental, token: token, home: home, shownHome: shownHome)
+      resource, baseURL: baseURL, isIncremental: isIncremental, token: token, home: home, isWhole: rest.isEmpty,
+      shownHome: shownHome)
   }
 
   /// Throws if a delta token of that page is an address that the next pull could not follow.
@@ -235,7 +246,7 @@ extension Paging {
     let value = place.map { ($0.0, carried($0.1)) }
     if let addressStart, let (_, value) = value {
       let address = addressStart + QueryText.encoded(value.queryText)
-      var request = Request(.get, baseURL + address)
+      var request = Request(.get, baseURL + address, headers: resource.listing.headers)
       if number > 1, followsAnswers { request.keylessURL = baseURL + addressStart + Self.mask }
       if token != nil { hideToken(&request) }
       if let shownHome { request.keylessURL = shownHome }
@@ -243,13 +254,21 @@ extension Paging {
     }
     var (query, body) = resource.constantParts
     // Nothing of `query` is added to an address, and only its own parameter names a further page.
-    if home != nil { query = [] }
-    if let (place, value) = value, home == nil || number > 1 { place.put(value, into: &query, body: &body) }
-    return request(number, after: before, url: address(with: query), body)
+    if isGivenAddress { query = [] }
+    if let (place, value) = value, !isGivenAddress || number > 1 { place.put(value, into: &query, body: &body) }
+    return request(number, after: before, url: address(with: query, page: value), body)
   }
 
-  private func address(with query: [(String, String)]) -> String {
-    guard let home else { return QueryText.adding(query, to: baseURL + resource.path) }
+  private func address(
+    with query: [(String, String)], page: (place: Resource.RequestPlace, value: ListFacts.Value)?
+  ) -> String {
+    guard let home else {
+      var path = resource.path
+      if let page, page.place == .path, let placeholder = pages.style.kind.placeholder {
+        path = path.replacing(placeholder, with: QueryText.encoded(page.value.queryText))
+      }
+      return QueryText.adding(query, to: baseURL + path)
+    }
     return query.reduce(home) { QueryText.setting(.init($1.0, $1.1), in: $0) }
   }
 
@@ -261,8 +280,8 @@ extension Paging {
   private func request(_ number: Int, after before: Int, url: String, _ body: JSONValue) -> PageRequest {
     var request =
       switch resource.method {
-      case .get: Request(.get, url)
-      case .post: Request(.post, url, headers: [Self.json], body: Self.text(of: body))
+      case .get: Request(.get, url, headers: resource.listing.headers)
+      case .post: Request(.post, url, headers: postHeaders, body: Self.text(of: body))
       }
     if resource.method == .post { request.ownBody = ownText(of: body) }
     if number > 1, followsAnswers { request.keylessURL = keyless(url) }
@@ -273,8 +292,24 @@ extension Paging {
     return PageRequest(number: number, recordsBefore: before, request: request, address: known(address))
   }
 
-  /// A page of an incremental pull is another page than one of a whole pull at the same address.
-  private func known(_ address: String) -> String { isIncremental ? Resource.incrementalPrefix + address : address }
+  /// The headers of the definition may replace the type of the body.
+  private var postHeaders: [Request.Header] {
+    let headers = resource.listing.headers
+    return headers.contains { $0.isNamed(Self.json.name) } ? headers : [Self.json] + headers
+  }
+
+  /// A page of an incremental pull is another page than one of a whole pull at the same address. A start in a header
+  /// belongs to the address.
+  private func known(_ address: String) -> String {
+    guard isIncremental else { return address }
+    var address = Resource.incrementalPrefix + address
+    if case .header(let name)? = resource.since?.param,
+      let start = resource.listing.headers.first(where: { $0.isNamed(name) })
+    {
+      address += "\n\(name): \(start.value)"
+    }
+    return address
+  }
 
   private func hideToken(_ request: inout Request) {
     request.hasDeltaToken = true
@@ -388,6 +423,8 @@ extension Resource.RequestPlace {
     switch self {
     case .query(let name): replace([(name, value.queryText)], in: &query)
     case .body(let pointer): body = body.setting(value.json, at: pointer)
+    // Only `since.param` is a header, and the address has the path.
+    case .header, .path: break
     case .everyMember:
       guard case .object(let members) = value.json else { return }
       replace(members.map { ($0.name, $0.value.queryText) }, in: &query)

@@ -33,6 +33,12 @@ extension Paging {
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
+    if scan.hasOtherForm, let since = resource.since {
+      throw UndefinedAnswer(
+        reason:
+          "it has times of another form than \(since.form.rawValue) (since.form) at \(since.at?.description ?? "") (since.at)"
+      )
+    }
     facts.next = try next(scan, response: response)
     // An answer without a list and without any sign that more pages follow is the last one.
     if scan.lacksList, facts.more == nil, facts.next == nil, resource.pages.ending != nil { facts.more = false }

@@ -32,9 +32,16 @@ private struct ParentFilling {
 
   func filled(_ listing: Listing) throws(ParentValueFault) -> Listing {
     var filled = listing
-    if listing.pathColumn == nil { filled.path = try self.filled(path: listing.path) }
+    if let column = listing.pathColumn {
+      filled.path = column.placeholder + (try self.filled(path: listing.pathRest))
+    } else {
+      filled.path = try self.filled(path: listing.path)
+    }
     for index in listing.query.indices { filled.query[index].value = listing.query[index].value.filled(with: values) }
     filled.body = self.filled(listing.body)
+    for index in listing.headers.indices {
+      filled.headers[index].value = self.filled(text: listing.headers[index].value)
+    }
     return filled
   }
 

@@ -1,16 +1,8 @@
 package import FoundationEssentials
 
-/// `{today}`, `{today-Nd}`, `{today:FORM}` and `{today-Nd:FORM}` in a text: midnight UTC, N days ago (R6.1).
-/// Any other text in braces is literal (R6.3).
+/// `{today}`, `{today-Nd}`, `{today:FORM}` and `{today-Nd:FORM}` in a text: midnight UTC, N days ago (R6.1). FORM is
+/// one of those of `{since:FORM}` (R6.2). Any other text in braces is literal (R6.3).
 package struct DayText: Sendable, Equatable {
-  /// How a time is written (R6.2).
-  package enum Form: String, Sendable, CaseIterable {
-    case rfc3339
-    case unix
-    case unixMilliseconds = "unix_ms"
-    case date
-  }
-
   private let text: String
 
   /// The text with its placeholders.
@@ -45,7 +37,7 @@ package struct DayText: Sendable, Equatable {
   private typealias Match = Regex<(Substring, Substring?, Substring?)>.Match
 
   private static var placeholder: Regex<(Substring, Substring?, Substring?)> {
-    /\{today(?:-([0-9]+)d)?(?::(rfc3339|unix|unix_ms|date))?\}/
+    /\{today(?:-([0-9]+)d)?(?::(rfc3339|unix|unix_ms|compact|http|dotnet|date))?\}/
   }
 
   /// nil for a number of days that is out of range.
@@ -58,13 +50,11 @@ package struct DayText: Sendable, Equatable {
   private static func value(of match: Match, at now: Date) -> (text: String, isNumber: Bool)? {
     guard let days = days(of: match) else { return nil }
     let midnight = (now.timeIntervalSince1970 / 86_400).rounded(.down) * 86_400 - Double(days) * 86_400
-    let time = Date(timeIntervalSince1970: midnight).formatted(.iso8601)
-    return switch match.2.flatMap({ Form(rawValue: String($0)) }) ?? .rfc3339 {
-    case .rfc3339: (time, false)
-    case .date: (String(time.prefix { $0 != "T" }), false)
-    case .unix: ("\(Int(midnight))", true)
-    case .unixMilliseconds: ("\(Int(midnight) * 1000)", true)
-    }
+    let value = Int64(midnight) * Timestamp.second
+    let form = match.2.map(String.init) ?? Since.Form.rfc3339.rawValue
+    // Days are not in the enumeration: only a request has this form.
+    guard let form = Since.Form(rawValue: form) else { return (Timestamp.day(of: value), false) }
+    return (Timestamp.text(of: value, form), form == .unix || form == .unixMS)
   }
 }
 
@@ -74,6 +64,9 @@ extension Resource {
     var dated = self
     dated.query = query.map { $0.dated(now) }
     dated.body = body.replacingTexts { DayText($0).json(at: now) }
+    for index in dated.listing.headers.indices {
+      dated.listing.headers[index].value = DayText(listing.headers[index].value).filled(at: now)
+    }
     if let since { dated.since?.value = DayText(since.value).filled(at: now) }
     return dated
   }

@@ -33,6 +33,9 @@ package struct Each: Sendable, Equatable {
   /// Statuses under an older name of `no_records`; nil if the definition lacks it.
   package var emptyStatuses: [Int]?
 
+  /// The windows of the parent; nil if it has other records. Not a key: the parent's definition decides.
+  package var windows: Windows?
+
   /// `wholeEvery` nil means the default of the contract.
   package init(
     of parent: String, changed: [String] = [], wholeEvery: Whole? = nil, empty: [ParentCondition] = []
@@ -107,6 +110,7 @@ extension Listing {
     ParentColumn.all(in: path).map { ("path", $0) }
       + query.flatMap { parameter in parameter.value.parentColumns.map { ("query", $0) } }
       + body.texts.flatMap(ParentColumn.all).map { ("body", $0) }
+      + headers.flatMap { ParentColumn.all(in: $0.value) }.map { ("headers", $0) }
   }
 }
 

@@ -4,6 +4,8 @@ package struct Listing: Sendable, Equatable {
   package var path: String
   /// Sent with every page, in this order.
   package var query: [Resource.Parameter]
+  /// Sent with every page, before those of `upstream.headers` (R8.1).
+  package var headers: [Request.Header] = []
   /// Method of each page request.
   package var method: Resource.Method
   /// The JSON of every POST; an object.
@@ -16,13 +18,19 @@ package struct Listing: Sendable, Equatable {
   package var rowNames = JSONPointer()
   /// Place of a record's key. A column of the resource is at the same place, and its type is the key's.
   package var key: JSONPointer
-  /// The second and the third place of a composite key (R2); empty if the key is one value.
+  /// The further places of a composite key (R2); empty if the key is one value.
   package var otherKeys: [JSONPointer] = []
   /// How one page follows another.
   package var pages: Resource.Pages
 }
 
 extension Listing {
+  /// `headers`; nil, for a key without a line, if the list is empty.
+  package var givenHeaders: [Request.Header]? {
+    get { headers.isEmpty ? nil : headers }
+    set { headers = newValue ?? [] }
+  }
+
   /// Every place of the key.
   package var keyPlaces: [JSONPointer] {
     get { [key] + otherKeys }
@@ -40,6 +48,11 @@ extension Resource {
   package var query: [Parameter] {
     get { listing.query }
     set { listing.query = newValue }
+  }
+  /// `headers` of the listing; nil if the list is empty.
+  package var givenHeaders: [Request.Header]? {
+    get { listing.givenHeaders }
+    set { listing.givenHeaders = newValue }
   }
   /// `method` of the listing.
   package var method: Method {

@@ -34,18 +34,18 @@ package struct Mark: Sendable, Equatable {
 /// Result of one pass over a value at `since.at`.
 package struct Timestamp: Sendable, Equatable {
   /// Same as `Mark.value`.
-  package private(set) var value: Int64 = 0
+  package internal(set) var value: Int64 = 0
   /// Same as `Mark.hasZone`.
   package private(set) var hasZone = true
   private let form: Since.Form
   /// Number of bytes before the fraction of a second.
-  private var whole = 0
+  var whole = 0
   /// Number of digits of that fraction.
-  private var digits = 0
+  private(set) var digits = 0
   /// Seconds east of Greenwich.
-  private var offset = 0
+  var offset = 0
   /// The zone of a time without one; nil if it is unknown, or if its offset is constant.
-  private var zone: LocalZone?
+  private(set) var zone: LocalZone?
 
   static let second: Int64 = 1_000_000_000
   /// The whole years that `value` can represent.
@@ -53,7 +53,7 @@ package struct Timestamp: Sendable, Equatable {
 
   /// Days since 1970. A date before those years is read as their first day, and a later one as their last. "0001-01-01"
   /// and "9999-12-31" are ways to write "never".
-  private static func represented(_ year: Int64, month: Int64, day: Int64) -> Int64 {
+  static func represented(_ year: Int64, month: Int64, day: Int64) -> Int64 {
     if year < years.lowerBound { return days(years.lowerBound, month: 1, day: 1) }
     if year > years.upperBound { return days(years.upperBound, month: 12, day: 31) }
     return days(year, month: month, day: day)
@@ -76,6 +76,9 @@ package struct Timestamp: Sendable, Equatable {
       case .unix: readNumber(bytes, unit: Self.second)
       case .unixMS: readNumber(bytes, unit: 1_000_000)
       case .number: readNumber(bytes, unit: 1)
+      case .compact: readCompact(bytes, zone: zone)
+      case .http: readHTTP(bytes)
+      case .dotnet: readDotnet(bytes)
       }
     guard isRead else { return nil }
   }
@@ -108,7 +111,7 @@ package struct Timestamp: Sendable, Equatable {
   }
 
   /// A fraction of a unit, and where it ends.
-  private mutating func fraction(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, of unit: Int64) -> (Int64, Int)? {
+  mutating func fraction(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, of unit: Int64) -> (Int64, Int)? {
     guard bytes[start] == UInt8(ascii: ".") || bytes[start] == UInt8(ascii: ",") else { return nil }
     var (at, part, rest) = (start + 1, Int64(0), unit)
     while at < bytes.count, let digit = Self.digit(bytes[at]) {
@@ -120,7 +123,7 @@ package struct Timestamp: Sendable, Equatable {
     return digits > 0 ? (part, at) : nil
   }
 
-  private static func digit(_ byte: UInt8) -> Int64? {
+  static func digit(_ byte: UInt8) -> Int64? {
     (0x30...0x39).contains(byte) ? Int64(byte) - 0x30 : nil
   }
 
@@ -162,7 +165,7 @@ package struct Timestamp: Sendable, Equatable {
     return true
   }
 
-  private mutating func readZone(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, zone: LocalZone?) -> Bool {
+  mutating func readZone(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, zone: LocalZone?) -> Bool {
     let text = bytes[start...]
     guard let sign = text.first else {
       offset = zone?.firstOffset ?? 0
@@ -171,7 +174,9 @@ package struct Timestamp: Sendable, Equatable {
       return true
     }
     if text.count == 1 { return sign == UInt8(ascii: "Z") || sign == UInt8(ascii: "z") }
-    guard whole > 10, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return false }
+    guard whole > (form == .compact ? 8 : 10), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else {
+      return false
+    }
     let digits = text.dropFirst().compactMap(Self.digit)
     let hasColon = text.count == 6 && text[start + 3] == UInt8(ascii: ":")
     guard hasColon && digits.count == 4 || digits.count == text.count - 1 && [2, 4].contains(digits.count) else {
@@ -184,7 +189,7 @@ package struct Timestamp: Sendable, Equatable {
     return true
   }
 
-  private static func isDate(_ year: Int64, month: Int64, day: Int64) -> Bool {
+  static func isDate(_ year: Int64, month: Int64, day: Int64) -> Bool {
     guard (1...12).contains(month), day >= 1 else { return false }
     return days(month == 12 ? year + 1 : year, month: month == 12 ? 1 : month + 1, day: 1)
       - days(year, month: month, day: 1) >= day
@@ -206,20 +211,22 @@ package struct Timestamp: Sendable, Equatable {
     case .number: return Self.padded(value, like: text)
     case .unix: return Self.decimal(value, unit: Self.second, digits: digits)
     case .unixMS: return Self.decimal(value, unit: 1_000_000, digits: digits)
-    case .rfc3339: break
+    case .http: return writtenHTTP(value, like: text)
+    case .dotnet: return Self.writtenDotnet(value, like: text)
+    case .rfc3339, .compact: break
     }
     let pattern = Array(text.utf8)
     let (sum, isOver) = value.addingReportingOverflow(Int64(offset) * Self.second)
     let local = isOver ? (offset < 0 ? .min : .max) : sum
     let seconds = Self.floor(local, unit: Self.second)
     let all = Self.dateAndTime(zone?.lowestLocal(from: Self.floor(value, unit: Self.second)) ?? seconds)
+    let part = digits > 0 ? Self.fraction(Self.remainder(local, unit: Self.second), digits: digits) : ""
+    if form == .compact { return writtenCompact(all, fraction: part, like: pattern) }
     var bytes = Array(all.utf8.prefix(whole))
     if whole > 10 { bytes[10] = pattern[10] }
     var end = whole
     if digits > 0 {
-      bytes +=
-        [pattern[whole]]
-        + Array(Self.fraction(Self.remainder(local, unit: Self.second), digits: digits).utf8)
+      bytes += [pattern[whole]] + Array(part.utf8)
       end += digits + 1
     }
     return String(decoding: bytes + pattern[end...], as: UTF8.self)
@@ -232,6 +239,9 @@ package struct Timestamp: Sendable, Equatable {
     case .unix: "\(floor(value, unit: second))"
     case .unixMS: "\(floor(value, unit: 1_000_000))"
     case .number: "\(value)"
+    case .compact: day(of: value).filter { $0 != "-" }
+    case .http: Date(timeIntervalSince1970: Double(floor(value, unit: second))).httpDate
+    case .dotnet: writtenDotnet(value, like: "")
     }
   }
 

@@ -35,8 +35,18 @@ package enum ParentValueFault: Error, Sendable, Equatable {
 }
 
 extension Listing {
-  /// The column whose value is the address of the list, if `path` is only its placeholder (R5.4).
-  package var pathColumn: ParentColumn? { ParentColumn(whole: path) }
+  /// The column whose value is the address of the list, if `path` begins with its placeholder (R5.4).
+  package var pathColumn: ParentColumn? { pathStart?.column }
+
+  /// The part of `path` after that placeholder: empty, or segments that begin with a slash.
+  package var pathRest: String { pathStart.map { String($0.rest) } ?? "" }
+
+  private var pathStart: (column: ParentColumn, rest: Substring)? {
+    guard path.hasPrefix("{"), let end = path.firstIndex(of: "}"),
+      let column = ParentColumn(whole: String(path[...end]))
+    else { return nil }
+    return (column, path[path.index(after: end)...])
+  }
 }
 
 extension Resource {

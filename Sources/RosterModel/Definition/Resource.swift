@@ -3,6 +3,8 @@
 package struct Resource: Sendable, Equatable {
   /// The name, which matches `[a-z][a-z0-9_]{0,39}`.
   package var name: String
+  /// Takes the place of `upstream.base_url`; nil without an own one.
+  package var baseURL: String?
   /// The lists of its records, and the way in which their pages are read.
   package var listing: Listing
   /// How the records that changed are asked for; nil if every pull is whole.
@@ -13,6 +15,8 @@ package struct Resource: Sendable, Equatable {
   package var answers = AnswerRules()
   /// The records themselves, if the definition has them: then nothing is requested.
   package var inline: [JSONValue]?
+  /// The spans of time that are the records; nil without them.
+  package var windows: Windows?
   /// Table of its records in the cache; by default the resource's name.
   package var table: String
   /// The conditions of `where`. A record that does not fulfil all of them is skipped.

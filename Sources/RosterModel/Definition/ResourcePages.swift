@@ -133,6 +133,10 @@ extension Resource {
   package enum RequestPlace: Sendable, Equatable {
     case query(String)
     case body(JSONPointer)
+    /// A header. Only `since.param` is one.
+    case header(String)
+    /// The placeholder of the page in `path`. Only the style's parameter is there.
+    case path
     /// Each member of an object is a query parameter (`*`). Only the cursor style has it.
     case everyMember
   }
@@ -213,9 +217,14 @@ extension Resource.Style {
 
 extension Resource.RequestPlace: CustomStringConvertible {
   /// Reads a query parameter's name, a place in the body with a leading `/`, or `*`. nil if the text is empty, not a
-  /// JSON Pointer, or a header, because requests of pages have constant headers.
-  package init?(_ text: String) {
-    if text == Self.star {
+  /// JSON Pointer, or a header that the key does not know.
+  /// - Parameter takesHeaders: True for `since.param`. Other requests have constant headers.
+  package init?(_ text: String, takesHeaders: Bool = false) {
+    if takesHeaders, text.hasPrefix(Resource.AnswerPlace.headerMark) {
+      let name = String(text.dropFirst(Resource.AnswerPlace.headerMark.count))
+      guard name.isHTTPToken else { return nil }
+      self = .header(name)
+    } else if text == Self.star {
       self = .everyMember
     } else if text.utf8.first == UInt8(ascii: "/") {
       guard let pointer = JSONPointer(text) else { return nil }
@@ -231,6 +240,8 @@ extension Resource.RequestPlace: CustomStringConvertible {
     switch self {
     case .query(let name): name
     case .body(let pointer): pointer.description
+    case .header(let name): Resource.AnswerPlace.headerMark + name
+    case .path: ""
     case .everyMember: Self.star
     }
   }

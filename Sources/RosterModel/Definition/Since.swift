@@ -7,6 +7,12 @@ package struct Since: Sendable, Equatable {
     case rfc3339, unix
     case unixMS = "unix_ms"
     case number
+    /// `20261128`, also with a time.
+    case compact
+    /// RFC 9110 §5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    case http
+    /// `/Date(1763977200000)/`
+    case dotnet
   }
 
   /// How far before the mark an incremental pull starts.
@@ -15,8 +21,10 @@ package struct Since: Sendable, Equatable {
     case number(Int64)
   }
 
-  /// Place of the value in a record whose maximum becomes the mark; nil with a delta token.
+  /// Place of the value in a record whose maximum becomes the mark; nil with a delta token, and if records have none.
   package var at: JSONPointer?
+  /// True if the mark is the `Date` of the pull's first answer, because records have no time (I14.3).
+  package var isDated = false
   /// Place of the delta token on the last page (I7.1); nil with a mark.
   package var token: Resource.AnswerPlace?
   /// Place of the start in a request; nil if the delta token is an address.
@@ -40,12 +48,14 @@ package struct Since: Sendable, Equatable {
 
   /// Defaults as the contract has them.
   package init(
-    at: JSONPointer? = nil, token: Resource.AnswerPlace? = nil, param: Resource.RequestPlace? = nil,
+    at: JSONPointer? = nil, isDated: Bool = false, token: Resource.AnswerPlace? = nil,
+    param: Resource.RequestPlace? = nil,
     value: String = "{since}", form: Form = .rfc3339, zone: LocalZone? = nil, overlap: Overlap? = nil,
     from: String? = nil,
     wholeEvery: Duration? = Self.usualWhole, asks: Bool = false, listing: Listing
   ) {
     self.at = at
+    self.isDated = isDated
     self.token = token
     self.param = param
     self.value = value
@@ -60,8 +70,45 @@ package struct Since: Sendable, Equatable {
 
   /// The default of `overlap`.
   package static func usualOverlap(_ form: Form) -> Overlap {
-    form == .number ? .number(1) : .time(.seconds(300))
+    switch form {
+    case .number: .number(1)
+    // Its values are days.
+    case .compact: .time(minCompactOverlap)
+    case .rfc3339, .unix, .unixMS, .http, .dotnet: .time(.seconds(300))
+    }
   }
+
+  /// The least `overlap` of days.
+  package static let minCompactOverlap = Duration.seconds(86_400)
+
+  /// The default of `value`. If-Modified-Since is an HTTP date (RFC 9110 §13.1.3).
+  package static func usualValue(_ param: Resource.RequestPlace?) -> String {
+    if case .header(let name)? = param, name.lowercased() == "if-modified-since" { "{since:http}" } else { "{since}" }
+  }
+
+  /// The place of the mark as the configuration has it: in a record, or `header:Date`.
+  package var place: Resource.AnswerPlace? {
+    get { isDated ? .header(Self.dateHeader) : at.map { .body($0) } }
+    set {
+      switch newValue {
+      case .body(let pointer)?: (at, isDated) = (pointer, false)
+      case .header?: (at, isDated) = (nil, true)
+      case nil: (at, isDated) = (nil, false)
+      }
+    }
+  }
+
+  /// The header with the time of an answer (RFC 9110 §6.6.1).
+  package static let dateHeader = "Date"
+
+  /// True if the start is inside the value of the page's parameter, `pages.value`, and has no parameter of its own
+  /// (I13.1).
+  package var startsInPages: Bool {
+    param == nil && token == nil && listing.pages.valueText.map { Self.placeholder(in: $0) != nil } == true
+  }
+
+  /// True if the request of an incremental pull has its start in a header, which makes it conditional (I14.1).
+  package var startsInHeader: Bool { if case .header? = param { true } else { false } }
 
   /// The default of `whole_every`.
   package static let usualWhole = Duration.seconds(86_400)
@@ -138,6 +185,7 @@ extension Since {
   package func move(of mark: Mark?, after pull: PullExtent, isWhole: Bool, path: String) -> MarkMove {
     if pull.records == 0 { return .stays }
     let answered = pull.oldest.map(Timestamp.seconds(of:))
+    if isDated { return dated(answered, mark: mark, isWhole: isWhole) }
     guard let highest = pull.highest else {
       guard isWhole, path != listing.path, form != .number, let answered else {
         return pull.records == pull.skipped ? .stays : .unreadable
@@ -149,6 +197,14 @@ extension Since {
       let bound = bound(of: highest, answered: answered)
       if highest.value > bound { next = Mark(bound, like: highest.text, form: form, zone: zone) }
     }
+    if !isWhole, let mark, next.value <= mark.value { return .stays }
+    return next == mark ? .stays : .moves(next)
+  }
+
+  /// The mark of a pull whose records have no time: the `Date` of its first answer.
+  private func dated(_ answered: Int64?, mark: Mark?, isWhole: Bool) -> MarkMove {
+    guard let answered else { return .stays }
+    let next = Mark(answered, like: mark?.text ?? "", form: form, zone: zone)
     if !isWhole, let mark, next.value <= mark.value { return .stays }
     return next == mark ? .stays : .moves(next)
   }
@@ -272,9 +328,13 @@ extension Resource {
 
   /// The resource as a whole pull asks for it.
   package var askedWhole: Resource {
-    guard let since, let from = since.from, let param = since.param else { return self }
+    guard let since, let from = since.from else { return self }
     var asked = self
-    asked.listing.set(param, value: .text(from))
+    if let param = since.param {
+      asked.listing.set(param, value: .text(from))
+    } else if let value = listing.pages.valueText {
+      asked.pages.valueText = Since.filled(value, with: from)
+    }
     return asked
   }
 
@@ -283,6 +343,11 @@ extension Resource {
   package func starting(from start: SinceStart) -> Resource? {
     guard let since else { return nil }
     var asked = self
+    if since.startsInPages, case .mark(let mark) = start, let template = asked.pages.valueText {
+      guard let value = since.rendered(from: mark, in: template) else { return nil }
+      asked.pages.valueText = value.queryText
+      return asked
+    }
     guard let param = since.param else { return asked }
     switch start {
     case .mark(let mark):
@@ -308,12 +373,20 @@ extension Resource {
 extension Since {
   /// The value of `param` for a delta token.
   fileprivate func rendered(_ token: String) -> String {
-    guard let (range, _) = Self.placeholder(in: value) else { return value }
-    return value.replacingCharacters(in: range, with: token)
+    Self.filled(value, with: token)
+  }
+
+  /// The text with its placeholder of the start replaced.
+  fileprivate static func filled(_ text: String, with start: String) -> String {
+    guard let (range, _) = placeholder(in: text) else { return text }
+    return text.replacingCharacters(in: range, with: start)
   }
 
   /// The value of `param`; nil if the zone of the mark is unknown and its conversion needs it (I2.5).
-  package func rendered(from mark: Mark) -> JSONValue? {
+  package func rendered(from mark: Mark) -> JSONValue? { rendered(from: mark, in: value) }
+
+  /// - Parameter value: The template.
+  fileprivate func rendered(from mark: Mark, in value: String) -> JSONValue? {
     let start = start(of: mark)
     guard let (range, form) = Self.placeholder(in: value) else { return .text(value) }
     let isKnown = mark.hasZone || zone != nil
@@ -325,8 +398,9 @@ extension Since {
       guard isKnown, let form = Form(rawValue: String(form)) else { return nil }
       text = Timestamp.text(of: start, form)
     }
-    // A number with leading zeros is no number in JSON.
-    if range == value.startIndex..<value.endIndex, let number = Int64(text), "\(number)" == text {
+    // A number with leading zeros is no number in JSON. A day without hyphens is a text.
+    let isNumber = (form.map { Form(rawValue: String($0)) } ?? self.form) != .compact
+    if isNumber, range == value.startIndex..<value.endIndex, let number = Int64(text), "\(number)" == text {
       return .number(text)
     }
     return .text(value.replacingCharacters(in: range, with: text))
@@ -345,7 +419,7 @@ extension Since {
     return nil
   }
 
-  private static let forms: Set<Substring> = [":rfc3339", ":unix_ms", ":unix", ":date"]
+  private static let forms = Set(Form.written.map { Substring(":\($0.rawValue)") } + [":date"])
 }
 
 extension String {
@@ -362,7 +436,10 @@ extension Listing {
       query.removeAll { $0.name == name }
       query.append(Resource.Parameter(name, .text(value.queryText)))
     case .body(let pointer): body = body.setting(value, at: pointer)
-    case .everyMember: break
+    case .header(let name):
+      headers.removeAll { $0.name.lowercased() == name.lowercased() }
+      headers.append(Request.Header(name, value.queryText))
+    case .path, .everyMember: break
     }
   }
 }

@@ -40,6 +40,13 @@ extension String {
   }
 }
 
+extension Request.Header {
+  /// True if a header of this name holds a credential.
+  package var namesSecret: Bool {
+    name.namesSecret || ["authorization", "proxy-authorization", "cookie"].contains(name.lowercased())
+  }
+}
+
 extension String {
   /// `***` in the place of the text. Columns of ancestors are no secrets and remain.
   package var maskedText: String {

@@ -1,6 +1,7 @@
 /// Checks headers that a user configures or gives to `rosterd infer`.
 package enum HeaderText {
-  static let allowedInName = "letters, digits and !#$%&'*+-.^_`|~"
+  /// The bytes of a header's name in words.
+  package static let allowedInName = "letters, digits and !#$%&'*+-.^_`|~"
 
   /// True if only rosterd may send this header.
   package static func isOwn(_ name: String) -> Bool { own.contains(name.lowercased()) }
@@ -11,6 +12,9 @@ package enum HeaderText {
     "accept-encoding", "connection", "content-length", "expect", "host", "if-match", "if-modified-since",
     "if-none-match", "if-range", "if-unmodified-since", "range", "transfer-encoding", "upgrade",
   ]
+
+  /// True for a header of rosterd's own in which an incremental pull may start, without a validator beside it (I14.1).
+  package static func canStart(_ name: String) -> Bool { name.lowercased() == "if-modified-since" }
 
   /// A clause that does not repeat the value, which may be a secret (T9); nil if the value is valid. A tab is allowed
   /// within a value (RFC 9110 §5.5).

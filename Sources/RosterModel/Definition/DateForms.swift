@@ -1,0 +1,136 @@
+import FoundationEssentials
+
+/// Forms of times beside RFC 3339 and numbers: `compact`, `http` and `dotnet`.
+extension Timestamp {
+  /// `20261128`, also with a time (`20261128T093000`, `20261128093000`), a fraction and a zone.
+  mutating func readCompact(_ bytes: UnsafeBufferPointer<UInt8>, zone: LocalZone?) -> Bool {
+    func number(_ range: Range<Int>) -> Int64? {
+      guard range.upperBound <= bytes.count else { return nil }
+      return range.reduce(Int64?(0)) { sum, at in sum.flatMap { sum in Self.digit(bytes[at]).map { sum * 10 + $0 } } }
+    }
+    guard let year = number(0..<4), let month = number(4..<6), let day = number(6..<8),
+      Self.isDate(year, month: month, day: day)
+    else { return false }
+    var seconds = Self.represented(year, month: month, day: day) * 86_400
+    var at = 8
+    var part: Int64 = 0
+    if at < bytes.count, bytes[at] != UInt8(ascii: "Z") {
+      if bytes[at] == UInt8(ascii: "T") { at += 1 }
+      guard let hour = number(at..<at + 2), hour < 24, let minute = number(at + 2..<at + 4), minute < 60 else {
+        return false
+      }
+      seconds += hour * 3600 + minute * 60
+      at += 4
+      if let second = number(at..<at + 2) {
+        guard second <= 60 else { return false }
+        seconds += second
+        at += 2
+      }
+      whole = at
+      if at < bytes.count, let found = fraction(bytes, start: at, of: Self.second) { (part, at) = found }
+    }
+    whole = max(whole, 8)
+    guard readZone(bytes, start: at, zone: zone) else { return false }
+    let time = self.zone?.time(ofLocal: seconds) ?? seconds - Int64(offset)
+    value = time * Self.second + part
+    return true
+  }
+
+  /// The three forms of RFC 9110 §5.6.7, and the first of them with an offset (RFC 5322 §3.3).
+  mutating func readHTTP(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard bytes.count <= 64 else { return false }
+    let text = String(decoding: bytes, as: UTF8.self)
+    if let date = Date(httpDate: text) {
+      value = Self.seconds(of: date)
+      return true
+    }
+    let words = text.split(separator: " ")
+    guard let zone = words.last, let offset = Self.offset(zone), let first = words.first,
+      let date = Date(
+        httpDate: (first.hasSuffix(",") ? "" : "Sun, ") + words.dropLast().joined(separator: " ") + " GMT")
+    else { return false }
+    self.offset = offset
+    value = Self.seconds(of: date) - Int64(offset) * Self.second
+    return true
+  }
+
+  /// Seconds east of Greenwich of `+0100`, `UTC`, `UT` and `Z`.
+  private static func offset(_ zone: Substring) -> Int? {
+    if ["UTC", "UT", "Z"].contains(zone) { return 0 }
+    let digits = zone.utf8.dropFirst().compactMap(digit)
+    guard zone.utf8.count == 5, digits.count == 4, zone.hasPrefix("+") || zone.hasPrefix("-") else { return nil }
+    let seconds = Int((digits[0] * 10 + digits[1]) * 3600 + (digits[2] * 10 + digits[3]) * 60)
+    return zone.hasPrefix("-") ? -seconds : seconds
+  }
+
+  /// `/Date(1763977200000)/`, milliseconds since 1970. An offset after the number is for display only.
+  mutating func readDotnet(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    let (start, end) = (Array("/Date(".utf8), Array(")/".utf8))
+    guard bytes.count > start.count + end.count, bytes.starts(with: start), bytes.suffix(end.count).elementsEqual(end)
+    else { return false }
+    let inner = bytes[start.count..<bytes.count - end.count]
+    let sign = inner.first == UInt8(ascii: "-") ? 1 : 0
+    let number = inner.prefix(sign + inner.dropFirst(sign).prefix { Self.digit($0) != nil }.count)
+    let rest = inner.dropFirst(number.count)
+    guard rest.isEmpty || rest.count == 5 && Self.offset(Substring(decoding: rest, as: UTF8.self)) != nil,
+      let milliseconds = Int64(String(decoding: number, as: UTF8.self))
+    else { return false }
+    let (scaled, isOver) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
+    value = isOver ? (milliseconds < 0 ? -.max : .max) : scaled
+    return true
+  }
+
+  // MARK: Writing
+
+  /// The time in the notation of a compact text.
+  func writtenCompact(_ dateAndTime: String, fraction: String, like pattern: [UInt8]) -> String {
+    let all = Array(dateAndTime.utf8).filter { Self.digit($0) != nil }
+    let hasT = pattern.count > 8 && pattern[8] == UInt8(ascii: "T")
+    let end = whole + (digits > 0 ? digits + 1 : 0)
+    let time = whole > 8 ? (hasT ? [UInt8(ascii: "T")] : []) + all[8..<min(14, whole - (hasT ? 1 : 0))] : []
+    let part = digits > 0 ? [pattern[whole]] + Array(fraction.utf8) : []
+    return String(decoding: Array(all.prefix(8)) + time + part + pattern[end...], as: UTF8.self)
+  }
+
+  /// The time in the notation of a text of `http`.
+  func writtenHTTP(_ value: Int64, like text: String) -> String {
+    let zone = text.split(separator: " ").last ?? "GMT"
+    let local = Self.floor(value, unit: Self.second) + Int64(offset)
+    let date = Date(timeIntervalSince1970: Double(local)).httpDate
+    guard Self.offset(zone) != nil else { return date }
+    return "\(date.dropLast("GMT".count))\(zone)"
+  }
+
+  /// The time in the notation of a text of `dotnet`.
+  static func writtenDotnet(_ value: Int64, like text: String) -> String {
+    let inner = text.dropFirst("/Date(".count)
+    let rest = inner.dropFirst(inner.hasPrefix("-") ? 1 : 0).drop(while: \.isNumber)
+    let milliseconds = floor(value, unit: 1_000_000)
+    let suffix = rest.hasPrefix("+") || rest.hasPrefix("-") ? rest : ")/"
+    return "/Date(\(milliseconds)\(suffix)"
+  }
+
+  /// True if the bytes are a time of another form than `form`, so that a list has times of two forms (I2.7).
+  package static func isOfAnotherForm(_ bytes: UnsafeBufferPointer<UInt8>, than form: Since.Form) -> Bool {
+    guard form.isText else { return false }
+    return Since.Form.allCases.contains { other in
+      other != form && other.isText && Timestamp(bytes, form: other, zone: nil) != nil
+    }
+  }
+}
+
+extension Since.Form {
+  /// True for a form that is a text, so that a value has one of these forms at most.
+  package var isText: Bool {
+    switch self {
+    case .rfc3339, .compact, .http, .dotnet: true
+    case .unix, .unixMS, .number: false
+    }
+  }
+
+  /// The forms that `{since:FORM}` and `{today:FORM}` write, beside `date`.
+  package static let written: [Since.Form] = allCases.filter { $0 != .number }
+
+  /// These forms and `date` in words.
+  package static let writtenText = written.map(\.rawValue).joined(separator: ", ") + " or date"
+}

@@ -1,0 +1,218 @@
+import FoundationEssentials
+import RosterModel
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+/// A parent made of windows (E10), by whole syncs.
+@Suite("E10: windows") struct WindowTests {
+  fileprivate static let day = 86_400.0
+
+  /// Reports by day, for the days from `start` to `end`, both included.
+  private final class Reports: Sendable {
+    private let values = Mutex<[Int: Int]>([:])
+
+    init(days: Range<Int>) { for day in days { set(day, day) } }
+
+    func set(_ day: Int, _ value: Int?) { values.withLock { $0[day] = value } }
+
+    func answer(_ target: String) -> Response? {
+      let days = target.split { "?&=".contains($0) }.compactMap { Reports.number(String($0)) }
+      guard target.hasPrefix("/report"), days.count == 2 else { return nil }
+      let found = values.withLock { values in
+        (days[0]...days[1]).compactMap { day in
+          values[day].map { #"{"day":"\#(Reports.text(day))","value":\#($0)}"# }
+        }
+      }
+      return Response(status: 200, headers: [Shelf.date], body: Array("[\(found.joined(separator: ","))]".utf8))
+    }
+
+    static func text(_ day: Int) -> String {
+      String(Date(timeIntervalSince1970: Double(day) * WindowTests.day).formatted(.iso8601).prefix(10))
+    }
+
+    private static func number(_ text: String) -> Int? {
+      Mark(text, form: .rfc3339, zone: 0).map { Int($0.value / (86_400 * 1_000_000_000)) }
+    }
+  }
+
+  /// Days since 1970 of 2025-05-01.
+  private static let first = 20_209
+
+  private static func resources(
+    every days: Int = 10, recent: Int = 2, wholeEvery: Double = 300, removal: Resource.Removal = .twice
+  ) -> [Resource] {
+    let windows = Windows(from: "2025-05-01", every: .seconds(days * 86_400), recent: recent)
+    var window = Resource(
+      name: "window", path: "", key: Windows.start,
+      columns: [.init("from_day", at: Windows.start), .init("to_day", at: Windows.end)])
+    window.windows = windows
+    var each = Each(of: "window", wholeEvery: .every(.seconds(wholeEvery * day)))
+    each.windows = windows
+    let report = Resource(
+      name: "report", path: "/report",
+      query: [.init("from", .text("{window.from_day}")), .init("to", .text("{window.to_day}"))],
+      key: JSONPointer(segments: ["day"]), removal: removal, pages: .init(.one),
+      columns: [
+        .init("day", at: JSONPointer(segments: ["day"])),
+        .init("value", at: JSONPointer(segments: ["value"]), .integer),
+      ], each: each)
+    return [window, report]
+  }
+
+  private static func bench(_ reports: Reports) throws -> SyncBench {
+    let bench = try SyncBench([:])
+    bench.shelf.answer { _, target in reports.answer(target) }
+    return bench
+  }
+
+  /// The first bounds of the requested windows.
+  private func starts(_ bench: SyncBench) -> [String] {
+    bench.asked().map { String($0.dropFirst("/report?from=".count).prefix(10)) }.sorted()
+  }
+
+  private static let question = """
+    SELECT r.day || ' ' || r.value || ' ' || w.from_day FROM report r JOIN window w ON w.record_id = r.window_id ORDER BY 1
+    """
+
+  @Test("E10.1, E10.2: each window has a list; then only the last ones are due, and a new one pulls no others")
+  func mirrors() async throws {
+    let reports = Reports(days: Self.first..<Self.first + 46)
+    let bench = try Self.bench(reports)
+    let resources = Self.resources()
+    let whole = try await bench.sync(resources)
+    #expect(whole.outcome == .published, "\(whole)")
+    #expect(starts(bench) == ["2025-05-01", "2025-05-11", "2025-05-21", "2025-05-31", "2025-06-10"])
+    #expect(try bench.ask("SELECT from_day || ' ' || to_day FROM window ORDER BY 1").first == "2025-05-01 2025-05-11")
+    #expect(try bench.ask("SELECT count(*) FROM report") == ["46"])
+
+    #expect(try await bench.sync(resources, after: 60).outcome == .unchanged)
+    #expect(starts(bench) == ["2025-05-31", "2025-06-10"])
+
+    reports.set(Self.first + 44, 7)
+    reports.set(Self.first, 9)
+    let changed = try await bench.sync(resources, after: 120)
+    #expect(changed.changed == 1 && changed.added == 0)
+    _ = starts(bench)
+
+    // Ten days later there is another window.
+    for day in 46..<56 { reports.set(Self.first + day, day) }
+    let later = try await bench.sync(resources, after: 10 * Self.day)
+    #expect(later.added == 11 && later.removed <= 1)
+    #expect(starts(bench) == ["2025-06-10", "2025-06-20"])
+    #expect(try bench.ask("SELECT count(*), count(DISTINCT day) FROM report") == ["56"])
+  }
+
+  @Test("E10.2: older windows are due by each.whole_every")
+  func older() async throws {
+    let reports = Reports(days: Self.first..<Self.first + 46)
+    let bench = try Self.bench(reports)
+    let resources = Self.resources(wholeEvery: 2)
+    _ = try await bench.sync(resources)
+    _ = starts(bench)
+    reports.set(Self.first, 9)
+    _ = try await bench.sync(resources, after: 60)
+    #expect(starts(bench).count == 2)
+    #expect(try await bench.sync(resources, after: 2.1 * Self.day).changed == 1)
+    #expect(starts(bench).count == 5)
+  }
+
+  @Test("E10.3: a record at both bounds is stored once, by the later window, and nothing changes afterwards")
+  func bounds() async throws {
+    let reports = Reports(days: Self.first..<Self.first + 46)
+    let bench = try Self.bench(reports)
+    let resources = Self.resources()
+    _ = try await bench.sync(resources)
+    #expect(try bench.ask("SELECT count(*) - count(DISTINCT day) FROM report") == ["0"])
+    let rows = try bench.ask(Self.question)
+    #expect(rows.contains("2025-05-11 20219 2025-05-11") && rows.contains("2025-05-10 20218 2025-05-01"))
+    for round in 1...2 {
+      let again = try await bench.sync(resources, isFresh: true, after: Double(round) * 60)
+      #expect(again.added + again.changed + again.removed == 0 && again.error == nil)
+    }
+    #expect(try bench.ask(Self.question) == rows)
+    #expect(try bench.ask("SELECT sum(records) FROM cache_lists WHERE parent_id > 0") == ["46"])
+  }
+
+  @Test("E10.3: a record that moves into a later window goes with it, and comes back when that one has lost it")
+  func moves() async throws {
+    let bound = Self.first + 40
+    let reports = Reports(days: Self.first..<bound)
+    let bench = try Self.bench(reports)
+    let resources = Self.resources(removal: .twice)
+    _ = try await bench.sync(resources)
+    // The day between the last two windows arrives.
+    reports.set(bound, 1)
+    #expect(try await bench.sync(resources, after: 60).added == 1)
+    #expect(try bench.ask(Self.question).last == "2025-06-10 1 2025-06-10")
+    // Upstream's later window answers without it, as if its bound were excluded.
+    bench.shelf.answer { _, target in
+      let answer = reports.answer(target)
+      guard target.contains("from=2025-06-10") else { return answer }
+      return Response(status: 200, headers: [Shelf.date], body: Array("[]".utf8))
+    }
+    for round in 2...4 { _ = try await bench.sync(resources, after: Double(round) * 60) }
+    #expect(try bench.ask(Self.question).last == "2025-06-10 1 2025-05-31")
+    #expect(try bench.ask("SELECT count(*) - count(DISTINCT day) FROM report") == ["0"])
+  }
+
+  @Test("E10.4: a refused window is named, and the others are published")
+  func refused() async throws {
+    let reports = Reports(days: Self.first..<Self.first + 46)
+    let bench = try Self.bench(reports)
+    bench.shelf.answer { _, target in
+      target.contains("from=2025-05-21") ? Response(status: 400) : reports.answer(target)
+    }
+    let sync = try await bench.sync(Self.resources())
+    #expect(sync.outcome == .published)
+    let failed = try bench.ask(
+      """
+      SELECT w.from_day || ' ' || l.error FROM resource_lists l JOIN window w ON w.record_id = l.parent_id
+      WHERE l.state = 'failed'
+      """)
+    #expect(
+      failed.count == 1 && failed.first?.hasPrefix("2025-05-21 ") == true && failed.first?.contains("400") == true)
+    #expect(try bench.ask("SELECT count(*) FROM report") == ["37"])
+    bench.shelf.answer { _, target in reports.answer(target) }
+    #expect(try await bench.sync(Self.resources(), after: 60).error == nil)
+    #expect(try bench.ask("SELECT count(*) FROM report") == ["46"])
+  }
+
+  @Test("E10.2, E8.1: an interrupted sync goes on with the windows that it had pulled", arguments: [2, 1])
+  func interrupted(_ days: Int) async throws {
+    let reports = Reports(days: Self.first..<Self.first + 46)
+    let bench = try Self.bench(reports)
+    let resources = Self.resources(every: days)
+    let asked = Mutex(0)
+    bench.shelf.answer { _, target in
+      let number = asked.withLock { asked in
+        asked += 1
+        return asked
+      }
+      return number > 3 ? Response(status: 401) : reports.answer(target)
+    }
+    #expect(try await bench.sync(resources).outcome == .failed)
+    _ = bench.asked()
+    bench.shelf.answer { _, target in reports.answer(target) }
+    #expect(try await bench.sync(resources, after: 60).outcome == .published)
+    let windows = try #require(Int(bench.ask("SELECT count(*) FROM window").first ?? ""))
+    #expect(bench.asked().count == windows - 3)
+    #expect(try bench.ask("SELECT count(DISTINCT day) FROM report") == ["46"])
+  }
+
+  @Test("Boundaries come from the start, and a form writes them", arguments: [Since.Form.unix, .compact, .http, nil])
+  func forms(_ form: Since.Form?) {
+    let windows = Windows(from: "2025-05-01", every: .seconds(10 * 86_400), recent: 3, form: form)
+    let now = Date(timeIntervalSince1970: 1_750_000_000)
+    let texts: [Since.Form?: String] = [
+      .unix: "1746057600", .compact: "20250501", .http: "Thu, 01 May 2025 00:00:00 GMT", nil: "2025-05-01",
+    ]
+    #expect(windows.count(at: now) == 5 && windows.recentStarts(at: now).count == 3)
+    #expect(windows.records(at: now).first?["from"]?.queryText == texts[form])
+    let orders = windows.records(at: now).compactMap { $0["from"].flatMap { windows.order(ofStart: $0.queryText) } }
+    #expect(orders.count == 5 && orders == orders.sorted())
+    #expect(windows.count(at: Date(timeIntervalSince1970: 0)) == 0)
+    #expect(windows.records(at: now)[1]["from"] == windows.records(at: now)[0]["to"])
+  }
+}
