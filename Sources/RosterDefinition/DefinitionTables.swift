@@ -3,14 +3,40 @@ package import RosterModel
 // Types of keys whose values are tables. Their entries may contain a secret, so that no entry is shown (T9).
 
 extension ValueType<[Resource.Parameter]> {
+  /// A parameter with a list occurs once for each of its values.
   static var parameters: Self {
-    .entries(
-      "a table of scalars", allowed: "names with strings, integers, floats or booleans",
+    let tables = ValueType<[Repeated]>.entries(
+      "a table of scalars", allowed: "names with strings, integers, floats, booleans, or lists of them",
       read: { (name, item) throws(Mistakes) in
         guard !name.isEmpty else { throw Mistakes("is no parameter's name") }
-        return Resource.Parameter(name, try Resource.Scalar(item))
+        guard case .list(let items) = item else { return Repeated(name: name, values: [try Resource.Scalar(item)]) }
+        var values: [Resource.Scalar] = []
+        for item in items { values.append(try Resource.Scalar(item)) }
+        guard !values.isEmpty else { throw Mistakes("is an empty list") }
+        return Repeated(name: name, values: values)
       },
-      write: { ($0.name, $0.value.item) })
+      write: { ($0.name, $0.values.count == 1 ? $0.values[0].item : .list($0.values.map(\.item))) })
+    return Self(
+      name: tables.name, allowed: tables.allowed, isBare: false,
+      read: { (item) throws(Mistakes) in
+        try tables.read(item).flatMap { one in one.values.map { Resource.Parameter(one.name, $0) } }
+      },
+      write: { parameters in
+        tables.write(
+          parameters.reduce(into: []) { all, parameter in
+            if let last = all.last, last.name.utf8.elementsEqual(parameter.name.utf8) {
+              all[all.count - 1].values.append(parameter.value)
+            } else {
+              all.append(Repeated(name: parameter.name, values: [parameter.value]))
+            }
+          })
+      })
+  }
+
+  /// A parameter with all its values.
+  fileprivate struct Repeated: Sendable, Equatable {
+    var name: String
+    var values: [Resource.Scalar]
   }
 }
 
@@ -31,6 +57,32 @@ extension ValueType<[Resource.Condition]> {
         return Resource.Condition(at, try Resource.Condition.Test(item))
       },
       write: { ($0.at.description, $0.test.item) })
+  }
+}
+
+extension ValueType<[[Each.ParentCondition]]> {
+  /// One table of conditions, or a list of tables of which one must hold.
+  static var alternatives: Self {
+    let one = ValueType<[Each.ParentCondition]>.parentConditions
+    return Self(
+      name: one.name, allowed: "\(one.allowed); or a list of such tables", isBare: false,
+      read: { (item) throws(Mistakes) in
+        guard case .list(let items) = item else {
+          let table = try one.read(item)
+          return table.isEmpty ? [] : [table]
+        }
+        var tables: [[Each.ParentCondition]] = []
+        for item in items {
+          let table = try one.read(item)
+          guard !table.isEmpty else { throw Mistakes("has an empty table, which is always true") }
+          tables.append(table)
+        }
+        return tables
+      },
+      write: { tables in
+        tables.isEmpty
+          ? .table(TOMLMembers([])) : tables.count == 1 ? one.write(tables[0]) : .list(tables.map(one.write))
+      })
   }
 }
 

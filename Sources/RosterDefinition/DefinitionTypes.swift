@@ -97,6 +97,39 @@ extension ValueType<Resource.AnswerPlace> {
   }
 }
 
+extension ValueType<Resource.AnswerPlace> {
+  private static var members: [String] { ["list", "where", "value"] }
+
+  /// A place in an answer, or in the element of a list that fulfils conditions.
+  static var nextPlace: Self {
+    Self(
+      name: answerPlace.name,
+      allowed: "\(answerPlace.allowed); or { list = \"/links\", where = { \"/rel\" = \"next\" }, value = \"/href\" }",
+      read: { (item) throws(Mistakes) in
+        guard case .table(let table) = item else { return try answerPlace.read(item) }
+        if let other = table.list.first(where: { !members.contains($0.name) }) {
+          throw Mistakes([Mistake("is unknown", allowed: members.joined(separator: " "), entry: other.name)])
+        }
+        guard let list = table["list"], let conditions = table["where"], let value = table["value"] else {
+          throw Mistakes("lacks list, where or value")
+        }
+        return .entry(
+          Resource.EntryPlace(
+            list: try ValueType<JSONPointer>.pointer.read(list),
+            conditions: try ValueType<[Resource.Condition]>.conditions.read(conditions),
+            value: try ValueType<JSONPointer>.pointer.read(value)))
+      },
+      write: { place in
+        guard case .entry(let entry) = place else { return answerPlace.write(place) }
+        return .table([
+          "list": .string(entry.list.description),
+          "where": ValueType<[Resource.Condition]>.conditions.write(entry.conditions),
+          "value": .string(entry.value.description),
+        ])
+      })
+  }
+}
+
 extension ValueType<Resource.RequestPlace> {
   static var requestPlace: Self {
     .text(
@@ -147,11 +180,25 @@ extension ValueType<String> {
     .text(
       allowed: "a path below base_url that begins with /, with {key} or {keys} in it",
       parse: { (text) throws(Mistakes) in
+        try expectKey(in: text, shown: shown(text))
+        return try keyPath.read(.string(text))
+      },
+      write: { $0 })
+  }
+
+  /// Throws unless the text names the key in one way.
+  static func expectKey(in text: String, shown: String) throws(Mistakes) {
+    guard text.keyParts.isEmpty, text.contains("{key}") == text.contains("{keys}") else { return }
+    let isNone = !text.contains("{key}")
+    throw Mistakes("\(shown) has \(isNone ? "neither {key} nor {keys}" : "both {key} and {keys}")")
+  }
+
+  /// The path of `by_key`, whose body may have the key.
+  static var keyPath: Self {
+    .text(
+      allowed: "a path below base_url that begins with /",
+      parse: { (text) throws(Mistakes) in
         let parts = text.keyParts
-        guard !parts.isEmpty || text.contains("{key}") != text.contains("{keys}") else {
-          let isNone = !text.contains("{key}")
-          throw Mistakes("\(shown(text)) has \(isNone ? "neither {key} nor {keys}" : "both {key} and {keys}")")
-        }
         let keys = ["{keys}", "{key}"] + parts.map { "{key.\($0)}" }
         let filled = keys.reduce(ParentColumn.filling(text) { _ in "1" }) { $0.replacing($1, with: "1") }
         if let mistake = mistake(inPath: filled, queryAllowed: true) { throw Mistakes("\(shown(text)) \(mistake)") }
@@ -183,6 +230,39 @@ extension String {
 
   /// True for a name that tools accept without quotes.
   var isIdentifier: Bool { utf8.isColumnName }
+}
+
+extension ValueType<Resource.KeyQuestion> {
+  private static var members: [String] { ["path", "method", "body"] }
+
+  /// A path, or a table with a path, a method and a body.
+  static var keyQuestion: Self {
+    let path = ValueType<String>.byKey
+    return Self(
+      name: path.name, allowed: "\(path.allowed); or { path = …, method = \"POST\", body = … }",
+      read: { (item) throws(Mistakes) in
+        guard case .table(let table) = item else { return Resource.KeyQuestion(path: try path.read(item)) }
+        if let other = table.list.first(where: { !members.contains($0.name) }) {
+          throw Mistakes([Mistake("is unknown", allowed: members.joined(separator: " "), entry: other.name)])
+        }
+        guard let written = table["path"] else { throw Mistakes("lacks path") }
+        var question = Resource.KeyQuestion(path: try ValueType<String>.keyPath.read(written))
+        if let method = table["method"] { question.method = try ValueType<Resource.Method>.choice.read(method) }
+        if let body = table["body"] { question.body = try ValueType<JSONValue>.object.read(body) }
+        guard question.method == .post || question.body == .object([]) else {
+          throw Mistakes("has a body, which a GET does not send", allowed: "method = \"POST\" beside it")
+        }
+        try ValueType<String>.expectKey(in: question.text, shown: "it")
+        return question
+      },
+      write: { question in
+        guard question.method == .post else { return path.write(question.path) }
+        return .table([
+          "path": .string(question.path), "method": .string(question.method.rawValue),
+          "body": ValueType<JSONValue>.object.write(question.body),
+        ])
+      })
+  }
 }
 
 extension ValueType<[String]> {

@@ -66,7 +66,7 @@ extension WrittenDefinition {
     return Self.placeholders(
       headers: resource.listing.headers, path: resource.path, query: resource.query, body: resource.body)
       + (since ?? []) + tests
-      + ParentColumn.all(in: resource.byKey ?? "").map { (path: ["by_key"], column: $0) }
+      + ParentColumn.all(in: resource.keyQuestion?.text ?? "").map { (path: ["by_key"], column: $0) }
   }
 
   private static func placeholders(
@@ -146,7 +146,7 @@ struct Ancestry {
   func warnings(_ written: [WrittenDefinition]) -> [String] {
     written.flatMap { definition in
       let columns = definition.parent.flatMap { definitions[$0] }?.resource.columns ?? []
-      return (definition.resource.each?.empty ?? []).compactMap { condition -> String? in
+      return (definition.resource.each?.empty.flatMap(\.self) ?? []).compactMap { condition -> String? in
         guard let column = columns.first(where: { $0.name == condition.column }), column.type.isText,
           !column.isNullable, condition.test == .absent || condition.test == .present
         else { return nil }
@@ -176,7 +176,7 @@ struct Ancestry {
       if let problem = problem(of: name, ancestors) { DefinitionConflict.parent(problem, of: name) }
       if let each = definition.resource.each, let columns = definitions[parent]?.resource.columns {
         parentColumnConflicts(each, columns: Set(columns.map(\.name)), of: name)
-        emptyConflicts(each.empty, parent: parent, columns: columns, of: name)
+        emptyConflicts(each.empty.flatMap(\.self), parent: parent, columns: columns, of: name)
       }
     }
     for (path, column) in definition.placeholders {
@@ -203,7 +203,7 @@ struct Ancestry {
   ) -> [DefinitionConflict] {
     let parent = each.parent
     let named =
-      each.changed.map { ("changed", nil as String?, $0) } + each.empty.map { ("empty", $0.column, $0.column) }
+      each.changed.map { ("changed", nil as String?, $0) } + each.emptyColumns.map { ("empty", $0, $0) }
     return named.filter { !columns.contains($0.2) }.map { key, entry, column in
       DefinitionConflict(
         path: ["each", key] + (entry.map { [$0] } ?? []), restsOn: [[name, "each", "of"], [parent, "columns"]],

@@ -12,7 +12,7 @@ extension Each {
       "whole_every", optional: \.period, type: .wholeEvery, isWritten: false,
       doc: "Maximum time between two pulls of a list."),
     DefinitionKey(
-      "empty", \.empty, type: .parentConditions, doc: "Columns of the parent with conditions as in where."),
+      "empty", \.empty, type: .alternatives, doc: "Columns of the parent with conditions as in where."),
     DefinitionKey(
       "none", optional: \.emptyStatuses, type: .integers(400...599, noContent: "no records"), isWritten: false,
       doc: "An older name for statuses of no_records."),

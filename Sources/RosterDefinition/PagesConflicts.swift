@@ -41,6 +41,11 @@ extension Resource.Pages {
         "at", rests: ["at"], problem: "the style \(kind.name.tomlString) needs it",
         allowed: "a JSON Pointer such as \"/next\", or \"header:NAME\"")
     }
+    if kind.step == .sends(.ofLastRecord), case .entry? = style.at {
+      conflict(
+        "at", rests: [], problem: "a list of the answer has nothing of the last record",
+        allowed: "a JSON Pointer into a record")
+    }
     if kind.step == .sends(.ofLastRecord), case .header? = style.at {
       conflict(
         "at", rests: [], problem: "a header has nothing of the last record", allowed: "a JSON Pointer into a record")
@@ -90,6 +95,9 @@ extension Resource.Pages {
         conflict(
           "value", rests: ["param"], problem: "has no meaning beside param = \"*\"",
           allowed: "no value: each member of the object has its own")
+      }
+      if case .entry? = style.at {
+        conflict("at", rests: ["param"], problem: "is beside param = \"*\"", allowed: "a JSON Pointer to an object")
       }
       if case .header? = style.at {
         conflict(

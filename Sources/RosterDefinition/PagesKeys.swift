@@ -25,7 +25,7 @@ extension Resource.Pages {
 
   private static let keysOfAnswers: [DefinitionKey<Resource.Pages>] = [
     DefinitionKey(
-      "at", optional: \.style.at, type: .answerPlace,
+      "at", optional: \.style.at, type: .nextPlace,
       doc: "With cursor and next: the place of the value in the answer, or header:NAME."),
     DefinitionKey(
       "more", optional: \.more, type: .answerPlace, doc: "The place of a boolean, or header:NAME."),

@@ -29,8 +29,38 @@ extension WrittenDefinition {
     listConflicts
     pagesConflicts(resource.pages, below: ["pages"])
     bodyConflicts
+    formConflicts
     pathConflicts
     sinceConflicts
+  }
+
+  /// Mistakes of `format` and `raw` (F2.4).
+  @Rules<DefinitionConflict> private var formConflicts: [DefinitionConflict] {
+    if resource.listing.format == .form, resource.method == .get {
+      DefinitionConflict(
+        path: ["format"], restsOn: [["method"]], problem: "is not used with GET", allowed: "method = \"POST\" beside it"
+      )
+    }
+    let places = [("param", resource.pages.style.param), ("size_param", resource.pages.sizeParam)]
+    for (name, place) in resource.listing.format == .form ? places : [] {
+      if case .body(let pointer)? = place, pointer.segments.count > 1 {
+        DefinitionConflict(
+          path: ["pages", name], restsOn: [["format"]], problem: "a form has no nested table or list",
+          allowed: "a place such as \"/page\"")
+      }
+    }
+    if resource.listing.format == .form, !resource.body.isFlat {
+      DefinitionConflict(
+        path: ["body"], restsOn: [["format"]], problem: "a form has no nested table or list",
+        allowed: "texts, numbers and booleans with format = \"form\"")
+    }
+    for name in resource.listing.raw where !resource.query.contains(where: { $0.name == name }) {
+      if resource.since?.param != .query(name) {
+        DefinitionConflict(
+          path: ["raw"], restsOn: [["query"], ["since"]], problem: "\(name.tomlString) is no parameter of query",
+          allowed: "names of parameters of query")
+      }
+    }
   }
 
   /// Mistakes of a page in `path` (F2.3).
@@ -96,7 +126,7 @@ extension WrittenDefinition {
   /// A composite key needs each of its columns in the path, a plain key needs `{key}` or `{keys}` (F1.3).
   /// - Parameter names: The columns of the key.
   private func problemOfByKey(_ names: [String]) -> String? {
-    guard let byKey = resource.byKey, !resource.isDetail else { return nil }
+    guard let byKey = resource.keyQuestion?.text, !resource.isDetail else { return nil }
     let parts = byKey.keyParts
     if !resource.hasCompositeKey { return parts.first.map { "has {key.\($0)}, and the key is one value" } }
     if byKey.contains("{key}") || byKey.contains("{keys}") {
@@ -193,5 +223,18 @@ extension WrittenDefinition {
     }
     if !hasPages, resource.method == .get { return [] }
     return since.listing.pages.conflictsWithGET(below: table, restsOn: [["since", "method"], ["method"]])
+  }
+}
+
+extension JSONValue {
+  /// True for an object without an object or a list in it.
+  fileprivate var isFlat: Bool {
+    guard case .object(let members) = self else { return false }
+    return members.allSatisfy { member in
+      switch member.value {
+      case .object, .list: false
+      case .null, .boolean, .number, .text: true
+      }
+    }
   }
 }

@@ -8,6 +8,9 @@ extension Resource {
     DefinitionKey("path", \.path, type: .resourcePath, doc: "The path of the list, below upstream.base_url."),
     DefinitionKey("query", \.query, type: .parameters, doc: "Parameters to send with every page"),
     DefinitionKey(
+      "raw", optional: \.givenRaw, type: .columnNames("names of parameters of query"), isWritten: false,
+      doc: "Parameters whose values are sent as written, without percent-encoding."),
+    DefinitionKey(
       "headers", optional: \.givenHeaders, type: .headersOfRequests, isWritten: false,
       doc: "Headers of every request of this resource; they replace those of upstream.headers."),
     DefinitionKey(
@@ -15,6 +18,9 @@ extension Resource {
       doc: "The address in the place of upstream.base_url, for an API with several servers."),
     DefinitionKey("method", \.method, type: .choice, doc: "GET or POST; POST is for search endpoints and GraphQL."),
     DefinitionKey("body", \.body, type: .object, doc: "The JSON of every POST."),
+    DefinitionKey(
+      "format", optional: \.givenFormat, type: .choice, isWritten: false,
+      doc: "With form, the body of a POST is form-encoded instead of JSON."),
     DefinitionKey("records", \.records, type: .pointer, doc: "The place of the list in an answer."),
     DefinitionKey("shape", \.shape, type: .choice, doc: "The form of a record."),
     DefinitionKey(
@@ -31,7 +37,7 @@ extension Resource {
       "search", \.search, type: .columnNames("names of text columns"),
       doc: "The text columns that rosterctl list --search searches."),
     DefinitionKey(
-      "by_key", optional: \.byKey, type: .byKey,
+      "by_key", optional: \.keyQuestion, type: .keyQuestion,
       doc: "The path of one record, with {key}, or of at most 50 records, with {keys}"),
     DefinitionKey(
       "by_key_records", \.byKeyRecords, type: .pointer, doc: "Where an answer of by_key has the record or the list."),
@@ -70,8 +76,8 @@ extension Resource {
   package static let tables = ["pages", "columns", "lists", "since", "each"]
   /// Keys that say how records are requested and read, which `inline` makes meaningless.
   static let keysOfRequests: Set = [
-    "path", "query", "headers", "base_url", "method", "body", "records", "shape", "row_names", "by_key",
-    "by_key_records", "pages", "since",
+    "path", "query", "raw", "headers", "base_url", "method", "body", "format", "records", "shape", "row_names",
+    "by_key", "by_key_records", "pages", "since",
     "each", "expect", "partial", "no_records", "list_of_one",
   ]
 }

@@ -35,13 +35,18 @@ extension Since {
   private static let keysOfListing: [DefinitionKey<Since>] = [
     DefinitionKey(
       "path", \.listing.path, type: .resourcePath, usual: "".tomlString,
-      doc: "With the next eight keys: as in the resource."),
+      doc: "With the next ten keys: as in the resource."),
     DefinitionKey("query", \.listing.query, type: .parameters, usual: "".tomlString, doc: ""),
     DefinitionKey(
       "headers", optional: \.listing.givenHeaders, type: .headersOfRequests, isWritten: false, usual: "".tomlString,
       doc: ""),
+    DefinitionKey(
+      "raw", optional: \.listing.givenRaw, type: .columnNames("names of parameters of query"), isWritten: false,
+      usual: "".tomlString, doc: ""),
     DefinitionKey("method", \.listing.method, type: .choice, usual: "".tomlString, doc: ""),
     DefinitionKey("body", \.listing.body, type: .object, usual: "".tomlString, doc: ""),
+    DefinitionKey(
+      "format", optional: \.listing.givenFormat, type: .choice, isWritten: false, usual: "".tomlString, doc: ""),
     DefinitionKey("records", \.listing.records, type: .pointer, usual: "".tomlString, doc: ""),
     DefinitionKey("shape", \.listing.shape, type: .choice, usual: "".tomlString, doc: ""),
     DefinitionKey("row_names", \.listing.rowNames, type: .pointer, usual: "".tomlString, doc: ""),
@@ -79,7 +84,7 @@ extension ValueType<Resource.AnswerPlace> {
         switch Resource.AnswerPlace(text) {
         case .header(let name)?: name.lowercased() == Since.dateHeader.lowercased() ? .header(Since.dateHeader) : nil
         case .body(let pointer)? where pointer.segments.count <= ValueType<JSONPointer>.maxNames: .body(pointer)
-        case .body?, nil: nil
+        case .body?, .entry?, nil: nil
         }
       },
       write: \.description)

@@ -273,6 +273,10 @@ extension Request {
     return request
   }
 
+  private var isForm: Bool {
+    headers.contains { $0.isNamed("Content-Type") && $0.value.hasPrefix("application/x-www-form-urlencoded") }
+  }
+
   private mutating func carry(_ value: String, at place: TokenPlace) {
     switch place.carrier {
     case .header:
@@ -280,9 +284,13 @@ extension Request {
       headers.append(Header(place.name, value))
     case .parameter: secrets.append(Parameter(place.name, value))
     case .body:
-      guard method == .post, let pointer = JSONPointer(place.name), let sent = try? JSONValue(json: body) else {
+      guard method == .post, let pointer = JSONPointer(place.name) else { return }
+      if isForm, let name = pointer.segments.first, pointer.segments.count == 1 {
+        let form = QueryText.removing(name, from: "?" + String(decoding: body, as: UTF8.self)).dropFirst()
+        body = Array("\(form)\(form.isEmpty ? "" : "&")\(QueryText.form([(name, value)]))".utf8)
         return
       }
+      guard let sent = try? JSONValue(json: body) else { return }
       body = JSONWriter(sent.setting(.text(value), at: pointer)).bytes
     }
   }

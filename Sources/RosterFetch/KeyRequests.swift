@@ -23,6 +23,12 @@ package struct KeyRequests: Sendable {
   private let baseURL: String
   private let headers: [Request.Header]
   private let path: String
+  private let method: Resource.Method
+  private let body: JSONValue
+  /// All texts that may name the key.
+  private let text: String
+  /// True if keys are numbers in a body.
+  private let hasIntegerKey: Bool
   /// `by_key` without values of a parent.
   private let shownPath: String
   /// Names of the columns of a composite key; empty if the key is one value.
@@ -33,6 +39,9 @@ package struct KeyRequests: Sendable {
   package init?(_ resource: Resource, baseURL: String, template: Resource? = nil) {
     guard let path = resource.byKey else { return nil }
     self.path = path
+    (method, body) = (resource.byKeyMethod, resource.byKeyBody)
+    text = resource.keyQuestion?.text ?? path
+    hasIntegerKey = resource.keyColumn.map { resource.columns[$0].type == .integer } ?? false
     shownPath = template?.byKey ?? path
     columns = resource.hasCompositeKey ? (resource.keyColumns ?? []).map { resource.columns[$0].name } : []
     self.baseURL = resource.baseURL ?? baseURL
@@ -43,7 +52,7 @@ package struct KeyRequests: Sendable {
   /// separates keys.
   package func requests(for keys: [String]) -> [KeyLookup] {
     if !columns.isEmpty { return keys.map(compositeLookup) }
-    let asksMany = path.contains(Self.many)
+    let asksMany = text.contains(Self.many)
     let (alone, together) = keys.reduce(into: ([String](), [String]())) { parts, key in
       if !asksMany || key.utf8.contains(UInt8(ascii: ",")) { parts.0.append(key) } else { parts.1.append(key) }
     }
@@ -79,6 +88,7 @@ package struct KeyRequests: Sendable {
       texts.reduce(String(text)) { $0.replacing($1.placeholder, with: $1.text) }
     }
     var request = Request(.get, baseURL + filled(path), headers: headers)
+    if method == .post { request = posting(keys, to: request.url) }
     request.keylessURL = baseURL + shownPath
     // Clients and servers remove such a segment.
     let isLost = path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").contains { segment in
@@ -86,6 +96,26 @@ package struct KeyRequests: Sendable {
       return filled != segment && [".", ".."].contains(filled)
     }
     return KeyLookup(request: request, keys: keys, canBeAsked: !isLost)
+  }
+
+  /// A POST with the keys in its body. A text that is only `{key}` has the type of the key, and one that is only
+  /// `{keys}` is the list of them (R10.2).
+  private func posting(_ keys: [String], to url: String) -> Request {
+    let parts = columns.isEmpty ? [] : keys.first.map(Self.parts) ?? []
+    let values = keys.map { key in
+      hasIntegerKey && columns.isEmpty && Int64(key) != nil ? JSONValue.number(key) : .text(key)
+    }
+    let filled = body.replacingTexts { text in
+      if text == Self.many { return .list(values) }
+      if text == "{key}", let value = values.first { return value }
+      for (column, part) in zip(columns, parts) where text == "{key.\(column)}" { return part }
+      var all = text.replacing(Self.many, with: keys.joined(separator: ",")).replacing("{key}", with: keys.first ?? "")
+      for (column, part) in zip(columns, parts) { all = all.replacing("{key.\(column)}", with: part.queryText) }
+      return .text(all)
+    }
+    let type = Request.Header("Content-Type", "application/json")
+    let own = headers.contains { $0.isNamed(type.name) } ? headers : [type] + headers
+    return Request(.post, url, headers: own, body: JSONWriter(filled).bytes)
   }
 
   /// The control question for keys that upstream has just listed (P16); nil if `by_key` cannot ask for any of them.

@@ -10,7 +10,7 @@ struct DefinitionFaultTests {
 
   /// The keys of a definition, as a fault names them.
   private static let names = [
-    "path, query, headers, base_url, method, body, records, shape, row_names, key, table, where, search",
+    "path, query, raw, headers, base_url, method, body, format, records, shape, row_names, key, table, where, search",
     "by_key, by_key_records, removal, max_removal, audit_every, expect, partial, no_records, list_of_one, inline, windows, pages, columns, lists, since, each",
   ].joined(separator: ", ")
 
@@ -43,11 +43,11 @@ struct DefinitionFaultTests {
       where = { "/a" = { not = ["geheim", {}] } }
       => 3: resource.thing.where."/a": a table is not a scalar; allowed: JSON Pointers such as "/state" with "absent", "present", a scalar to be equal to, or { not = … }
       query = 1
-      => 3: resource.thing.query: a number is not a table of scalars; allowed: names with strings, integers, floats or booleans
-      query = { state = ["geheim"] }
-      => 3: resource.thing.query.state: a list is not a scalar; allowed: names with strings, integers, floats or booleans
+      => 3: resource.thing.query: a number is not a table of scalars; allowed: names with strings, integers, floats, booleans, or lists of them
+      query = { state = [["geheim"]] }
+      => 3: resource.thing.query.state: a list is not a scalar; allowed: names with strings, integers, floats, booleans, or lists of them
       query = { "" = 1 }
-      => 3: resource.thing.query."": is no parameter's name; allowed: names with strings, integers, floats or booleans
+      => 3: resource.thing.query."": is no parameter's name; allowed: names with strings, integers, floats, booleans, or lists of them
       method = "PUT"
       => 3: resource.thing.method: "PUT" is unknown; allowed: GET POST
       method = "POST"
@@ -101,19 +101,19 @@ struct DefinitionFaultTests {
       search = [1]
       => 3: resource.thing.search: 1 is an integer, not a string; allowed: names of text columns
       by_key = "/things/{id}"
-      => 3: resource.thing.by_key: "/things/{id}" has neither {key} nor {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it
+      => 3: resource.thing.by_key: "/things/{id}" has neither {key} nor {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it; or { path = …, method = "POST", body = … }
       by_key = "things/{key}"
-      => 3: resource.thing.by_key: "things/{key}" does not begin with /; allowed: a path below base_url that begins with /, with {key} or {keys} in it
+      => 3: resource.thing.by_key: "things/{key}" does not begin with /; allowed: a path below base_url that begins with /, with {key} or {keys} in it; or { path = …, method = "POST", body = … }
       by_key = "/things?api_key=geheim"
-      => 3: resource.thing.by_key: "/things?***" has neither {key} nor {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it
+      => 3: resource.thing.by_key: "/things?***" has neither {key} nor {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it; or { path = …, method = "POST", body = … }
       by_key = "/things/{key}/{keys}?my=geheim"
-      => 3: resource.thing.by_key: "/things/{key}/{keys}?***" has both {key} and {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it
+      => 3: resource.thing.by_key: "/things/{key}/{keys}?***" has both {key} and {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it; or { path = …, method = "POST", body = … }
       by_key = "/things/{key}?token=geheim geheim"
-      => 3: resource.thing.by_key: "/things/{key}?***" is not a URL; allowed: a path below base_url that begins with /, with {key} or {keys} in it
+      => 3: resource.thing.by_key: "/things/{key}?***" is not a URL; allowed: a path below base_url that begins with /, with {key} or {keys} in it; or { path = …, method = "POST", body = … }
       by_key = "https://user:geheim@host/things/{key}"
-      => 3: resource.thing.by_key: "https://***@host/things/{key}" does not begin with /; allowed: a path below base_url that begins with /, with {key} or {keys} in it
+      => 3: resource.thing.by_key: "https://***@host/things/{key}" does not begin with /; allowed: a path below base_url that begins with /, with {key} or {keys} in it; or { path = …, method = "POST", body = … }
       by_key = "/things/{key}/{keys}"
-      => 3: resource.thing.by_key: "/things/{key}/{keys}" has both {key} and {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it
+      => 3: resource.thing.by_key: "/things/{key}/{keys}" has both {key} and {keys}; allowed: a path below base_url that begins with /, with {key} or {keys} in it; or { path = …, method = "POST", body = … }
       removal = "ask"
       => 3: resource.thing.removal: "ask" needs by_key; allowed: twice, never, or a by_key
       removal = "always"

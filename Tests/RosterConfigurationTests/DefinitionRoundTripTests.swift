@@ -70,7 +70,15 @@ extension Resource {
     resource.pages = Pages.random(isPost: isPost, key: resource.key, &dice)
     if isComposite, resource.pages.style.kind == .after { resource.pages.style.at = .body(places[1]) }
     if dice.happens(0.3) { resource.listing.headers = [.init("Accept", "a/b"), .init("X-Site", "{today:date}")] }
+    if !resource.query.isEmpty, dice.happens(0.3) {
+      resource.query.insert(Parameter("state", .boolean(true)), at: 1)
+      resource.listing.raw = ["state"]
+    }
     if dice.happens(0.3) { resource.baseURL = "https://other.test/v2" }
+    if hasByKey, dice.happens(0.3) {
+      resource.byKeyMethod = .post
+      resource.byKeyBody = .object([.init("a", .integer(1)), .init("b", .list([.text("x")]))])
+    }
     if hasByKey, dice.happens() { resource.byKeyRecords = JSONPointer(segments: ["data"]) }
     resource.removal = hasByKey ? dice.one(of: Removal.allCases) : dice.one(of: [.twice, .never])
     resource.fillRecords(&dice)
@@ -123,7 +131,8 @@ extension Resource {
       let whole: Each.Whole? =
         changed.isEmpty ? .every(.seconds(3600)) : dice.one(of: [nil, .never, .every(.seconds(90_000))])
       each = Each(of: "parent", changed: changed, wholeEvery: dice.happens() ? whole : nil)
-      if dice.happens() { each?.empty = [.init("id", .equal(.integer(1)))] }
+      if dice.happens() { each?.empty = [[.init("id", .equal(.integer(1)))]] }
+      if dice.happens(0.3) { each?.empty.append([.init("id", .differs([.integer(2)]))]) }
     }
     if dice.happens(0.4), !pages.style.kind.isRecord { since = Since.random(of: self, &dice) }
   }
@@ -141,6 +150,11 @@ extension Resource.Pages {
     if kind.ownKeys.contains("start"), dice.happens() { style.start = "*" }
     if kind.ownKeys.contains("at") { style.at = .body(JSONPointer(segments: ["next"])) }
     if kind.neededKeys.contains("at"), dice.happens(0.3) { style.at = .header("X-Next") }
+    if kind.neededKeys.contains("at"), dice.happens(0.2) {
+      let condition = Resource.Condition(JSONPointer(segments: ["rel"]), .equal(.text("next")))
+      style.at = .entry(
+        .init(list: JSONPointer(segments: ["links"]), conditions: [condition], value: JSONPointer(segments: ["href"])))
+    }
     if kind == .after, dice.happens() { style.at = .body(key) }
     if kind.ownKeys.contains("last"), dice.happens() {
       style.last = dice.one(of: [.body(JSONPointer(segments: ["last"])), .header("X-Pages")])

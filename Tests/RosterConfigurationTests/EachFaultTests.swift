@@ -52,7 +52,7 @@ import Testing
       at = 0
       => 11: resource.block.each.empty.at: "at" is no column of page; allowed: names of columns of the parent
       each = { of = "page", empty = { id = [] } }
-      => 7: resource.block.each.empty.id: a list is not a scalar; allowed: columns of the parent with "absent", "present", a scalar to be equal to, or { not = … }
+      => 7: resource.block.each.empty.id: a list is not a scalar; allowed: columns of the parent with "absent", "present", a scalar to be equal to, or { not = … }; or a list of such tables
       each = { of = "page", empty = { id = true } }
       => 7: resource.block.each.empty.id: true is no value of a column of type integer; allowed: numbers
       each = { of = "page", empty = { flag = 0 } }

@@ -189,8 +189,10 @@ struct Family {
   /// A condition: a column that the request names is NULL or empty, or `each.empty` is true (E4.1, R5.5).
   private func isEmpty(_ child: Resource, _ each: Each, _ facts: String) -> String {
     let unnamed = child.parentColumns.map { "coalesce(\($0.column.value(in: facts)), '') = ''" }
-    let conditions = each.empty.map { $0.test.holds(for: ParentColumn(each.parent, $0.column).value(in: facts)) }
-    let all = conditions.isEmpty ? [] : ["(\(conditions.joined(separator: " AND ")))"]
+    let all = each.empty.map { table in
+      let conditions = table.map { $0.test.holds(for: ParentColumn(each.parent, $0.column).value(in: facts)) }
+      return "(\(conditions.joined(separator: " AND ")))"
+    }
     return (unnamed + all + ["false"]).joined(separator: " OR ")
   }
 

@@ -239,6 +239,8 @@ package final class Paging: Sendable {
 extension Paging {
   /// RFC 8259 §11.
   private static let json = Request.Header("Content-Type", "application/json")
+  /// The type of HTML forms (url.spec.whatwg.org).
+  private static let form = Request.Header("Content-Type", "application/x-www-form-urlencoded")
 
   private func request(
     _ number: Int, after before: Int, setting place: (Resource.RequestPlace, ListFacts.Value)? = nil
@@ -267,7 +269,7 @@ extension Paging {
       if let page, page.place == .path, let placeholder = pages.style.kind.placeholder {
         path = path.replacing(placeholder, with: QueryText.encoded(page.value.queryText))
       }
-      return QueryText.adding(query, to: baseURL + path)
+      return QueryText.adding(query, raw: resource.listing.raw, to: baseURL + path)
     }
     return query.reduce(home) { QueryText.setting(.init($1.0, $1.1), in: $0) }
   }
@@ -281,7 +283,7 @@ extension Paging {
     var request =
       switch resource.method {
       case .get: Request(.get, url, headers: resource.listing.headers)
-      case .post: Request(.post, url, headers: postHeaders, body: Self.text(of: body))
+      case .post: Request(.post, url, headers: postHeaders, body: text(of: body))
       }
     if resource.method == .post { request.ownBody = ownText(of: body) }
     if number > 1, followsAnswers { request.keylessURL = keyless(url) }
@@ -295,7 +297,8 @@ extension Paging {
   /// The headers of the definition may replace the type of the body.
   private var postHeaders: [Request.Header] {
     let headers = resource.listing.headers
-    return headers.contains { $0.isNamed(Self.json.name) } ? headers : [Self.json] + headers
+    let type = resource.listing.format == .form ? Self.form : Self.json
+    return headers.contains { $0.isNamed(type.name) } ? headers : [type] + headers
   }
 
   /// A page of an incremental pull is another page than one of a whole pull at the same address. A start in a header
@@ -322,7 +325,7 @@ extension Paging {
     let constant = resource.constantParts.query.filter { parameter in
       token.map { parameter.1.contains($0) } != true
     }
-    let own = QueryText.adding(constant, to: baseURL + resource.path)
+    let own = QueryText.adding(constant, raw: resource.listing.raw, to: baseURL + resource.path)
     if url == own { return nil }
     let (known, given) = (own.split(separator: "?", maxSplits: 1), url.split(separator: "?", maxSplits: 1))
     guard let home = Origin.authority(of: url), let path = given.first else { return Self.mask }
@@ -343,10 +346,9 @@ extension Paging {
     return token == nil && text.utf8.count <= 4096 ? text : AffectedItem.hiddenBody
   }
 
-  private static func text(of body: JSONValue) -> [UInt8] {
-    var json = JSONWriter()
-    json.value(body)
-    return json.bytes
+  private func text(of body: JSONValue) -> [UInt8] {
+    guard resource.listing.format == .form, case .object(let members) = body else { return JSONWriter(body).bytes }
+    return Array(QueryText.form(members.map { ($0.name, $0.value.queryText) }).utf8)
   }
 
   /// Resolves the address against the address of its page (RFC 3986 §5), and requests it unchanged.
@@ -412,9 +414,9 @@ extension Resource {
 
   /// nil if the addresses do not end with a value.
   fileprivate var addressStart: String? {
-    guard method == .get, case .query(let name)? = pages.style.param else { return nil }
+    guard method == .get, case .query(let name)? = pages.style.param, !listing.raw.contains(name) else { return nil }
     let constant = constantParts.query.filter { $0.0 != name }
-    return QueryText.adding(constant + [(name, "")], to: path)
+    return QueryText.adding(constant + [(name, "")], raw: listing.raw, to: path)
   }
 }
 

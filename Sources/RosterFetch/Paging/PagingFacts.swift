@@ -1,5 +1,6 @@
 import FoundationEssentials
 package import RosterDecode
+import RosterJSON
 package import RosterModel
 
 /// The reason why an answer does not match its definition, as a clause.
@@ -152,16 +153,31 @@ extension Paging {
     case .counts, .stops: return nil
     case .follows(.ofLinkHeader): return try link(response)
     case .follows(.ofAnswer):
+      if case .entry(let entry)? = style.at { return address(try text(at: entry, in: response), in: response) }
       if let name = style.nextHeader { return address(response[name], in: response) }
       return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
         try address(scan.at, at: place, in: response)
       }
     case .sends:
+      if case .entry(let entry)? = style.at { return text(try text(at: entry, in: response)) }
       if let name = style.nextHeader { return text(response[name]) }
       return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
         style.param == .everyMember
           ? try members(scan.at, place: place, response: response) : try value(scan.at, place: place)
       }
+    }
+  }
+
+  /// The value in an element of a list; nil if no element fulfils the conditions. The page was read already, so that
+  /// the body is JSON.
+  private func text(at entry: Resource.EntryPlace, in response: Response) throws(UndefinedAnswer) -> String? {
+    guard let answer = try? JSONValue(json: response.body.withoutByteOrderMark) else { return nil }
+    switch entry.value(in: answer) {
+    case .text(let text)?: return text
+    case .number(let digits)?: return digits
+    case .null?, nil: return nil
+    case .boolean?, .list?, .object?:
+      throw UndefinedAnswer(reason: "\(Resource.AnswerPlace.entry(entry)) is neither a text nor a number")
     }
   }
 

@@ -22,6 +22,7 @@ extension Resource {
     }
     filled.conditions = conditions(with: values)
     if let byKey { filled.byKey = try filling.filled(path: byKey) }
+    filled.byKeyBody = filling.filled(byKeyBody)
     return filled
   }
 }

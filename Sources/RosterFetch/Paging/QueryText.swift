@@ -2,9 +2,23 @@ import RosterModel
 
 /// Query strings in the form of HTML forms (RFC 3986 §3.4): everything but unreserved characters is percent-encoded.
 enum QueryText {
-  static func adding(_ parameters: [(String, String)], to url: String) -> String {
+  /// - Parameter raw: Names of parameters whose values are sent as written.
+  static func adding(_ parameters: [(String, String)], raw: [String] = [], to url: String) -> String {
     if parameters.isEmpty { return url }
-    return url + "?" + parameters.map { "\(encoded($0))=\(encoded($1))" }.joined(separator: "&")
+    return url + "?" + form(parameters, raw: raw)
+  }
+
+  /// `a=b&c=d`
+  static func form(_ parameters: [(String, String)], raw: [String] = []) -> String {
+    parameters.map { name, value in
+      "\(encoded(name))=\(raw.contains(name) ? written(value) : encoded(value))"
+    }.joined(separator: "&")
+  }
+
+  /// The value as written. Bytes that would end the value, or that no query may have, are encoded (RFC 3986 §3.4).
+  private static func written(_ text: String) -> String {
+    let allowed = Set("!$'()*+,;:@/?=%".utf8)
+    return encoded(text) { $0.isUnreserved || allowed.contains($0) }
   }
 
   /// The address with that parameter, which replaces parameters of the same name. The rest is unchanged.
@@ -36,11 +50,13 @@ enum QueryText {
   }
 
   /// Encodes a name, a value or one segment of a path.
-  static func encoded(_ text: String) -> String {
-    if text.utf8.allSatisfy(\.isUnreserved) { return text }
+  static func encoded(_ text: String) -> String { encoded(text, keeping: \.isUnreserved) }
+
+  private static func encoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
+    if text.utf8.allSatisfy(isKept) { return text }
     var bytes: [UInt8] = []
     for byte in text.utf8 {
-      if byte.isUnreserved {
+      if isKept(byte) {
         bytes.append(byte)
       } else {
         bytes += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]

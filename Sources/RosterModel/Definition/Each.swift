@@ -28,23 +28,26 @@ package struct Each: Sendable, Equatable {
   package var changed: [String]
   /// How often each list is pulled whole.
   package var wholeEvery: Whole
-  /// If all of these are true, the list is empty and not requested (E4.1); empty without `empty`.
-  package var empty: [ParentCondition]
+  /// If all conditions of one of these are true, the list is empty and not requested (E4.1); empty without `empty`.
+  package var empty: [[ParentCondition]]
   /// Statuses under an older name of `no_records`; nil if the definition lacks it.
   package var emptyStatuses: [Int]?
 
   /// The windows of the parent; nil if it has other records. Not a key: the parent's definition decides.
   package var windows: Windows?
 
-  /// `wholeEvery` nil means the default of the contract.
+  /// `wholeEvery` nil means the default of the contract. `empty` is one table of conditions.
   package init(
     of parent: String, changed: [String] = [], wholeEvery: Whole? = nil, empty: [ParentCondition] = []
   ) {
     self.parent = parent
     self.changed = changed
     self.wholeEvery = wholeEvery ?? Self.usualWhole(changed)
-    self.empty = empty
+    self.empty = empty.isEmpty ? [] : [empty]
   }
+
+  /// The columns that `empty` tests.
+  package var emptyColumns: [String] { empty.flatMap { $0.map(\.column) } }
 
   /// `wholeEvery` as the key `whole_every` can say it: nil for each sync.
   package var period: Whole? {
@@ -91,13 +94,13 @@ extension Resource {
       ParentColumn.all(in: text ?? "").map { (key, $0) }
     }
     return own + since.map { ("since.\($0.key)", $0.column) } + start + tests
-      + ParentColumn.all(in: byKey ?? "").map { ("by_key", $0) }
+      + ParentColumn.all(in: keyQuestion?.text ?? "").map { ("by_key", $0) }
   }
 
   /// The columns of ancestors that each list of the resource depends on, each once.
   package var neededParentColumns: [ParentColumn] {
     guard let each else { return [] }
-    let own = (each.changed + each.empty.map(\.column)).map { ParentColumn(each.parent, $0) }
+    let own = (each.changed + each.emptyColumns).map { ParentColumn(each.parent, $0) }
     return (own + parentColumns.map(\.column)).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 }

@@ -6,8 +6,12 @@ package struct Listing: Sendable, Equatable {
   package var query: [Resource.Parameter]
   /// Sent with every page, before those of `upstream.headers` (R8.1).
   package var headers: [Request.Header] = []
+  /// Names of parameters whose values are sent as written, as far as a query may have them (R9.2).
+  package var raw: [String] = []
   /// Method of each page request.
   package var method: Resource.Method
+  /// How the body of a POST is written.
+  package var format = TokenExchange.Format.json
   /// The JSON of every POST; an object.
   package var body: JSONValue
   /// Place of the list of records in an answer.
@@ -25,6 +29,18 @@ package struct Listing: Sendable, Equatable {
 }
 
 extension Listing {
+  /// `raw`; nil, for a key without a line, if the list is empty.
+  package var givenRaw: [String]? {
+    get { raw.isEmpty ? nil : raw }
+    set { raw = newValue ?? [] }
+  }
+
+  /// `format`, as a key that has no line for JSON.
+  package var givenFormat: TokenExchange.Format? {
+    get { format == .json ? nil : format }
+    set { format = newValue ?? .json }
+  }
+
   /// `headers`; nil, for a key without a line, if the list is empty.
   package var givenHeaders: [Request.Header]? {
     get { headers.isEmpty ? nil : headers }
@@ -53,6 +69,16 @@ extension Resource {
   package var givenHeaders: [Request.Header]? {
     get { listing.givenHeaders }
     set { listing.givenHeaders = newValue }
+  }
+  /// `raw` of the listing; nil if the list is empty.
+  package var givenRaw: [String]? {
+    get { listing.givenRaw }
+    set { listing.givenRaw = newValue }
+  }
+  /// `format` of the listing; nil for JSON.
+  package var givenFormat: TokenExchange.Format? {
+    get { listing.givenFormat }
+    set { listing.givenFormat = newValue }
   }
   /// `method` of the listing.
   package var method: Method {

@@ -83,7 +83,7 @@ extension Resource.Scalar {
 extension Each {
   /// True if the list of a parent with these values is empty and not requested (E4.1).
   package func isEmpty(by values: ParentValues) -> Bool {
-    !empty.isEmpty && empty.allSatisfy { $0.test.holds(for: values[ParentColumn(parent, $0.column)]) }
+    empty.contains { $0.allSatisfy { $0.test.holds(for: values[ParentColumn(parent, $0.column)]) } }
   }
 }
 

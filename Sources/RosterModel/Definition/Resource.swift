@@ -25,6 +25,10 @@ package struct Resource: Sendable, Equatable {
   package var search: [String]
   /// A path with `{key}` or `{keys}`; nil if upstream cannot be asked for single records.
   package var byKey: String?
+  /// Method of such a request.
+  package var byKeyMethod = Method.get
+  /// The JSON of such a POST, which may have `{key}` or `{keys}` too.
+  package var byKeyBody = JSONValue.object([])
   /// The place of the record or the list in an answer of `byKey`; empty for the answer itself.
   package var byKeyRecords: JSONPointer
   /// Treatment of records that a complete pull does not contain.
@@ -204,6 +208,33 @@ extension Resource.Parameter: Equatable {
 }
 
 extension Resource {
+  /// `by_key`: the request for one record, or for several.
+  package struct KeyQuestion: Sendable, Equatable {
+    /// The path, with its query.
+    package var path: String
+    /// GET or POST.
+    package var method: Method
+    /// The JSON of a POST.
+    package var body: JSONValue
+
+    /// A GET, unless given.
+    package init(path: String, method: Method = .get, body: JSONValue = .object([])) {
+      (self.path, self.method, self.body) = (path, method, body)
+    }
+
+    /// Everything that may name the key.
+    package var text: String { ([path] + (method == .post ? body.texts : [])).joined(separator: "\n") }
+  }
+
+  /// The question for a key; nil without `by_key`.
+  package var keyQuestion: KeyQuestion? {
+    get { byKey.map { KeyQuestion(path: $0, method: byKeyMethod, body: byKeyBody) } }
+    set {
+      byKey = newValue?.path
+      (byKeyMethod, byKeyBody) = (newValue?.method ?? .get, newValue?.body ?? .object([]))
+    }
+  }
+
   /// Index of the key's column; nil if the definition has no column for the key.
   package var keyColumn: Int? {
     keyColumn(at: key)
@@ -213,7 +244,9 @@ extension Resource {
   /// That is so if `by_key_records` leads into the answer, or if `by_key` has the key in its query (R3.1).
   package var answersWithList: Bool {
     if !byKeyRecords.isWhole { return true }
-    guard let byKey, let query = byKey.firstIndex(of: "?") else { return false }
+    guard let byKey else { return false }
+    if byKeyMethod == .post, byKeyBody.texts.contains(where: { $0.contains("{key") }) { return true }
+    guard let query = byKey.firstIndex(of: "?") else { return false }
     return byKey[query...].contains("{key")
   }
 

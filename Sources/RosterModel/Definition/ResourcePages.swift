@@ -145,6 +145,30 @@ extension Resource {
   package enum AnswerPlace: Sendable, Equatable {
     case body(JSONPointer)
     case header(String)
+    /// A place in the element of a list that fulfils conditions. Only `pages.at` is there.
+    case entry(EntryPlace)
+  }
+
+  /// `{ list = "/links", where = { "/rel" = "next" }, value = "/href" }`
+  package struct EntryPlace: Sendable, Equatable {
+    /// Place of the list in the answer.
+    package var list: JSONPointer
+    /// Conditions on an element. The first one that fulfils all of them counts.
+    package var conditions: [Condition]
+    /// Place of the value in the element.
+    package var value: JSONPointer
+
+    /// Makes a place.
+    package init(list: JSONPointer, conditions: [Condition], value: JSONPointer) {
+      (self.list, self.conditions, self.value) = (list, conditions, value)
+    }
+
+    /// The value; nil if no element fulfils the conditions, or has a value.
+    package func value(in answer: JSONValue) -> JSONValue? {
+      guard case .list(let elements)? = answer[list] else { return nil }
+      let found = elements.first { element in conditions.allSatisfy { $0.test.isMet(by: element[$0.at]) } }
+      return found?[value]
+    }
   }
 }
 
@@ -282,6 +306,7 @@ extension Resource.AnswerPlace: CustomStringConvertible {
     switch self {
     case .body(let pointer): pointer.description
     case .header(let name): Self.headerMark + name
+    case .entry(let entry): "\(entry.list)/*\(entry.value)"
     }
   }
 }

@@ -92,7 +92,7 @@ package struct Since: Sendable, Equatable {
     set {
       switch newValue {
       case .body(let pointer)?: (at, isDated) = (pointer, false)
-      case .header?: (at, isDated) = (nil, true)
+      case .header?, .entry?: (at, isDated) = (nil, true)
       case nil: (at, isDated) = (nil, false)
       }
     }

@@ -188,6 +188,8 @@ struct Call {
   let path: String
   let origin: String
   let body: JSONValue
+  /// The bytes of the body, as text.
+  var text: String { String(decoding: request.body, as: UTF8.self) }
   private let request: Request
   private let prefix: String
   private let query: [(name: String, value: String)]
