@@ -38,10 +38,14 @@ enum SinceChoice {
   private static func form(of values: [JSONValue?]) -> Since.Form? {
     let texts = values.compactMap { $0?.text }
     if !texts.isEmpty, texts.count == values.count {
-      return texts.allSatisfy { Mark($0, form: .rfc3339) != nil } ? .rfc3339 : nil
+      let forms: [Since.Form] = [.rfc3339, .dotnet, .http, .compact]
+      return forms.first { form in texts.allSatisfy { Mark($0, form: form) != nil } }
     }
     let numbers = values.compactMap { $0?.integer }
     guard !numbers.isEmpty, numbers.count == values.count else { return nil }
+    // Days, of 1900 to 2100.
+    let areDays = numbers.allSatisfy { (19_000_101...21_001_231).contains($0) && Mark("\($0)", form: .compact) != nil }
+    if areDays { return .compact }
     // The years 2001 to 2286.
     if numbers.allSatisfy({ (1_000_000_000..<10_000_000_000).contains($0) }) { return .unix }
     return numbers.allSatisfy { (1_000_000_000_000..<10_000_000_000_000).contains($0) } ? .unixMS : nil

@@ -58,7 +58,7 @@ enum Vocabulary {
   static let changeTimes: Set<String> = [
     "updatedat", "updated", "updatedon", "updatedtime", "lastupdated", "lastupdatedat", "dateupdated", "modified",
     "modifiedat", "modifiedon", "lastmodified", "lastmodifiedat", "lastmodifieddate", "lastmodifieddatetime",
-    "datemodified", "modificationdate", "lasteditedtime",
+    "datemodified", "modificationdate", "lasteditedtime", "updateddate", "updateddateutc", "lastupdatedtime",
   ]
   /// Delta tokens beside the records, and addresses that have one.
   static let deltaTokens: Set<String> = [

@@ -108,6 +108,15 @@ extension Expected {
     arguments: [
       (#""updated_at":"2026-01-01T00:00:00Z""#, "", "{ at = \"/updated_at\", param = \"updated_since\" }"),
       (
+        #""UpdatedDateUTC":"/Date(1763977200000+0000)/""#, "",
+        "{ at = \"/UpdatedDateUTC\", param = \"updated_since\", form = \"dotnet\" }"
+      ),
+      (
+        #""updated":"Mon, 23 Nov 2026 09:00:00 GMT""#, "",
+        "{ at = \"/updated\", param = \"updated_since\", form = \"http\" }"
+      ),
+      (#""updated":20261123"#, "", "{ at = \"/updated\", param = \"updated_since\", form = \"compact\" }"),
+      (
         #""lastModified":1767225600000"#, "",
         "{ at = \"/lastModified\", param = \"updated_since\", form = \"unix_ms\" }"
       ),

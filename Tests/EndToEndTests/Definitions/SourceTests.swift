@@ -108,7 +108,7 @@ import Testing
     return try JSONDecoder().decode(SyncRecord.self, from: Data(outcome.output.utf8))
   }
 
-  private static func path(_ file: String) -> String {
+  static func path(_ file: String) -> String {
     URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../config/sources/\(file).toml").path
   }
 }
