@@ -28,13 +28,13 @@ struct RowMemory: ~Copyable {
   ) {
     let start = scratch.count
     switch type {
-    case .text where slice.kind.isEscaped:
+    case .text where slice.kind.isEscaped, .timestamp where slice.kind.isEscaped:
       scratch.append(slice.content.count) { JSONEscapes.unescape(body, content: slice.content, into: $0) }
       places[column] = start..<scratch.count
     case .json where slice.hasSpace:
       scratch.append(slice.range.count) { JSONCompact.write(body, range: slice.range, into: $0) }
       places[column] = start..<scratch.count
-    case .text, .json, .integer, .real, .boolean: break
+    case .text, .json, .integer, .real, .boolean, .timestamp: break
     }
   }
 
@@ -45,8 +45,8 @@ struct RowMemory: ~Copyable {
   ) -> FieldValue {
     switch (slice.kind, type) {
     case (.absent, _), (.null, _): .null
-    case (.string, .text): .text(UnsafeBufferPointer(rebasing: body[slice.content]))
-    case (.escapedString, .text): .text(scratch[places[column]])
+    case (.string, .text), (.string, .timestamp): .text(UnsafeBufferPointer(rebasing: body[slice.content]))
+    case (.escapedString, .text), (.escapedString, .timestamp): .text(scratch[places[column]])
     case (_, .json):
       .json(slice.hasSpace ? scratch[places[column]] : UnsafeBufferPointer(rebasing: body[slice.range]))
     case (.integer, .integer): JSONNumber.integer(body, range: slice.range).map { .integer($0) } ?? .null
@@ -54,7 +54,7 @@ struct RowMemory: ~Copyable {
     case (.true, .boolean): .boolean(true)
     case (.false, .boolean): .boolean(false)
     // Such a value is not storable.
-    case (_, .text), (_, .integer), (_, .real), (_, .boolean): .null
+    case (_, .text), (_, .integer), (_, .real), (_, .boolean), (_, .timestamp): .null
     }
   }
 }
@@ -66,9 +66,12 @@ extension Resource.ColumnType {
     switch (slice.kind, self) {
     case (.absent, _), (.null, _), (_, .json), (.string, .text), (.escapedString, .text): true
     case (.true, .boolean), (.false, .boolean): true
+    case (.string, .timestamp): Timestamp.isTime(UnsafeBufferPointer(rebasing: body[slice.content]))
+    case (.escapedString, .timestamp):
+      Array(JSONEscapes.text(body, slice).utf8).withUnsafeBufferPointer(Timestamp.isTime)
     case (.integer, .integer): JSONNumber.integer(body, range: slice.range) != nil
     case (.integer, .real), (.fraction, .real): JSONNumber.double(body, range: slice.range) != nil
-    case (_, .text), (_, .integer), (_, .real), (_, .boolean): false
+    case (_, .text), (_, .integer), (_, .real), (_, .boolean), (_, .timestamp): false
     }
   }
 

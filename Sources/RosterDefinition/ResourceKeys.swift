@@ -86,7 +86,7 @@ extension Resource.Column {
   /// The keys of a column that is a table.
   package static let keys: [DefinitionKey<Resource.Column>] = [
     DefinitionKey("at", \.at, type: .pointer, doc: "The place of the value in the record."),
-    DefinitionKey("type", \.type, type: .choice, doc: "text, integer, real, boolean or json."),
+    DefinitionKey("type", \.type, type: .choice, doc: "text, integer, real, boolean, json or timestamp."),
     DefinitionKey(
       "null", \.isNullable, type: .boolean, usual: "".tomlString,
       doc: "If true, an absent or null text is NULL instead of the empty string."),

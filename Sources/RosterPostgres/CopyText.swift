@@ -9,12 +9,14 @@ package struct CopyText {
   /// Values in which something was replaced.
   package private(set) var replaced = 0
   private let isKey: [Bool]
+  private let isTime: [Bool]
 
   /// No row yet.
   /// - Parameter table: the table of the rows; nil if no column is part of a key.
   package init(_ table: ReplicaTable? = nil) {
     let keys = Set((table.map { [$0.primaryKey] + $0.unique } ?? []).joined())
     isKey = table?.columns.map { keys.contains($0.name) } ?? []
+    isTime = table?.columns.map { $0.type == .timestamp } ?? []
   }
 
   /// Forgets the rows and keeps the count.
@@ -24,9 +26,19 @@ package struct CopyText {
   package mutating func append(_ row: [FieldValue]) {
     for (index, value) in row.enumerated() {
       if index > 0 { bytes.append(Self.tab) }
-      append(value, isKey: index < isKey.count && isKey[index])
+      if index < isTime.count, isTime[index], case .text(let text) = value, let time = Timestamp.rfc3339(text) {
+        bytes += Self.withoutPartOfLeapSecond(time)
+      } else {
+        append(value, isKey: index < isKey.count && isKey[index])
+      }
     }
     bytes.append(Self.newline)
+  }
+
+  /// PostgreSQL takes a leap second only without a fraction.
+  private static func withoutPartOfLeapSecond(_ time: [UInt8]) -> [UInt8] {
+    guard time.count > 19, time[17] == UInt8(ascii: "6"), time[19] == UInt8(ascii: ".") else { return time }
+    return Array(time[..<19] + time[20...].drop { (0x30...0x39).contains($0) })
   }
 
   private mutating func append(_ value: FieldValue, isKey: Bool) {

@@ -181,7 +181,7 @@ struct DefinitionFaultTests {
       name = { type = "text" }
       => 5: resource.thing.columns.name: has no place in the record; allowed: a JSON Pointer such as "/name"
       name = { at = "/n", type = "date" }
-      => 5: resource.thing.columns.name.type: "date" is unknown; allowed: text integer real boolean json
+      => 5: resource.thing.columns.name.type: "date" is unknown; allowed: text integer real boolean json timestamp
       name = { at = "/n", nul = true }
       => 5: resource.thing.columns.name.nul: is unknown; allowed: at, type, null
       name = { at = "/n", nul = "" }

@@ -17,7 +17,7 @@ private struct Generator {
 
   private mutating func columns(_ count: Int, from least: Int) -> [Resource.Column] {
     (0..<count).map { index in
-      let types: [Resource.ColumnType] = [.json, .json, .text, .integer, .real, .boolean]
+      let types: [Resource.ColumnType] = [.json, .json, .text, .integer, .real, .boolean, .timestamp]
       return Resource.Column("c\(index)", at: pointer(from: least), pick(types), isNullable: roll(2) == 0)
     }
   }
@@ -41,7 +41,7 @@ private struct Generator {
   }
 
   private mutating func scalar() -> Written {
-    switch roll(10) {
+    switch roll(11) {
     case 0, 1: .scalar("null")
     case 2: .scalar(pick(["true", "false"]))
     case 3: .scalar(pick(["0", "-7", "9223372036854775808", "12"]))
@@ -50,6 +50,7 @@ private struct Generator {
     case 6: .scalar(#""""#, text: "")
     case 7:
       Written.digits(pick(["12", "-7", "0", "-0", "007", "1.0", "9223372036854775808", "100000000000000000000"]))
+    case 9: Written.digits(pick(["2026-01-01T10:00:00Z", "2026-01-01T10:00:99Z", "10:00"]))
     case 8: .scalar(#""\u0031\u0032""#, text: "12")
     default: .scalar(#""plain text""#, text: "plain text")
     }

@@ -206,8 +206,13 @@ struct ReferenceDecoder {
       let readsDigits = columns.allSatisfy { $0.at != column.at || $0.type == .integer }
       return integer(written, text: text, readsDigits: readsDigits).map { .some(String($0)) } ?? .none
     case .real: return text == nil ? finite(written).map { .some(String($0)) } ?? .none : .none
+    case .timestamp: return text.flatMap { isTime($0) ? .some($0) : nil } ?? .none
     case .json: return .none
     }
+  }
+
+  private func isTime(_ text: String) -> Bool {
+    text.wholeMatch(of: /[1-9][0-9]{3}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z/) != nil
   }
 
   /// A whole number of 64 bits, with a fraction of zeros too, or the one that a text of digits writes as JSON would

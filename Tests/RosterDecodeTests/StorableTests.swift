@@ -38,6 +38,9 @@ private func reason(_ record: String, resource: Resource) throws -> String {
       (.real, "null", nil), (.boolean, "true", "true"), (.boolean, "false", "false"), (.boolean, "null", nil),
       (.json, #"{ "b" : [ 1.10 , " x " ] , "a":1 }"#, #"{"b":[1.10," x "],"a":1}"#),
       (.json, #""\u00e9""#, #""\u00e9""#),
+      (.timestamp, #""2026-01-01T10:00:00.5+01:00""#, "2026-01-01T10:00:00.5+01:00"), (.timestamp, "null", nil),
+      (.timestamp, #""2026-01-01 10:00""#, "2026-01-01 10:00"), (.timestamp, #""9999-12-31""#, "9999-12-31"),
+      (.timestamp, #""2026\u002d01-01T10:00:00Z""#, "2026-01-01T10:00:00Z"),
       (.json, "1e2", "1e2"), (.json, "null", nil), (.json, "[]", "[]"), (.json, "true", "true"),
     ] as [(Resource.ColumnType, String, String?)])
   func types(type: Resource.ColumnType, json: String, value: String?) throws {
@@ -69,7 +72,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
 
   @Test("P9.5, P9.6, P9.7: an absent column is '' if it is text, otherwise NULL; a nullable text is NULL")
   func absent() throws {
-    for type in [Resource.ColumnType.text, .integer, .real, .boolean, .json] {
+    for type in Resource.ColumnType.allCases {
       #expect(try stored(#"{"id":1}"#, resource: column(type)) == ["1", type == .text ? "" : nil])
     }
     #expect(try stored(#"{"id":1}"#, resource: column(.text, isNullable: true)) == ["1", nil])
@@ -91,6 +94,13 @@ private func reason(_ record: String, resource: Resource) throws -> String {
       ),
       (.real, [#""1""#, "false", "1e400", "{}"], "v is not a number that a Double holds"),
       (.boolean, ["0", #""true""#, "[]"], "v is not true or false"),
+      (
+        .timestamp,
+        [
+          #""""#, #""never""#, "1767261600", #""0000-01-01T00:00:00Z""#, #""2026-02-30T00:00:00Z""#,
+          #""2026-01-01T00:00:00+16:00""#, #""2026-01-01T00:00:00Z ""#, "[]",
+        ], "v is not a time such as 2026-01-01T10:00:00Z"
+      ),
     ] as [(Resource.ColumnType, [String], String)])
   func wrongTypes(type: Resource.ColumnType, values: [String], expected: String) throws {
     for value in values {

@@ -42,6 +42,24 @@ struct CopyTextTests {
   }
 
   @Test(
+    "D4.1: a time is written as PostgreSQL reads it, in UTC if it has no zone",
+    arguments: [
+      ("2026-01-01T10:00:00Z", "2026-01-01T10:00:00Z"), ("2026-01-01 10:00:00,25", "2026-01-01T10:00:00.25Z"),
+      ("2026-01-01", "2026-01-01T00:00Z"), ("2026-01-01t10:00z", "2026-01-01T10:00Z"),
+      ("9999-12-31T23:59:59.999999-0800", "9999-12-31T23:59:59.999999-0800"),
+      ("2016-12-31T23:59:60.5Z", "2016-12-31T23:59:60Z"), ("2016-12-31T23:59:60,25+01:00", "2016-12-31T23:59:60+01:00"),
+    ])
+  func time(text: String, written: String) {
+    var text = text
+    let table = ReplicaTable(
+      name: "t", columns: [.init(name: "at", type: .timestamp)], primaryKey: [], unique: [],
+      role: .records(resource: "r"))
+    var copy = CopyText(table)
+    text.withUTF8 { copy.append([.text($0)]) }
+    #expect(String(decoding: copy.bytes, as: UTF8.self) == written + "\n")
+  }
+
+  @Test(
     "D4.3: a JSON text is stored unchanged, apart from the parts that jsonb refuses",
     arguments: [
       (#"{"a":"\ud83d\ude00 \\u0000 \n"}"#, #"{"a":"\ud83d\ude00 \\u0000 \n"}"#, false),

@@ -1,7 +1,7 @@
 extension Resource {
   /// The types of storable values (P9); `json` accepts any value. The raw value is the name in a definition and in the
   /// cache. `RosterDecode/RowMemory.swift` says which values are storable.
-  package enum ColumnType: String, Sendable, CaseIterable { case text, integer, real, boolean, json }
+  package enum ColumnType: String, Sendable, CaseIterable { case text, integer, real, boolean, json, timestamp }
 }
 
 extension Resource.ColumnType {
@@ -40,6 +40,8 @@ extension Resource.ColumnType {
     case .real:
       Facts(form: .number, sql: "REAL", replica: .double, phrase: "a number that a Double holds", isNumber: true)
     case .boolean: Facts(form: .flag, sql: "INTEGER", replica: .boolean, phrase: "true or false")
+    case .timestamp:
+      Facts(form: .plain, sql: "TEXT", replica: .timestamp, phrase: "a time such as 2026-01-01T10:00:00Z")
     case .json: Facts(form: .document, sql: "TEXT", replica: .jsonb, phrase: "a value", isLong: true)
     }
   }

@@ -203,6 +203,29 @@ package struct Timestamp: Sendable, Equatable {
     return years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear - 719_468
   }
 
+  // MARK: Columns of the type timestamp
+
+  /// True if the text is a time that PostgreSQL takes too: not before the year 1, and less than 16 hours from UTC.
+  package static func isTime(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let time = Timestamp(text, form: .rfc3339, zone: nil), !text.starts(with: "0000".utf8) else { return false }
+    return abs(time.offset) < 16 * 3600
+  }
+
+  /// The same time as RFC 3339 writes it; nil if the text is no time. A time without a zone is one of UTC.
+  package static func rfc3339(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+    guard isTime(text), let time = Timestamp(text, form: .rfc3339, zone: nil) else { return nil }
+    var written = Array(text[..<10]) + Array("T".utf8)
+    written += time.whole > 10 ? Array(text[11..<time.whole]) : Array("00:00".utf8)
+    var end = time.whole
+    if time.digits > 0 {
+      end += 1 + time.digits
+      written += Array(".".utf8) + text[time.whole + 1..<end]
+    }
+    // A single letter is Z in any case.
+    written += text.count - end > 1 ? Array(text[end...]) : Array("Z".utf8)
+    return written
+  }
+
   // MARK: Writing
 
   /// Another value in the notation of the text that this was read from.
