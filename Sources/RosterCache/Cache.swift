@@ -88,10 +88,13 @@ package actor Cache {
     (fileSize(path), fileSize(path + "-wal"))
   }
 
+  /// The path to which a damaged cache was moved, the latest one; nil without such a file.
+  package nonisolated var damagedCopy: String? { DamagedCopies.latest(path) }
+
   /// The facts of the snapshot that readers see.
   package func facts() throws -> CacheFacts {
     var facts = try perform("read the cache") { try CacheFacts($0, isWALPinned: isWALPinned) }
-    facts.movedAside = DamagedCopies.latest(path)
+    facts.movedAside = damagedCopy
     return facts
   }
 

@@ -68,7 +68,8 @@ extension Cache {
     throw Failure(
       .cannotWrite, step: "publish the snapshot", subject: path,
       cause: "its file was removed or replaced during the sync",
-      hint: "the next sync makes a new one and pulls what is missing; let no other program move it while rosterd runs")
+      hint: "the next sync makes a new one and pulls what is missing; let no other program move it while rosterd runs"
+    ).with(.replaced)
   }
 
   /// Writes the log back into the removed file. The log must not be replayed into the file that replaced it.

@@ -65,7 +65,8 @@ package struct Daemon: Sendable {
     self.notify = notify
     self.log = log
     self.reread = reread
-    let schedule = LiveSchedule(Schedule(.init(runtime.live.configuration)), clock: runtime.clock)
+    let schedule = LiveSchedule(
+      .init(runtime.live.configuration), damagedCopy: runtime.cache.damagedCopy, clock: runtime.clock)
     self.schedule = schedule
     loop = SyncLoop(
       clock: runtime.clock, pulse: runtime.pulse, retrySession: runtime.retrySession,
@@ -75,7 +76,8 @@ package struct Daemon: Sendable {
       runtime.sync(request, begun: { await loop.begun($0) }) { report in
         let room = await runtime.postponement()?.until
         let now = runtime.clock.now()
-        let due = schedule.next(after: report.outcome, at: now, hold: runtime.heldUntil)
+        let due = schedule.next(
+          after: report.outcome, damagedCopy: runtime.cache.damagedCopy, at: now, hold: runtime.heldUntil)
         let next = max(due, room ?? due)
         await loop.ended(report, wait: .seconds(next.timeIntervalSince(now)))
         return next

@@ -7,23 +7,30 @@ import Synchronization
 final class LiveSchedule: Sendable {
   private struct State {
     var schedule: Schedule
+    var damagedCopy: String?
     var last: (outcome: SyncRecord.Outcome, end: SteadyDate, hold: SteadyDate?, random: Double)?
   }
 
   private let clock: WallClock
   private let state: Mutex<State>
 
-  init(_ schedule: Schedule, clock: WallClock) {
+  /// - Parameter damagedCopy: The path of the latest damaged cache that was moved aside; nil without one.
+  init(_ settings: Schedule.Settings, damagedCopy: String? = nil, clock: WallClock) {
     self.clock = clock
-    state = Mutex(State(schedule: schedule))
+    // Its name ends with the time.
+    let damagedAt = damagedCopy.flatMap { $0.split(separator: ".damaged-").last }.flatMap { Date(rfc3339: String($0)) }
+    state = Mutex(State(schedule: Schedule(settings, damagedAt: damagedAt), damagedCopy: damagedCopy))
   }
 
-  func next(after outcome: SyncRecord.Outcome, at end: Date, hold: Date?) -> Date {
+  /// - Parameter damagedCopy: The path of the latest damaged cache that was moved aside; nil without one.
+  func next(after outcome: SyncRecord.Outcome, damagedCopy: String? = nil, at end: Date, hold: Date?) -> Date {
     let random = Double.random(in: 0..<1)
     let last = (outcome, SteadyDate(end, by: clock), hold.map { SteadyDate($0, by: clock) }, random)
     return state.withLock { state in
-      state.last = last
-      return state.schedule.next(after: outcome, at: end, hold: hold, random: random)
+      let isCacheLost = damagedCopy != nil && damagedCopy != state.damagedCopy
+      (state.last, state.damagedCopy) = (last, damagedCopy)
+      return state.schedule.next(
+        after: outcome, isCacheLost: isCacheLost, at: end, hold: hold, random: random)
     }
   }
 

@@ -201,6 +201,9 @@ extension Diagnosis.Kind {
     damaged
     rosterd moves it aside and pulls everything again.
     Look at the kernel's log and the disk: dmesg; smartctl. The damaged copy is beside {file}.
+    replaced
+    Readers that open the path now see another file, or none; nothing of this sync was published there.
+    {hint} See what is there: ls -l {file}
     foreignFile
     rosterd does not touch what another program or a newer rosterd made.
     {hint} See what it is: file {file}

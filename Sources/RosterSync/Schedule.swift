@@ -23,26 +23,39 @@ package struct Schedule: Sendable, Equatable {
   /// The current settings, which a reload changes.
   package var settings: Settings
   private var failures = 0
+  /// The last time at which a damaged cache was replaced by an empty one; nil without such a time.
+  private var damagedAt: Date?
+  private var startsAtOnce = false
 
   /// The schedule of a new process: no sync has failed yet.
-  package init(_ settings: Settings) {
+  /// - Parameter damagedAt: The time at which an earlier process replaced a damaged cache; nil if it is unknown.
+  package init(_ settings: Settings, damagedAt: Date? = nil) {
     self.settings = settings
+    self.damagedAt = damagedAt
   }
 
   /// - Parameters:
+  ///   - isCacheLost: true if the cache was damaged and replaced by an empty one. The next sync starts at once then,
+  ///     because readers have empty tables. If that has happened within a day before, the disk may be bad (C7.4).
   ///   - hold: the time before which upstream wants no request (Retry-After).
   ///   - random: a number in 0..<1.
-  package mutating func next(after outcome: SyncRecord.Outcome, at end: Date, hold: Date?, random: Double) -> Date {
+  package mutating func next(
+    after outcome: SyncRecord.Outcome, isCacheLost: Bool = false, at end: Date, hold: Date?, random: Double
+  ) -> Date {
     failures = outcome == .failed ? failures + 1 : 0
+    startsAtOnce = isCacheLost && outcome == .failed && damagedAt.map { end.timeIntervalSince($0) >= Self.day } ?? true
+    if isCacheLost { damagedAt = end }
     return due(after: outcome, at: end, hold: hold, random: random)
   }
 
   /// The time by the current settings, for the sync that `next` was called with.
   package func due(after outcome: SyncRecord.Outcome, at end: Date, hold: Date?, random: Double) -> Date {
-    let delay = failures == 0 ? settings.interval + settings.jitter * random : retryDelay
-    let due = end + delay.seconds
+    let usual = failures == 0 ? settings.interval + settings.jitter * random : retryDelay
+    let due = end + (startsAtOnce ? 0 : usual.seconds)
     return hold.map { max($0, due) } ?? due
   }
+
+  private static let day = 86_400.0
 
   private var retryDelay: Duration {
     let doubled = settings.retryInterval * (1 << min(failures - 1, Self.maxDoublings))

@@ -42,6 +42,27 @@ extension CacheTrials {
       }
     }
 
+    @Test("C7.4: after the first damage the next sync starts at once; after another within a day it waits")
+    func nextSync() async throws {
+      try await withDaemon(.pages(20), settings: ["ROSTERD_SYNC_RETRY_INTERVAL": "1h"]) { site, _, _ in
+        _ = try await site.ask()
+        for isFirst in [true, false] {
+          try await make(.everyPage, in: site)
+          site.next(isFirst ? 1 : 2)
+          let failed = try await site.rosterctl("sync", "--wait")
+          #expect(failed.exit == 73, "\(failed.output)\(failed.error)")
+          let told = try await site.rosterctl("explain").output
+          #expect(!told.contains("permission") && !told.contains("ReadWritePaths"), "\(told)")
+          if isFirst {
+            #expect(try await site.rosterctl("wait", "--timeout", "60s").exit == 0)
+          } else {
+            #expect(try await site.rosterctl("wait", "--timeout", "0s").exit == 1)
+            #expect(try await site.status().sync.current == nil)
+          }
+        }
+      }
+    }
+
     @Test(
       "C7.3: after SIGKILL a check after READY finds damage that no statement reads, also if the log is empty",
       arguments: [true, false])

@@ -16,7 +16,7 @@ struct LiveScheduleTests {
   @Test("F9.1: a reload after the wall clock was set counts the interval from the end of the last sync")
   func clockChange() {
     for step in [-86_400.0, 0, 86_400] {
-      let schedule = LiveSchedule(Schedule(settings(interval: .seconds(3600))), clock: clock.wallClock)
+      let schedule = LiveSchedule(settings(interval: .seconds(3600)), clock: clock.wallClock)
       #expect(schedule.replace(settings(interval: .seconds(3600))) == nil)
       #expect(schedule.next(after: .published, at: clock.now, hold: nil) == clock.now + 3600)
       clock.advance(by: .seconds(100))
@@ -25,9 +25,21 @@ struct LiveScheduleTests {
     }
   }
 
+  @Test("C7.4: a new copy of a damaged cache is a lost one; the copy's name has the time of the earlier one")
+  func damagedCopy() {
+    let copy = "/c/roster.db.damaged-" + clock.now.rfc3339
+    for (known, delay) in [(nil, 0.0), (copy, 1)] {
+      let schedule = LiveSchedule(settings(interval: .seconds(600)), damagedCopy: known, clock: clock.wallClock)
+      clock.advance(by: .seconds(100))
+      let new = "/c/roster.db.damaged-" + clock.now.rfc3339
+      #expect(schedule.next(after: .failed, damagedCopy: new, at: clock.now, hold: nil) == clock.now + delay)
+      #expect(schedule.next(after: .failed, damagedCopy: new, at: clock.now, hold: nil) == clock.now + 2)
+    }
+  }
+
   @Test("P11.9: a reload after the wall clock was set keeps the end of a rate limit")
   func clockChangeWhileHeld() {
-    let schedule = LiveSchedule(Schedule(settings(interval: .seconds(600))), clock: clock.wallClock)
+    let schedule = LiveSchedule(settings(interval: .seconds(600)), clock: clock.wallClock)
     _ = schedule.next(after: .failed, at: clock.now, hold: clock.now + 900)
     clock.set(by: 86_400)
     #expect(schedule.replace(settings(interval: .seconds(60))) == clock.now + 900)

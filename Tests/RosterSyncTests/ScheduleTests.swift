@@ -39,6 +39,25 @@ import Testing
     #expect(delay(.failed, hold: end + 1) == 120)
   }
 
+  @Test("C7.4: after the first lost cache the next sync starts at once, and after another within a day it waits")
+  mutating func lostCache() {
+    func delay(_ outcome: SyncRecord.Outcome, after seconds: Double, hold: Date? = nil) -> Double {
+      let time = end + seconds
+      return schedule.next(after: outcome, isCacheLost: true, at: time, hold: hold, random: 0)
+        .timeIntervalSince(time)
+    }
+    #expect(delay(.failed, after: 0) == 0)
+    #expect(delay(.failed, after: 60) == 120)
+    #expect(delay(.failed, after: 86_461) == 0)
+    // A sync that publishes leaves no empty tables.
+    #expect(delay(.published, after: 300_000) == 900)
+    #expect(delay(.failed, after: 300_060) == 60)
+    #expect(delay(.failed, after: 400_000, hold: end + 400_100) == 100)
+    // An earlier process has met damage.
+    schedule = Schedule(schedule.settings, damagedAt: end - 3600)
+    #expect(delay(.failed, after: 0) == 60)
+  }
+
   @Test("Thousands of failures do not overflow the delay")
   mutating func manyFailures() {
     for _ in 1...5000 { _ = delay(.failed) }

@@ -20,7 +20,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case noCredential, credential, outlived, session, incomplete, tokenMalformed, tokenStatus, freshRefused, loggedOut
     case tokenUnreachable, missingCredential, expiringSession
     // This machine.
-    case tokenStore, diskFull, disk, unwritable, locked, damaged, foreignFile, owned, pinned, configuration
+    case tokenStore, diskFull, disk, unwritable, locked, damaged, replaced, foreignFile, owned, pinned, configuration
     case refusedConfiguration, silent, defect, cancelled, usage, noDaemon, failedService
   }
 
