@@ -69,5 +69,5 @@ package struct TokenSettings: Sendable, Equatable {
   }
 
   /// The places of a request. A fixed place of the flow counts unless `auth.send` names a file.
-  var places: [TokenPlace] { send.placeholders == [.accessToken] ? flow.fixedPlace.map { [$0] } ?? send : send }
+  package var places: [TokenPlace] { send.placeholders == [.accessToken] ? flow.fixedPlace.map { [$0] } ?? send : send }
 }

@@ -106,10 +106,17 @@ extension Configuration {
   }
 
   /// `rosterd`, or the name of the instance whose unit reads this file; nil if no unit of the package reads it.
-  private var unit: String? {
-    guard let path, parentFolder(of: path) == parentFolder(of: Defaults.system.configurationFile) else { return nil }
-    let file = path.dropFirst(parentFolder(of: path).count + 1)
-    return file.hasSuffix(".toml") ? String(file.dropLast(".toml".count)) : nil
+  private var unit: String? { path.flatMap { Self.unit(ofFile: $0) } }
+
+  /// The same for a file and the folder of the configuration files. The file may be named by a relative path, and may
+  /// be a link, which systemd follows.
+  static func unit(ofFile path: String, in folder: String = parentFolder(of: Defaults.system.configurationFile))
+    -> String?
+  {
+    guard resolved(parentFolder(of: path)) == resolved(folder), let file = path.split(separator: "/").last,
+      file.hasSuffix(".toml")
+    else { return nil }
+    return String(file.dropLast(".toml".count))
   }
 
   private static let mainUnit = "rosterd"

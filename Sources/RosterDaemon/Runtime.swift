@@ -83,7 +83,7 @@ struct Runtime: Sendable {
       let board = board(configuration, path: path, clock: clock, facts: facts) {
         .init(
           interval: live.configuration.sync.interval, heldUntil: gate.until(clock), budget: limits.ledger.usage,
-          certificateEnd: live.certificateEnd)
+          certificateEnd: live.certificateEnd, secrets: live.configuration.secretPlaces)
       }
       let reporter = Reporter(board: board, logger: logger, moved: pulse.moved, watching: watching)
       let keeper = TokenKeeper(
@@ -259,4 +259,9 @@ struct Runtime: Sendable {
     reporter.ended(troubles.noted(await notingSessionEnd(record)), cache: facts, next: next)
     syncEnds.continuation.yield()
   }
+}
+
+extension Configuration {
+  /// The places of the token and of other secrets in a request, for a person who repeats it.
+  fileprivate var secretPlaces: [TokenPlace] { auth.flow == .none ? [] : TokenSettings(self).places }
 }

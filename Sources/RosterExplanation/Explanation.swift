@@ -68,9 +68,10 @@ extension Diagnosis {
     let address = asked?.name
     let resource = concerned.lazy.compactMap { $0.kind == .resource ? $0.name : $0.resource }.first
     let file = concerned.first { $0.kind == .file }?.name
+    let command = asked.map { request(of: $0, in: situation) }
     let words = [
       "{address}": address.map(Self.quoted) ?? "its address",
-      "{request}": asked.map(Self.request(of:)) ?? "its address", "{server}": address.map(Self.server) ?? "HOST:443",
+      "{request}": command ?? "its address", "{server}": address.map(Self.server) ?? "HOST:443",
       "{host}": address.map { String(Self.server($0).prefix { $0 != ":" }) } ?? "HOST",
       "{resource}": resource ?? "NAME", "{file}": file ?? "the file", "{unit}": situation.unit,
       "{config}": situation.config.path ?? "/etc/rosterd/rosterd.toml",
@@ -78,12 +79,23 @@ extension Diagnosis {
     return words.reduce(text) { $0.replacing($1.key, with: $1.value) }
   }
 
-  /// The arguments of curl for a request.
-  private static func request(of item: AffectedItem) -> String {
-    guard let body = item.body else { return quoted(item.name) }
-    let text = body.printable.replacing("'", with: #"'\''"#)
-    return "-H 'Content-Type: application/json' --data-raw '\(text)' \(quoted(item.name))"
+  /// The arguments of curl for a request. Its secrets are placeholders, which the user replaces.
+  private func request(of item: AffectedItem, in situation: Situation) -> String {
+    // A token request carries no token.
+    let secrets = kind == .tokenUnreachable ? [] : situation.secrets
+    let address = secrets.reduce(item.name) { address, place in
+      guard place.carrier == .parameter else { return address }
+      return address + (address.contains("?") ? "&" : "?") + place.text.dropFirst()
+    }
+    let headers = secrets.filter { $0.carrier == .header }.map { place in
+      place == .basic ? "-u 'USER:PASSWORD' " : "-H '\(Self.escaped(place.text))' "
+    }.joined()
+    guard let body = item.body else { return headers + Self.quoted(address) }
+    return headers
+      + "-H 'Content-Type: application/json' --data-raw '\(Self.escaped(body.printable))' \(Self.quoted(address))"
   }
+
+  private static func escaped(_ text: String) -> String { text.replacing("'", with: #"'\''"#) }
 
   /// Quotes an address for a shell, into which a user may paste the command. Upstream has chosen the address.
   private static func quoted(_ address: String) -> String { "'\(address.replacing("'", with: "%27"))'" }

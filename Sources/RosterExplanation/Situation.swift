@@ -14,6 +14,8 @@ package struct Situation: Sendable {
   package var upstream = DaemonStatus.Upstream(baseURL: "")
   /// Why the last token request failed.
   package var tokenError: String?
+  /// The places of the token and of other secrets in a request; empty if they are unknown.
+  package var secrets: [TokenPlace] = []
   /// The file, and why a reload of it was refused.
   package var config: (path: String?, lastError: String?) = (nil, nil)
   /// The reason of a refused reload, if it is not the configuration file.

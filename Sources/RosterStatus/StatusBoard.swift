@@ -48,6 +48,7 @@ package final class StatusBoard: Sendable {
     var heldUntil: Date?
     var budget: (rule: RequestBudget, used: Int)?
     var certificateEnd: Date?
+    var secrets: [TokenPlace]
 
     /// No limits, unless given.
     /// - Parameters:
@@ -55,14 +56,16 @@ package final class StatusBoard: Sendable {
     ///   - heldUntil: the time before which upstream wants no request (P11).
     ///   - budget: `limit.budget`, and the requests in its last window.
     ///   - certificateEnd: expiry of the client certificate.
+    ///   - secrets: the places of the token and of other secrets in a request.
     package init(
       interval: Duration? = nil, heldUntil: Date? = nil, budget: (rule: RequestBudget, used: Int)? = nil,
-      certificateEnd: Date? = nil
+      certificateEnd: Date? = nil, secrets: [TokenPlace] = []
     ) {
       self.interval = interval
       self.heldUntil = heldUntil
       self.budget = budget
       self.certificateEnd = certificateEnd
+      self.secrets = secrets
     }
   }
 
@@ -295,6 +298,7 @@ extension StatusBoard {
     situation.refusal = state.refusal
     situation.certificate = state.config.lastError == nil ? state.certificateFailure : nil
     situation.unit = state.unit
+    situation.secrets = limits().secrets
     return situation
   }
 

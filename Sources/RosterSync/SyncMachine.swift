@@ -481,7 +481,7 @@ private struct Shortcoming: Sendable {
       "; no \($0.resource) can be removed, because \($0.rejectedUnknown) of them \($0.rejectedUnknown == 1 ? "has" : "have") no known key"
     }
     let what = "\(number.counted(as: "record")) could not be stored" + consequences.joined()
-    return Shortcoming(sentence: "\(what); see the table rejects", trouble: Diagnosis(.rejects, what))
+    return Shortcoming(sentence: "\(what); rosterctl rejects shows why", trouble: Diagnosis(.rejects, what))
   }
 
   static func lie(_ resource: String, lie: ValidatorLie) -> Shortcoming {

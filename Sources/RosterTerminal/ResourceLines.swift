@@ -68,7 +68,7 @@ struct ResourceLines {
     Table(
       columns: [
         Table.Column(name: heading, shrinks: true), Table.Column(name: "RECORDS", isNumber: true),
-        Table.Column(name: "PAGES", isNumber: true), Table.Column(name: "PROOF"),
+        Table.Column(name: "PAGES", isNumber: true), Table.Column(name: "COMPLETE"),
       ] + (hasAbsent ? [Table.Column(name: "ABSENT", isNumber: true)] : [])
         + (hasDistrusted ? [Table.Column(name: "VALIDATORS")] : []),
       rows: resources.map { resource in
@@ -143,6 +143,17 @@ extension DaemonStatus.CachedResource {
     }
   }
 
+  /// The same in few words, below the heading COMPLETE.
+  package var proofWords: String? {
+    switch proof {
+    case "count": "by count"
+    case "end": "to its end"
+    case "since": "by changes"
+    case "weak": "not proved"
+    default: proof
+    }
+  }
+
   /// `18,234 records, since 4 min ago (whole 6 h ago, none missed); 132 of 4,512 issues requested` (S9.2).
   fileprivate func factsOfChild(verified: String?, whole: String?) -> String {
     var facts = [(records == 1 ? "1 record" : "\(HumanFormat.grouped(records)) records")]
@@ -170,8 +181,9 @@ extension DaemonStatus.CachedResource {
 
   /// The proof, and with `since` how old it is: `since 4 min ago (whole 6 h ago, none missed)` (S9.2).
   fileprivate func proofText(verified: String?, whole: String?) -> String {
-    guard let proof else { return "" }
-    guard let whole else { return proof }
+    guard let proofWords else { return "" }
+    guard let whole else { return proofWords }
+    let proof = proof == "since" ? "since" : proofWords
     return "\(proof)\(verified.map { " \($0)" } ?? "") (whole \(whole)\(missedText))"
   }
 }

@@ -175,7 +175,10 @@ package struct StatusText: Sendable {
   }
 
   private var process: String? {
-    daemon.map { "rosterd \($0.version), pid \($0.pid), up \(HumanFormat.span($0.uptimeSeconds))" }
+    daemon.map {
+      let upgraded = $0.version == rosterdVersion ? "" : "; rosterctl is \(rosterdVersion): restart rosterd"
+      return "rosterd \($0.version), pid \($0.pid), up \(HumanFormat.span($0.uptimeSeconds))\(upgraded)"
+    }
   }
 
   private func filled(_ text: String) -> String? { text.isEmpty ? nil : text }

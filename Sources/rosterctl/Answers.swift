@@ -20,6 +20,12 @@ extension Response {
   func decoded<Value: Decodable>(_ type: Value.Type, of step: String) throws -> Value {
     let body = try body(of: step)
     do { return try JSONDecoder().decode(type, from: Data(body)) } catch {
+      if let version = Self.otherVersion(body) {
+        throw Failure(
+          .noDaemon, step: step, subject: "the daemon",
+          cause: "rosterd \(version) answers, which rosterctl \(rosterdVersion) does not understand",
+          hint: "restart rosterd, so that it runs the installed version")
+      }
       throw Self.strange(step, cause: "its answer is not rosterd's")
     }
   }
@@ -29,6 +35,13 @@ extension Response {
     struct Member: Decodable {}
     _ = try decoded([String: Member].self, of: step)
     return body
+  }
+
+  /// The version of the daemon that answers, if it is another one.
+  private static func otherVersion(_ body: [UInt8]) -> String? {
+    struct Status: Decodable { var version: String }
+    let version = (try? JSONDecoder().decode(Status.self, from: Data(body)))?.version
+    return version == rosterdVersion ? nil : version
   }
 
   private static func strange(_ step: String, cause: String) -> Failure {

@@ -53,6 +53,7 @@ extension Places {
   /// The client of a command that reads the cache if no daemon answers (3). A cache without a known daemon is one such
   /// case.
   func clientOrSilence() async throws -> StatusClient {
+    try await expectOneDaemon()
     do { return try await client() } catch let failure as Failure where failure.kind == .usage {
       throw Failure(
         .noDaemon, step: "ask the daemon", subject: failure.subject,

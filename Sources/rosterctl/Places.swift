@@ -38,16 +38,20 @@ struct Places: ParsableArguments {
 
   func reader() async throws -> CacheReader { try CacheReader(path: try await cachePath()) }
 
-  /// Throws `Failure` (64) if only a cache is named and its daemon is unknown.
+  /// Throws `Failure` (64) if only a cache is named and its daemon is unknown. Throws it too if both are named and
+  /// belong to different daemons.
   func socketPath() async throws -> String {
+    try await expectOneDaemon()
     if let socket = socket.named { return socket }
     if let found = try daemon() { return told(found.socket) }
     if let cache = cache.named { return try await findSocket(of: cache) }
     return told(usual.socket)
   }
 
-  /// Throws `Failure` (64) if only a socket is named and the cache of its daemon is unknown.
+  /// Throws `Failure` (64) if only a socket is named and the cache of its daemon is unknown. Throws it too if both are
+  /// named and belong to different daemons.
   func cachePath() async throws -> String {
+    try await expectOneDaemon()
     if let cache = cache.named { return cache }
     if let found = try daemon() { return told(found.cache) }
     if let socket = socket.named { return try await findCache(of: socket) }
@@ -98,6 +102,19 @@ struct Places: ParsableArguments {
   }
 
   // MARK: One place by the other
+
+  /// Throws `Failure` (64) if a socket and a cache are named that belong to different daemons. A daemon that does not
+  /// answer may be any.
+  func expectOneDaemon() async throws {
+    guard let socket = socket.named, let cache = cache.named else { return }
+    let answered = (try? await Self.status(socket))?.cache.path
+    guard let own = answered ?? DaemonPlaces.installed(socket: socket)?.cache.path, !isSameFile(own, cache),
+      answered != nil || DaemonPlaces.installed(cache: cache) != nil
+    else { return }
+    throw Failure(
+      .usage, step: "take that cache", subject: cache, cause: "the daemon of \(socket) has the cache \(own)",
+      hint: "give --socket or --cache alone")
+  }
 
   /// Asks the daemon on the socket, else looks at the folders of the package's units.
   private func findCache(of socket: String) async throws -> String {

@@ -279,7 +279,7 @@ import Testing
   @Test("rosterctl accepts both places for every command")
   func bothPlaces() async throws {
     try await withDaemon { rosterctl, socket in
-      let places = ["--socket", socket, "--cache", "/nonexistent/roster.db"]
+      let places = ["--socket", socket, "--cache", "/nowhere/roster.db"]
       for (words, exit) in [
         (places + ["status"], 0), (["history"] + places, 0), (["characters", "rick"] + places, 73),
         (places + ["list"], 73), (["show", "issue", "1"] + places, 73),
@@ -289,6 +289,16 @@ import Testing
         let outcome = try await rosterctl(words)
         #expect(outcome.exit == exit, "\(words)")
       }
+    }
+  }
+
+  @Test(
+    "L10.6: --socket and --cache of different daemons are 64", arguments: ["status", "list", "explain", "sync", "wait"])
+  func differentDaemons(command: String) async throws {
+    try await withDaemon { rosterctl, socket in
+      let outcome = try await rosterctl([command, "--socket", socket, "--cache", "/nowhere/other.db"])
+      #expect(outcome.exit == 64 && outcome.output.isEmpty, "\(outcome.output)")
+      #expect(outcome.error.contains("the daemon of \(socket) has the cache /nowhere/roster.db"), "\(outcome.error)")
     }
   }
 

@@ -70,6 +70,20 @@ struct CredentialsTests {
     #expect(lacking().isEmpty)
   }
 
+  @Test("L7.1: a relative path, and a link, name the same unit as the absolute path")
+  func relativePath() throws {
+    let folder = workspace.path("etc")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try workspace.write("", to: "etc/stage.toml")
+    let up = String(repeating: "../", count: FileManager.default.currentDirectoryPath.split(separator: "/").count)
+    for path in ["\(folder)/stage.toml", "\(up)\(folder.dropFirst())/stage.toml", "\(folder)/../etc/stage.toml"] {
+      #expect(Configuration.unit(ofFile: path, in: folder) == "stage", "\(path)")
+    }
+    #expect(Configuration.unit(ofFile: "stage.toml", in: folder) == nil)
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/other.toml", withDestinationPath: "/tmp/x.toml")
+    #expect(Configuration.unit(ofFile: "\(folder)/other.toml", in: folder) == "other")
+  }
+
   @Test("L7.1: the token store replaces a missing token, and neither an empty file nor another credential")
   func stored() throws {
     var configuration = Configuration()

@@ -294,7 +294,7 @@ import Testing
   @Test("Rejected records are named, each with its reason")
   func rejects() {
     var last = SyncRecord(id: 3, startedAt: "2026-11-21T05:19:03.000Z", outcome: .published)
-    (last.rejected, last.exit, last.error) = (1, 0, "1 record could not be stored; see the table rejects")
+    (last.rejected, last.exit, last.error) = (1, 0, "1 record could not be stored; rosterctl rejects shows why")
     var situation = Situation(.degraded, cache: CacheFacts(last: last), path: "/cache/roster.db")
     situation.rejected = [.record("5", of: "character", page: 1, position: 4, reason: "/name is not a string")]
     let explanation = Explanation(situation)
@@ -321,6 +321,24 @@ import Testing
       #"curl -H 'Content-Type: application/json' --data-raw '{"q":"it'\''s"}' 'http://a.example/search'"#
     #expect(todo.contains(command), "\(todo)")
     #expect(page.withoutKeys?.body == "…")
+  }
+
+  @Test(
+    "A command for a request has the place of the token, and one for the token endpoint has not",
+    arguments: [
+      (TokenPlace.bearer, "curl -i -H 'Authorization: Bearer {access_token}' 'https://up.example/x?page=1'"),
+      (.basic, "curl -i -u 'USER:PASSWORD' 'https://up.example/x?page=1'"),
+      (TokenPlace(.parameter, name: "key"), "curl -i 'https://up.example/x?page=1&key={access_token}'"),
+    ])
+  func secrets(place: TokenPlace, command: String) {
+    var trouble = failure(.unreachable, reason: .connection)
+    trouble.concerned = [.page(1, of: "x", url: "https://up.example/x?page=1")]
+    var situation = situation(trouble)
+    situation.secrets = [place]
+    #expect(Explanation(situation).todo.contains(command), "\(Explanation(situation).todo)")
+    situation = self.situation(trouble.with(.tokenUnreachable))
+    situation.secrets = [place]
+    #expect(Explanation(situation).todo.contains("curl -i 'https://up.example/x?page=1'"))
   }
 
   @Test("Without a daemon that is explained first, then the cache")

@@ -237,7 +237,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(unknown.decisions["character"]?.removal == .keepsAll)
     #expect(
       unknown.shortcoming == "1 record could not be stored; no character can be removed, "
-        + "because 1 of them has no known key; see the table rejects")
+        + "because 1 of them has no known key; rosterctl rejects shows why")
     var known = Self.comparing()
     #expect(known.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
   }
@@ -261,7 +261,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     answers.rejected = 1
     try machine.asked("character", answers: answers, allowRemoval: false)
     #expect(machine.decisions["character"]?.removal == .notFound)
-    #expect(machine.shortcoming == "2 records could not be stored; see the table rejects")
+    #expect(machine.shortcoming == "2 records could not be stored; rosterctl rejects shows why")
   }
 
   @Test("P9.11, P2.3: if all records of a resource are rejected, the sync fails with 65 and publishes no resource")

@@ -47,9 +47,9 @@ import Testing
       text.contains(
         """
                data  3 resources, 877 records, 45 pages
-          resources  RESOURCE   RECORDS  PAGES  PROOF  ABSENT
-                     character      826     42  count
-                     episode         51      3  weak        2
+          resources  RESOURCE   RECORDS  PAGES  COMPLETE    ABSENT
+                     character      826     42  by count
+                     episode         51      3  not proved       2
                      new              0      0
               token
         """), "\(text)")
@@ -112,8 +112,8 @@ import Testing
     #expect(
       StatusText(status, width: 120).text.contains(
         """
-          resources  RESOURCE  RECORDS  PAGES  PROOF
-                     issue        4512     46  end
+          resources  RESOURCE  RECORDS  PAGES  COMPLETE
+                     issue        4512     46  to its end
                      comment   18,234 records, since 4 min ago (whole 6 h ago, none missed); 132 of 4,512 issues requested
 
         """))
@@ -176,7 +176,7 @@ import Testing
         name: "usual_name_\($0)", table: "t\($0)", records: $0, pages: 1, proof: "end", absent: 0)
     }
     let whole = StatusText(status(all), width: 60).text
-    #expect(whole.contains("\n             usual_name_100      100      1  end\n"))
+    #expect(whole.contains("\n             usual_name_100      100      1  to its end\n"))
     let cut = StatusText(status(all), width: 60, maxResources: 12).text
     #expect(
       cut.contains("usual_name_12 ") && !cut.contains("usual_name_13 ")

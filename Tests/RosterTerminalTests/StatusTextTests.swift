@@ -20,7 +20,7 @@ import Testing
     token.lastRefreshAt = "2026-01-01T11:58:00.000Z"
     (token.refreshes, token.joined, token.avoided) = (1, 7, 1)
     return DaemonStatus(
-      version: "0.1.0", pid: 4711, startedAt: "2026-01-01T11:55:00.000Z", uptimeSeconds: 300, state: .idle,
+      version: rosterdVersion, pid: 4711, startedAt: "2026-01-01T11:55:00.000Z", uptimeSeconds: 300, state: .idle,
       upstream: DaemonStatus.Upstream(baseURL: "https://rickandmortyapi.com/api"), cache: cache,
       sync: DaemonStatus.Sync(last: last, nextAt: "2026-01-01T12:14:57.000Z"), token: token,
       config: DaemonStatus.Config(path: "/etc/rosterd/rosterd.toml", loadedAt: "2026-01-01T11:55:00.000Z"))
@@ -39,9 +39,18 @@ import Testing
              config  /etc/rosterd/rosterd.toml
            upstream  https://rickandmortyapi.com/api
               cache  /var/lib/rosterd/roster.db (1.2 MiB + 4.0 KiB WAL)
-             daemon  rosterd 0.1.0, pid 4711, up 5 min
+             daemon  rosterd \(rosterdVersion), pid 4711, up 5 min
 
         """)
+  }
+
+  @Test("rosterctl status says that the daemon is of another version than rosterctl")
+  func olderDaemon() {
+    var status = status
+    status.version = "0.2.0"
+    #expect(
+      StatusText(status, width: 100).text.contains(
+        "daemon  rosterd 0.2.0, pid 4711, up 5 min; rosterctl is \(rosterdVersion): restart rosterd\n"))
   }
 
   @Test("rosterctl status prints the requests a day, the rest of the budget, and the time that upstream asked for")
@@ -111,7 +120,7 @@ import Testing
   func colour() {
     let text = StatusText(status, width: 200, colour: true).text
     #expect(text.hasPrefix("\u{1b}[32m●\u{1b}[0m \u{1b}[1midle: 826 records"))
-    #expect(text.contains("\u{1b}[2m     daemon\u{1b}[0m  rosterd 0.1.0"))
+    #expect(text.contains("\u{1b}[2m     daemon\u{1b}[0m  rosterd \(rosterdVersion)"))
   }
 
   @Test("rosterctl status shows ages by the clock of now if the clock was set back under the daemon")
