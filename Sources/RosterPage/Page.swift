@@ -46,7 +46,7 @@ package struct Page: Sendable {
   private static func row(_ resource: DaemonStatus.CachedResource) -> String {
     let cells = [
       resource.name, HumanFormat.grouped(resource.records), HumanFormat.grouped(resource.pages),
-      (resource.proof ?? "")
+      (resource.proofWords ?? "")
         + (resource.missed ?? 0 > 0 ? ", \(HumanFormat.grouped(resource.missed ?? 0)) missed" : ""),
       resource.listsText ?? "",
       resource.absent > 0 ? HumanFormat.grouped(resource.absent) : "",

@@ -34,7 +34,7 @@ import Testing
     #expect(html.contains("As of 2026-01-01 12:00:00 UTC"))
     #expect(html.contains("<dt>upstream<dd>https://example.org/api?a=1&amp;b=2\n"))
     #expect(
-      html.contains("<tr><td>character<td>1,826<td>42<td>count<td><td>\n<tr><td>location<td>0<td>1<td><td><td>3\n"))
+      html.contains("<tr><td>character<td>1,826<td>42<td>by count<td><td>\n<tr><td>location<td>0<td>1<td><td><td>3\n"))
     #expect(
       html.contains(
         "<li><time>2026-01-01 11:59:00 UTC</time>sync 17 published in 1.1 s: 42 pages, 1826 records; 43 requests\n"))

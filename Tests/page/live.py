@@ -94,7 +94,7 @@ def failing(site, driver, pictures):
         site.upstream.answer()
         site.upstream.spoil(2)
         site.daemon.sync()
-        browser.until("/rejected/.test(document.getElementById('why').innerText)")
+        browser.until("/could not be stored/.test(document.getElementById('why').innerText)")
         assert "6 records" in browser.text("#why") and "rosterctl rejects" in browser.text("#why"), browser.text("#why")
         browser.picture(pictures / "rejected-1440.png")
         site.upstream.spoil(0)
@@ -236,6 +236,26 @@ def unauthorized(program, folder, driver, pictures):
         assert browser.text("#token") == "unauthorized", browser.text("#token")
         assert "invalid_grant" in browser.text("#sentence"), browser.text("#sentence")
         browser.picture(pictures / "unauthorized-1440.png")
+        browser.until("/rosterd login/.test(document.getElementById('reasons').innerText)")
+        browser.until("/retry-session/.test(document.getElementById('reasons').innerText)")
+        for width in [360, 1280]:
+            browser.size(width, 900)
+            browser.until(f"document.querySelector('#history svg').viewBox.baseVal.width < {width}")
+            browser.picture(pictures / f"unauthorized-{width}.png")
+            # The cause is in the headline and in its explanation; the steps are in the explanation only.
+            text = " ".join(browser.text(part) for part in ["#sentence", "#why", "#told"])
+            assert text.count("invalid_grant") == 2 and text.count("--retry-session") == 1, text
+            cut = browser.run("""return [...document.querySelectorAll('#sentence, #why li, #told')]
+                .filter((one) => one.scrollHeight > one.clientHeight + 1).map((one) => one.innerText)""")
+            assert not cut, (width, cut)
+            broken = browser.run("""return [...document.querySelectorAll('.whole')]
+                .filter((one) => one.getClientRects().length > 1).map((one) => one.innerText)""")
+            assert not broken, (width, broken)
+            labels = browser.run("""return [...document.querySelectorAll('#history text')]
+                .map((one) => one.getBoundingClientRect()).map((one) => [one.left, one.right, one.top, one.bottom])""")
+            over = [(a, b) for a in labels for b in labels if a is not b
+                    and a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]]
+            assert not over, (width, over)
 
 
 def constructor(program, folder, driver):

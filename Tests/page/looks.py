@@ -6,7 +6,7 @@ import shutil
 from simulator import LATER_PAGES
 from site_of_page import Site
 
-WIDTHS = [360, 1440, 2560]
+WIDTHS = [360, 1280, 1440, 2560]
 # Relative luminance and contrast as WCAG 2.2 defines them. The ground is the colour under a text, mixed if it is
 # translucent. A drawn part counts with its own colour.
 CONTRAST = """
@@ -108,7 +108,7 @@ def drawn(site, driver, pictures, dark):
             overflow = browser.run("return document.documentElement.scrollWidth - innerWidth")
             assert overflow <= 0, f"{width}: {overflow} pixels too wide"
             worst = min(worst, contrast(browser))
-            if width == WIDTHS[1]:
+            if width == 1440:
                 # The page as a user sees it after opening it.
                 foot = "return Math.ceil(document.querySelector('footer').getBoundingClientRect().bottom)"
                 browser.size(width, browser.run(foot) + 24)

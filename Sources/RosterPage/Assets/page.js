@@ -10,7 +10,6 @@ const $ = (id) => document.getElementById(id);
 let status = null;
 /** The daemon's clock minus ours. */
 let skew = 0;
-/** Oldest first. */
 let syncs = [];
 let explained = null;
 /** Pages by resource that events told of since the status was read. */
@@ -110,8 +109,11 @@ function set(node, text) {
   const words = String(text);
   if (node.dataWords === words) return;
   node.dataWords = words;
-  node.textContent = words;
+  node.replaceChildren(...whole(words));
 }
+/** Options of commands are not broken at their hyphens. */
+const whole = (text) => text.split(/(\S*-\S*)/).map((part, index) =>
+  index % 2 && part.length < 29 ? el("span", { class: "whole" }, part) : part);
 const put = (id, text) => set($(id), text);
 const fact = (id, text, more) => { put(id, text); put(`${id}-more`, more); };
 const show = (node, is) => { node.hidden = !is; };
@@ -120,7 +122,6 @@ const attribute = (node, name, value) => {
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
 };
 
-/** null: nothing is measured now. */
 function measure(node, value, most, text) {
   attribute(node, "aria-valuemin", value === null ? null : 0);
   attribute(node, "aria-valuemax", most);
@@ -128,7 +129,6 @@ function measure(node, value, most, text) {
   attribute(node, "aria-valuetext", text);
 }
 
-/** `total`: null while nobody knows it. */
 function drawBar(bar, { done, total, unit = "page" }, isRunning) {
   const isUnknown = isRunning && total === null;
   bar.classList.toggle("unknown", isUnknown);
@@ -164,6 +164,10 @@ function message() {
   return withMoments([state === "syncing" && current ? progress(current) : first, ...rest].join("; "));
 }
 
+/** Without what is said below. */
+const brief = (words) => lost || !explained ? words : words.split("; ").filter((part, index) =>
+  !index || !(explained.what + explained.todo).toLowerCase().includes(part.toLowerCase())).join("; ");
+
 let announced = "";
 function drawHeadline() {
   const state = lost ? "lost" : status.state;
@@ -172,7 +176,7 @@ function drawHeadline() {
   attribute(document.body, "data-state", state);
   attribute($("icon"), "href", `#is-${state}`);
   put("word", word);
-  put("sentence", words);
+  put("sentence", brief(words));
   put("note", note);
   show($("note"), note);
   if (document.title !== `${word} · rosterd`) document.title = `${word} · rosterd`;
@@ -187,17 +191,13 @@ function drawHeadline() {
 
 function reasons() {
   const rows = [];
-  const { last } = status.sync;
   if (explained?.state === status.state) {
     const { what, since, readers, concerned, todo, next_at: next } = explained;
     rows.push(["what happened", what], ["since", since && at(since)], ["readers see", readers],
       ["concerned", concerned], ["what to do", todo], ["tries again", next && due(next)]);
   }
-  if (last?.rejected) {
-    const records = many(last.rejected, "record");
-    rows.push(["rejected", `${records} of sync ${last.id}; \`rosterctl rejects\` tells which and why`]);
-  }
-  return [...rows, ["configuration", status.config.last_error]];
+  const isLogin = status.state === "unauthorized" && status.token.flow === "oauth2_refresh";
+  return [...rows, ["a new token", isLogin && "rosterd login gets one"], ["configuration", status.config.last_error]];
 }
 
 function drawReasons() {
@@ -207,7 +207,8 @@ function drawReasons() {
   if ($("reasons").dataKnown === known) return;
   $("reasons").dataKnown = known;
   $("reasons").replaceChildren(...told.flatMap(([name, found]) => [
-    el("dt", {}, name), el("dd", {}, el("ul", {}, ...found.map((line) => el("li", {}, line))))]));
+    el("dt", {}, name), el("dd", {}, el("ul", {}, ...found.map((line) => el("li", {}, ...whole(line)))))]));
+  tell();
 }
 
 function lines(value) {
@@ -337,7 +338,8 @@ function drawHistory() {
   });
   const label = (sync, x, anchor) => svg("text", { x, y: height - 6, "text-anchor": anchor }, at(sync.started_at));
   if (syncs.length) picture.append(label(syncs.at(-1), width, "end"));
-  if (syncs.length > 9) picture.append(label(syncs[0], width - syncs.length * slot, "start"));
+  const begun = syncs.length * slot;
+  if (begun > 14 * at(syncs[0]?.started_at).length) picture.append(label(syncs[0], width - begun, "start"));
   box.replaceChildren(picture);
   if (chosen !== null && !syncs.some((sync) => sync.id === chosen)) chosen = null;
   tell();
@@ -380,8 +382,12 @@ function tell() {
   $("history").querySelector("[aria-selected]")?.removeAttribute("aria-selected");
   attribute($("history"), "aria-activedescendant", option);
   $(option)?.setAttribute("aria-selected", "true");
-  const told = withMoments(sentence(sync));
-  if ($("told").lastChild?.data !== told) $("told").replaceChildren(el("time", {}, at(sync.started_at)), told);
+  // The reason of the last one is above.
+  const isAbove = explained && chosen === null && sync.id === status.sync.last?.id;
+  const told = withMoments(sentence(isAbove ? { ...sync, error: null } : sync));
+  if ($("told").dataTold === told) return;
+  $("told").dataTold = told;
+  $("told").replaceChildren(el("time", {}, at(sync.started_at)), ...whole(told));
 }
 
 function choose(id) {
@@ -455,7 +461,7 @@ function drawResource(parts, name, stored, running) {
   set(parts.more, facts.join(", "));
 }
 
-/** Of a resource with a list for each parent. A narrow card cuts its end off, so faults come first. */
+/** Of a resource with a list for each parent. Faults come first. */
 function listFacts({ lists, parent }) {
   if (!lists?.total) return [];
   const { total, kept, failed, vanished } = lists;
@@ -529,7 +535,6 @@ function refresh() {
       again = false;
       await readStatus();
     }
-    // A new stream shows whether the daemon still answers.
   })().catch(() => stream?.abort()).finally(() => { asking = null; });
 }
 
@@ -554,7 +559,6 @@ async function explain(before) {
   else if (before?.message !== status.message) explained = await ask("v1/explain").catch(() => null);
 }
 
-/** What the page had as text, it now shows. */
 function begin() {
   $("text").remove();
   for (const id of ["facts", "syncs"]) show($(id), true);
