@@ -13,7 +13,7 @@ struct PageChoice {
   init(_ evidence: PageEvidence) {
     self.evidence = evidence
     let isFound =
-      bundle() || announced() || linked() || continued() || cursor() || nextAddress() || offset() || number() || after()
+      announced() || linked() || continued() || cursor() || nextAddress() || offset() || number() || after()
       || moreThanHere()
     if isFound {
       taken = evidence.asked.names.union(evidence.continued)
@@ -27,16 +27,6 @@ struct PageChoice {
   }
 
   // MARK: Styles
-
-  private mutating func bundle() -> Bool {
-    guard evidence.isBundle else { return false }
-    notes.append(
-      .remark(
-        .style,
-        text: "the next page's address is the element of /link whose relation is \"next\" (FHIR), at another index in "
-          + "other answers, so that no style can follow it; request all records in one page with `size`"))
-    return true
-  }
 
   private mutating func announced() -> Bool {
     // The address itself shows how its pages are selected.
@@ -145,7 +135,11 @@ struct PageChoice {
       return true
     }
     pages = Resource.Pages(.next(at: next.at), more: more())
-    if next.text == nil { notes.append(.remark(.at, text: "null in this answer, which was the last page")) }
+    if case .entry = next.at {
+      if next.text == nil { notes.append(.unseen(.at, text: "a second page, whose link has the relation \"next\"")) }
+    } else if next.text == nil {
+      notes.append(.remark(.at, text: "null in this answer, which was the last page"))
+    }
     return true
   }
 

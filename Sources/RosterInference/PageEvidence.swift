@@ -82,7 +82,8 @@ struct PageEvidence {
     self.records = records
     facts = AnswerFacts(answer.body)
     asked = PageParameters(answer.asked?.address.parameters ?? [])
-    let address = Self.next(facts, headers: answer.headers) ?? Self.onlyLink(in: answer.body)
+    let address =
+      Self.next(facts, headers: answer.headers) ?? Self.onlyLink(in: answer.body) ?? Self.relatedLink(in: answer.body)
     let isFollowed = address?.text.flatMap { answer.asked?.address.isFollowed(by: $0) } ?? true
     next = isFollowed ? address : nil
     continuation = facts.object(Vocabulary.continuations, in: answer.body)
@@ -137,8 +138,6 @@ struct PageEvidence {
   var size: (at: JSONPointer, value: Int)? { facts.integer(Vocabulary.size, atLeast: 1) }
   /// The name of an offset that is null in this answer, beside another one (Open Library).
   var unusedOffset: String? { facts.first(Vocabulary.offset) { $0.value == .null }?.at.segments.last }
-  /// True if a list `link` has the next page's address (FHIR).
-  var isBundle: Bool { answer.body["link"]?.elements.contains { $0["relation"] == .text("next") } ?? false }
   /// True if the next page is requested by the header Range (Heroku).
   var hasNextRange: Bool { answer.headers.contains { $0.name.lowercased() == "next-range" } }
   /// True if the answer has `"object": "list"`, as those of Stripe and Notion.
@@ -174,6 +173,26 @@ struct PageEvidence {
         let text = address.value.text, text.isAddress, !PageParameters(ListAddress.parameters(of: text)).names.isEmpty
       else { continue }
       return NextAddress(at: .body(JSONPointer(segments: [member.name, "0", address.name])), text: text)
+    }
+    return nil
+  }
+
+  /// The address in a list of links that each say what they lead to, as in FHIR's `link` and PayPal's `links`.
+  private static func relatedLink(in body: JSONValue) -> NextAddress? {
+    for member in body.members where ["link", "links"].contains(member.name.word) {
+      for relation in ["rel", "relation"] {
+        let next = member.value.elements.first { $0[relation] == .text("next") }
+        let shown =
+          next ?? member.value.elements.first { ["self", "first", "last"].contains($0[relation]?.text ?? "") }
+        guard let address = shown?.members.first(where: { Vocabulary.addresses.contains($0.name.word) }) else {
+          continue
+        }
+        let place = Resource.EntryPlace(
+          list: JSONPointer(segments: [member.name]),
+          conditions: [.init(JSONPointer(segments: [relation]), .equal(.text("next")))],
+          value: JSONPointer(segments: [address.name]))
+        return NextAddress(at: .entry(place), text: next.flatMap { _ in address.value.text })
+      }
     }
     return nil
   }

@@ -93,8 +93,24 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
       name: "SCIM, from 1", facts: #""totalResults":9,"itemsPerPage":2,"startIndex":1"#,
       pages: .init(.offset(param: .query("startIndex"), first: 1), count: body("/totalResults")), unseen: [.param]),
     .init(
-      name: "FHIR", facts: ##""total":57,"link":[{"relation":"self","url":"/x"},{"relation":"next","url":"/x?p=2"}]"##,
-      pages: .init(.one, count: body("/total")), unseen: [.size]),
+      name: "FHIR",
+      facts: ##""total":57,"link":[{"relation":"self","url":"/x"},{"relation":"next","url":"/x?state=a9f3"}]"##,
+      pages: .init(
+        .next(
+          at: .entry(
+            .init(
+              list: JSONPointer(segments: ["link"]),
+              conditions: [.init(JSONPointer(segments: ["relation"]), .equal(.text("next")))],
+              value: JSONPointer(segments: ["url"])))), count: body("/total")), unseen: [.size]),
+    .init(
+      name: "PayPal", facts: ##""links":[{"href":"/x?t=2","rel":"next"},{"href":"/x","rel":"self"}]"##,
+      pages: .init(
+        .next(
+          at: .entry(
+            .init(
+              list: JSONPointer(segments: ["links"]),
+              conditions: [.init(JSONPointer(segments: ["rel"]), .equal(.text("next")))],
+              value: JSONPointer(segments: ["href"]))))), unseen: [.size, .count]),
     .init(
       name: "X", facts: #""meta":{"result_count":2,"newest_id":"2","oldest_id":"1","next_token":"7140d"}"#,
       pages: .init(.cursor(param: .query("next_token"), at: body("/meta/next_token"))),
