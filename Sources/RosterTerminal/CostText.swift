@@ -63,7 +63,8 @@ package struct CostText: Sendable {
     if each.wholeEvery == .inEachSync { return ["\(request) every sync\(page)"] }
     let change = each.changed.isEmpty ? nil : "a request for each changed \(each.parent)"
     let period = each.period.map { "each list again once in \($0.text)" }
-    let later = [change, period].compactMap(\.self).joined(separator: ", and ")
+    let recent = each.windows.map { "the last \($0.recent) in every sync" }
+    let later = [change, recent, period].compactMap(\.self).joined(separator: ", and ")
     return ["\(request) the first sync\(page)", "\(resource.name): then \(later)"]
   }
 }
@@ -102,8 +103,11 @@ package struct ResourceCost: Sendable {
   fileprivate func eachSync(_ interval: Duration) -> Double {
     if isWholeInEachSync { return Double(cost.whole) }
     guard let each else { return cost.incremental ?? 1 }
-    return each.changed.isEmpty ? min(Double(cost.whole), due(in: interval)) : cost.incremental ?? 0
+    return each.changed.isEmpty ? min(Double(cost.whole), due(in: interval) + recent) : cost.incremental ?? 0
   }
+
+  /// Number of requests for the last windows, which are due in each sync (E10.2).
+  private var recent: Double { min(Double(cost.whole), Double(each?.windows?.recent ?? 0)) }
 
   /// Number of requests for the lists of a child that are due in a time, on average.
   private func due(in time: Duration) -> Double {
@@ -113,7 +117,7 @@ package struct ResourceCost: Sendable {
 
   fileprivate func perDay(_ interval: Duration) -> Int {
     let isDueOnly = each?.changed.isEmpty == true && !isWholeInEachSync
-    return (isDueOnly ? 0 : interval.perDay(eachSync(interval)))
+    return interval.perDay(isDueOnly ? recent : eachSync(interval))
       + (isWholeInEachSync ? 0 : period?.perDay(cost.whole) ?? 0)
   }
 

@@ -56,6 +56,20 @@ import Testing
     #expect(cost("40/1h").warning == "limit.budget = \"40/1h\" does not hold a whole pull of 46 requests")
   }
 
+  @Test("L6.2, E10.2: the last windows count in each sync, and older ones by their period")
+  func windows() {
+    var each = Each(of: "window", wholeEvery: .every(.seconds(7 * 86_400)))
+    each.windows = Windows(from: "2025-01-01", every: .seconds(31 * 86_400))
+    let report = Resource(name: "report", path: "/report", columns: [], each: each)
+    let known = CostText(
+      requests: 24, unknown: "", interval: .seconds(900), budget: nil,
+      resources: [ResourceCost(report, cost: PullCost(whole: 24))])
+    // Two windows 96 times a day, and 24 in 7 days.
+    #expect(known.text.contains("about 195 a day"), "\(known.text)")
+    let unknown = CostText(requests: nil, unknown: "x", interval: .seconds(900), budget: nil, others: [report])
+    #expect(unknown.text.contains("report: then the last 2 in every sync, and each list again once in 7d"))
+  }
+
   private func child(_ each: Each, _ cost: PullCost) -> ResourceCost {
     ResourceCost(Resource(name: "comment", path: "/issues/{issue.id}/comments", columns: [], each: each), cost: cost)
   }
