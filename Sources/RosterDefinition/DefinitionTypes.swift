@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import RosterModel
 
 extension ValueType<JSONPointer> {
@@ -155,6 +156,7 @@ extension ValueType<String> {
           path = String(text[text.index(after: end)...])
           if path.isEmpty { return text }
         }
+        path = DayText(path).filled(at: Date(timeIntervalSince1970: 0))
         let placeholders = Set(PageStyle.all.compactMap(\.placeholder))
         let filled = placeholders.reduce(ParentColumn.filling(path) { _ in "1" }) { $0.replacing($1, with: "1") }
         if let mistake = mistake(inPath: filled, queryAllowed: false) {

@@ -229,6 +229,14 @@ extension WrittenDefinition {
             + "weak; name the key, if upstream sorts by it"
         ))
     }
+    if let place = resource.pages.style.placeInBody, place.segments.contains(where: { $0.contains("[") }) {
+      found.append(
+        (
+          ["pages", "at"],
+          ": \(place.description.tomlString) is a JSON Pointer, so that the brackets are part of a name; the element of a "
+            + "list that meets conditions is { list = …, where = …, value = … }"
+        ))
+    }
     if has("pages", "size_param"), !has("pages", "size") {
       found.append((["pages", "size_param"], " says nothing without size"))
     }

@@ -157,6 +157,30 @@ import Testing
     #expect(try bench.ask("SELECT count(*) - count(DISTINCT day) FROM report") == ["0"])
   }
 
+  @Test("E10.3: records of windows that are parents stay in the list of each window, with their children")
+  func parents() async throws {
+    let reports = Reports(days: Self.first..<Self.first + 46)
+    let bench = try Self.bench(reports)
+    bench.shelf.answer { _, target in
+      if target.hasPrefix("/detail/") {
+        return Response(status: 200, headers: [Shelf.date], body: Array(#"{"note":"x"}"#.utf8))
+      }
+      return reports.answer(target)
+    }
+    var detail = Resource(
+      name: "detail", path: "/detail/{report.day}", pages: .init(.record),
+      columns: [.init("note", at: JSONPointer(segments: ["note"]))],
+      each: Each(of: "report", wholeEvery: .every(.seconds(300 * Self.day))))
+    detail.removal = .twice
+    let resources = Self.resources() + [detail]
+    for round in 0..<3 {
+      #expect(try await bench.sync(resources, isFresh: round == 2, after: Double(round) * 60).error == nil)
+    }
+    // Four days are at two bounds.
+    #expect(try bench.ask("SELECT count(*) || ' ' || count(DISTINCT day) FROM report") == ["50 46"])
+    #expect(try bench.ask("SELECT count(*) FROM detail d JOIN report r ON r.record_id = d.report_id") == ["50"])
+  }
+
   @Test("E10.4: a refused window is named, and the others are published")
   func refused() async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)

@@ -156,8 +156,8 @@ final class ResourceTables: Sendable {
     let last = ["extra TEXT", "first_sync INTEGER NOT NULL", "changed_sync INTEGER NOT NULL"]
     let parts = (parentColumn.map { [$0] } ?? []) + keyNames.map(quoted)
     var unique = isAlone || resource.isDetail ? [] : ["UNIQUE (\(parts.joined(separator: ", ")))"]
-    // A key is unique over all windows (E10.3).
-    if isOfWindows { unique.append("UNIQUE (\(keyNames.map(quoted).joined(separator: ", ")))") }
+    // The windows that list a key are looked up by the key alone (E10.3).
+    if isOfWindows { unique.append("UNIQUE (\((keyNames.map(quoted) + parts.prefix(1)).joined(separator: ", ")))") }
     return ["CREATE TABLE main.\(table)(\((first + columns + last + unique).joined(separator: ", ")))"]
       + resource.lists.map(create)
       + createIndex

@@ -18,10 +18,12 @@ final class WindowOwners {
   /// The order of windows, by their record ids.
   private var orders: [Int64: Int64] = [:]
 
-  /// nil unless the parent is made of windows.
+  /// nil unless the parent is made of windows. Records that are parents stay in the list of each window that has them,
+  /// because their children belong to a list too.
   init?(of index: Int, in data: PullData) throws {
     let tables = data.tables[index]
-    guard tables.isOfWindows, let windows = tables.resource.each?.windows, let parent = data.family.parent(of: index),
+    guard tables.isOfWindows, !data.family.hasChildren(index), let windows = tables.resource.each?.windows,
+      let parent = data.family.parent(of: index),
       let column = data.plans[parent].resource.windowColumn
     else { return nil }
     self.windows = windows

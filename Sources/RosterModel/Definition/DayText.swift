@@ -59,9 +59,10 @@ package struct DayText: Sendable, Equatable {
 }
 
 extension Resource {
-  /// The definition with the days in `query`, `body` and `since.value` filled in (R6.1).
+  /// The definition with the days in its requests filled in (R6.1).
   package func dated(_ now: Date) -> Resource {
     var dated = self
+    dated.path = DayText(path).filled(at: now)
     dated.query = query.map { $0.dated(now) }
     dated.body = body.replacingTexts { DayText($0).json(at: now) }
     for index in dated.listing.headers.indices {

@@ -182,6 +182,27 @@ import Testing
     }
   }
 
+  @Test("R6.1, G6.1: a day in path is filled, and brackets in pages.at are a warning of check")
+  func dayInPath() async throws {
+    let toml = """
+      [resource.view]
+      path = "/daily/20150701/{today-1d:compact}"
+      pages = { style = "next", at = "/links[rel=next]/href" }
+      columns = { id = { at = "/id", type = "integer" } }
+      """
+    let yesterday = String((Date() - 86_400).formatted(.iso8601).prefix(10)).replacing("-", with: "")
+    try await withReach(toml) { call in
+      guard call.path == "/daily/20150701/\(yesterday)" else { throw Refusal(status: 404, why: call.path) }
+      return .list([.record(("id", .number("1")))])
+    } body: { reach in
+      let first = try await reach.sync()
+      #expect(first.outcome == .published)
+      let check = try await reach.run("check")
+      #expect(
+        check.exit == 0 && check.error.contains("resource.view.pages.at: \"/links[rel=next]/href\" is a JSON Pointer"))
+    }
+  }
+
   @Test(
     "F2.4: what cannot be written into a form or a place by condition is 78",
     arguments: [
