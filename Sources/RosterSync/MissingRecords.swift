@@ -21,8 +21,6 @@ struct MissingRecords: Sendable {
   let maxRetryAfter: Duration
   let clock: WallClock
   let context: PageFetcher.SyncContext
-  /// True if only records with a vanished child list are asked for (E7.4): an incremental pull misses no other.
-  var onlyDoubted = false
   /// The pauses of earlier syncs, with the questions that led to them (E7.8).
   let pauses: RequestPauses
 
@@ -51,7 +49,7 @@ struct MissingRecords: Sendable {
     var last = Int64.min
     while !answers.hasEnded,
       case let missing = try await session.missing(
-        plan.resource.name, list: place.number, after: last, limit: Self.window, onlyDoubted: onlyDoubted),
+        plan.resource.name, list: place.number, after: last, limit: Self.window),
       let highest = missing.last
     {
       last = highest.id

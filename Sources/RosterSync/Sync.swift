@@ -540,12 +540,12 @@ package actor Sync {
       place: list.place, session: session, fetcher: fetcher, concurrency: host.settings.concurrency,
       maxRetryAfter: host.settings.maxRetryAfter, clock: clock,
       context: .init(sync: session.record.id, tally: tally),
-      onlyDoubted: list.isIncremental && plan.resource.since?.asks != true, pauses: await session.pauses)
+      pauses: await session.pauses)
   }
 
   /// The guard holds for records of an incremental pull that `by_key` did not find (I5.2).
   private func guardAsked(_ resource: String, in session: PullSession) async throws {
-    guard machine.asksBesideWhole(resource) else { return }
+    guard machine.asksForChanges(resource) else { return }
     try machine.guardAsked(
       resource, leaving: try await session.notFound(resource), maxRemoval: host.settings.maxRemoval,
       allowRemoval: mayRemove)

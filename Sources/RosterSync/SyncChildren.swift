@@ -189,24 +189,15 @@ extension Sync {
     if case .fail(let failure) = after { throw await withReason(failure, in: session) }
   }
 
-  /// True if the parents of vanished lists were pulled incrementally, which does not show whether upstream still has
-  /// them. The next sync asks for each of them then (E7.4).
-  private func asksForParents(of child: String) -> Bool {
-    let parent = plans.first { $0.resource.name == child }?.resource.each?.parent
-    return plans.contains { plan in
-      plan.resource.name == parent && plan.resource.removal.asks && incremental.contains(plan.resource.name)
-    }
-  }
-
   /// Too many failed lists fail the sync (E7.6, E7.7), and so does a server error if no list was obtained (E7.2). For
-  /// E7.6 a vanished list is not a failed one.
+  /// E7.6 an answer 404 or 410 is no failure.
   private func judge(_ resource: String, failures: ListFailures, in session: PullSession) async throws {
     let counts = try await session.listCounts(of: resource)
     guard counts.failed > 0 else { return }
     let examples = try await session.failedLists(of: resource, limit: Diagnosis.maxConcerned)
-    let failed = counts.failed - counts.vanished
+    let failed = counts.failed - counts.notFound
     let areTooMany = failed > 8 && failed * 100 > counts.requested
-    let isFirst = !counts.wasEverPulled && counts.obtained == 0 && !(failed == 0 && asksForParents(of: resource))
+    let isFirst = !counts.wasEverPulled && counts.obtained == 0
     let outage = counts.obtained == 0 ? failures.serverError : nil
     if areTooMany || isFirst || outage != nil {
       var failure =

@@ -65,8 +65,6 @@ package struct SyncMachine: Sendable {
   private var unproven: [String: Unproven] = [:]
   /// Incremental pulls whose keys are asked for (I9.1).
   private var askedChanges: [String: ResourceComparison] = [:]
-  /// Comparisons of incremental pulls with parents of vanished lists, which `by_key` is asked for (E7.4).
-  private var doubted: [String: ResourceComparison] = [:]
   private var rejected = 0
   /// Comparisons with rejected records of unknown key, so that nothing of their resources is removed (P9).
   private var heldBack: [ResourceComparison] = []
@@ -150,7 +148,7 @@ package struct SyncMachine: Sendable {
   /// validators remain, because these validators are not trusted any more.
   mutating func restarts() {
     state = .pulling
-    (asking, askedChanges, doubted, decisions, rejected, heldBack) = ([:], [:], [:], [:], 0, [])
+    (asking, askedChanges, decisions, rejected, heldBack) = ([:], [:], [:], 0, [])
     problems.removeAll { $0.trouble.kind != .validators }
   }
 
@@ -220,10 +218,8 @@ package struct SyncMachine: Sendable {
     }
   }
 
-  /// True if `by_key` is asked for the keys of incremental pulls (I9.1), or for parents of vanished lists (E7.4).
-  func asksBesideWhole(_ resource: String) -> Bool {
-    askedChanges[resource] != nil || doubted[resource] != nil
-  }
+  /// True if `by_key` is asked for the keys of incremental pulls (I9.1).
+  func asksForChanges(_ resource: String) -> Bool { askedChanges[resource] != nil }
 
   /// The next pull asks for the same changes again (I9.2), or is whole again (I1.1).
   private mutating func askAgain(for resource: String) {
@@ -235,7 +231,7 @@ package struct SyncMachine: Sendable {
   mutating func guardAsked(
     _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
   ) throws(Failure) {
-    guard !allowRemoval, let found = askedChanges[resource] ?? doubted[resource], found.areAllKeysKnown,
+    guard !allowRemoval, let found = askedChanges[resource], found.areAllKeysKnown,
       decisions[resource]?.isAsked == true
     else { return }
     let limit = self.resource(found)?.maxRemoval ?? maxRemoval
@@ -281,10 +277,6 @@ extension SyncMachine {
       if found.asked > 0 {
         asking[resource.name, default: 0] += found.asked
         askedChanges[resource.name] = found
-      }
-      if found.doubted > 0 {
-        asking[resource.name, default: 0] += found.doubted
-        doubted[resource.name] = found
       }
       if found.isIncremental { continue }
       if found.areAllKeysKnown, found.missing > 0, !found.listChanged, resource.removal.asks {

@@ -136,7 +136,7 @@ struct ChildSinceTests {
     #expect(Self.asked(bench) == ["/issues/1/comments?since=9", "/issues/2/comments?since=39"])
   }
 
-  @Test("I1.1, E7.5: a list that is due for a whole pull is pulled whole after it failed because of 404")
+  @Test("I1.1, E7.4: a list that is due for a whole pull is pulled whole after it failed because of 404")
   func unaskedAndFailed() async throws {
     let (bench, resources) = try await Self.synced([Self.issue, Self.comment(removal: .ask)])
     let late = ["/issues/1/comments": Self.list([Self.comment(1, at: 10)])]

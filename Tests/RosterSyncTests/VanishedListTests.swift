@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterCache
 
-/// Parents of lists that have vanished, in pulls that do not show whether upstream still has the parent.
+/// Lists that 404 answers, and lists below parents that a pull misses.
 struct VanishedListTests {
   private static let id = Resource.Column("id", at: at("id"), .integer)
   private static let revision = Resource.Column("rev", at: at("rev"), .integer)
@@ -33,163 +33,81 @@ struct VanishedListTests {
     uniqueKeysWithValues: [("/issues", #"{"list":[\#(all.joined(separator: ","))]}"#)]
       + (1...9).map { ("/issues/\($0)/comments", list(record(1))) })
 
-  /// Issue 2 changes, and its list is 404 from then on.
-  private static func vanish(_ removal: Resource.Removal = .ask) async throws -> (SyncBench, [Resource]) {
-    let (bench, resources) = (try SyncBench([:]), [issue(removal), comment])
-    bench.serve(first)
-    #expect(try await bench.sync(resources).error == nil)
-    bench.serve(["/issues?since=8": list(record(2, 20))])
-    let record = try await bench.sync(resources, after: 60)
-    #expect(record.exit == 0 && !record.isDegraded)
-    #expect(try state(bench) == ["vanished"])
-    _ = bench.asked()
-    return (bench, resources)
-  }
-
   private static func state(_ bench: SyncBench) throws -> [String] {
     try bench.ask("SELECT state FROM resource_lists WHERE resource = 'comment' AND parent_id = 2")
   }
 
-  @Test("E7.4, E5.1, P16.1: a parent that by_key does not have is removed with its children by an incremental pull")
-  func gone() async throws {
-    let (bench, resources) = try await Self.vanish()
-    bench.serve(["/issues?since=19": Self.list(), "/issues/9": Self.record(9, 9)])
-    let record = try await bench.sync(resources, after: 120)
-    #expect(record.error == nil && record.removed == 2)
-    let asked = bench.asked().sorted()
-    #expect(asked.contains("/issues/2") && !asked.contains("/issues/2/comments"))
-    #expect(asked.count == 3)
-    #expect(try bench.ask("SELECT count(*) FROM issues WHERE id = 2") == ["0"])
+  /// All issues, of which issue 2 has this revision; its list is 404.
+  private static func missing(_ revision: Int) -> [String: String] {
+    var answers = first
+    answers["/issues/2/comments"] = nil
+    answers["/issues"] = #"{"list":[\#((1...9).map { record($0, $0 == 2 ? revision : $0) }.joined(separator: ","))]}"#
+    return answers
+  }
+
+  private static func listed() async throws -> (SyncBench, [Resource]) {
+    var issue = issue(.twice)
+    issue.since = nil
+    let (bench, resources) = (try SyncBench([:]), [issue, comment])
+    bench.serve(first)
+    #expect(try await bench.sync(resources).error == nil)
+    _ = bench.asked()
+    return (bench, resources)
+  }
+
+  @Test("E7.3, E7.4: a list that is 404 again has failed, and is requested after pauses that double to a day")
+  func pauses() async throws {
+    let (bench, resources) = try await Self.listed()
+    for (time, isAsked, state) in [
+      (60.0, true, "vanished"), (120, true, "failed"), (179, false, "failed"), (180, true, "failed"),
+      (299, false, "failed"), (300, true, "failed"), (539, false, "failed"), (540, true, "failed"),
+      (200_000, true, "failed"), (286_399, false, "failed"), (286_400, true, "failed"), (300_000, false, "failed"),
+    ] {
+      bench.serve(Self.missing(20))
+      let record = try await bench.sync(resources, after: time)
+      #expect(record.exit == 0 && record.isDegraded == (isAsked && state == "failed"), "\(time)")
+      #expect(bench.asked().contains("/issues/2/comments") == isAsked, "\(time)")
+      #expect(try Self.state(bench) == [state], "\(time)")
+      #expect(try CacheReader(path: bench.path).facts().failedLists.map(\.keys) == ["2"], "\(time)")
+    }
+    #expect(try bench.ask("SELECT count(*) FROM comments WHERE issue_id = 2") == ["1"])
+    // A change of the parent ends the pause, and an answer ends the failure.
+    var answers = Self.missing(21)
+    answers["/issues/2/comments"] = Self.list(Self.record(1), Self.record(2))
+    bench.serve(answers)
+    #expect(try await bench.sync(resources, after: 300_060).added == 1)
+    #expect(try Self.state(bench) == ["current"])
+    bench.serve(Self.missing(22))
+    #expect(try await bench.sync(resources, after: 300_120).isDegraded == false)
+    #expect(try Self.state(bench) == ["vanished"])
+  }
+
+  @Test("E7.4, E5.1: a removed parent takes its failed list along")
+  func removedParent() async throws {
+    let (bench, resources) = try await Self.listed()
+    for time in [60.0, 120] {
+      bench.serve(Self.missing(20))
+      #expect(try await bench.sync(resources, after: time).exit == 0)
+    }
+    var answers = Self.missing(20)
+    answers["/issues"] = #"{"list":[\#(Self.all.filter { $0 != Self.record(2, 2) }.joined(separator: ","))]}"#
+    for time in [180.0, 240] {
+      bench.serve(answers)
+      #expect(try await bench.sync(resources, after: time).exit == 0)
+    }
     #expect(try bench.ask("SELECT count(*) FROM comments WHERE issue_id = 2") == ["0"])
     #expect(try Self.state(bench) == [])
   }
 
-  @Test("E7.4, P16.1: the control question has a key that the incremental pull received, and not the latest one")
-  func seen() async throws {
-    let (bench, resources) = try await Self.vanish()
-    // Upstream has deleted issue 9 too, which no pull has shown.
-    let answers = ["/issues/5": Self.record(5, 21), "/issues/5/comments": Self.list(Self.record(1))]
-    bench.serve(answers, ["/issues?since=19": Self.list(Self.record(5, 21))])
-    let record = try await bench.sync(resources, after: 120)
-    #expect(record.error == nil && record.removed == 2)
-    #expect(bench.asked().sorted().filter { !$0.contains("s/5/") } == ["/issues/2", "/issues/5", "/issues?since=19"])
-  }
-
-  @Test("E7.7, E7.4: if all parents are gone, a child with another definition is published, and is empty with them")
-  func allGone() async throws {
-    var (resources, bench) = ([Self.issue(), Self.comment], try SyncBench([:]))
-    bench.serve(Self.first)
-    #expect(try await bench.sync(resources).error == nil)
-    resources[1].path = "/issues/{issue.id}/replies"
-    bench.serve(["/issues?since=8": Self.list()])
-    let published = try await bench.sync(resources, after: 60)
-    #expect(published.exit == 0, "\(published.error ?? "")")
-    bench.serve(["/issues?since=8": Self.list()])
-    let record = try await bench.sync(resources, allowRemoval: true, after: 120)
-    #expect(record.exit == 0 && record.removed == 18, "\(record.error ?? "")")
-    #expect(try bench.ask("SELECT count(*) FROM comments") == ["0"])
-  }
-
-  @Test("E7.4, P16.4: without an answer to the control question the parent stays")
-  func control() async throws {
-    let (bench, resources) = try await Self.vanish()
-    bench.serve(["/issues?since=19": Self.list()])
-    let record = try await bench.sync(resources, after: 120)
-    #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
-    #expect(try bench.ask("SELECT count(*) FROM issues WHERE id = 2") == ["1"])
-  }
-
-  @Test("E7.4, E7.5: if by_key still has the parent, the list that is 404 again has failed")
-  func there() async throws {
-    let (bench, resources) = try await Self.vanish()
-    bench.serve(["/issues?since=19": Self.list(), "/issues/2": Self.record(2, 20)])
-    let record = try await bench.sync(resources, after: 120)
-    #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
-    #expect(bench.asked().sorted() == ["/issues/2", "/issues/2/comments", "/issues?since=19"])
-    #expect(try Self.state(bench) == ["failed"])
-  }
-
-  @Test("E7.4: the parent of a list that failed because of 404 is asked for after each such answer, until it is gone")
-  func goneLater() async throws {
-    let (bench, resources) = try await Self.vanish()
-    let list = ["/issues?since=19": Self.list()]
-    for time in [120.0, 180, 240] {
-      bench.serve(list, ["/issues/2": Self.record(2, 20)])
-      let record = try await bench.sync(resources, after: time)
-      #expect(record.exit == 0 && record.isDegraded && record.removed == 0)
-      #expect(bench.asked().sorted() == ["/issues/2", "/issues/2/comments", "/issues?since=19"])
-      #expect(try Self.state(bench) == ["failed"])
-    }
-    bench.serve(list, ["/issues/9": Self.record(9, 9)])
-    let record = try await bench.sync(resources, after: 300)
-    #expect(record.error == nil && record.removed == 2)
-    #expect(try Self.state(bench) == [])
-  }
-
-  @Test("E7.4: after an answer other than 404 and 410 the parent of a failed list is not asked for")
-  func failedOtherwise() async throws {
-    let (bench, resources) = try await Self.vanish()
-    let answers = ["/issues?since=19": Self.list(), "/issues/2": Self.record(2, 20)]
-    for (time, other, isAsked) in [(120.0, 404, true), (180, 403, true), (240, 403, false), (300, 404, false)] {
-      bench.serve(answers, otherwise: other)
-      _ = try await bench.sync(resources, after: time)
-      #expect(bench.asked().contains("/issues/2") == isAsked, "\(time)")
-      #expect(try Self.state(bench) == [time == 300 ? "vanished" : "failed"], "\(time)")
-    }
-  }
-
-  @Test("E7.5: an incremental pull does not show that upstream has the parent, and a whole pull does")
-  func whole() async throws {
-    let (bench, resources) = try await Self.vanish(.twice)
-    bench.serve(["/issues?since=19": Self.list()])
-    #expect(try await bench.sync(resources, after: 120).isDegraded == false)
-    #expect(try Self.state(bench) == ["vanished"])
-    var answers = Self.first
-    answers["/issues/2/comments"] = nil
-    answers["/issues"] = #"{"list":[\#((1...9).map { Self.record($0, $0 == 2 ? 20 : $0) }.joined(separator: ","))]}"#
-    bench.serve(answers)
-    #expect(try await bench.sync(resources, after: 60_000).isDegraded)
-    #expect(try Self.state(bench) == ["failed"])
-  }
-
-  @Test("E7.4: a parent on an unchanged page of an incremental pull is asked for", arguments: [true, false])
-  func onUnchangedPage(isOtherChanged: Bool) async throws {
-    var issue = Self.issue()
-    let pages = Resource.Pages(.next(at: .body(at("next"))))
-    issue.pages = pages
-    issue.since?.listing.pages = pages
-    let (bench, resources) = (try SyncBench(answers: Self.first), [issue, Self.comment])
-    #expect(try await bench.sync(resources).error == nil)
-    var answers = [
-      "/issues?since=8": #"{"next":"/issues?since=8&p=2","list":[\#(Self.record(2, 9))]}"#,
-      "/issues?since=8&p=2": Self.list(Self.record(9, 9)), "/issues/9": Self.record(9, 9),
-    ]
-    bench.serve(answers)
-    #expect(try await bench.sync(resources, after: 60).error == nil)
-    #expect(try Self.state(bench) == ["vanished"])
-    if isOtherChanged { answers["/issues?since=8&p=2"] = Self.list(Self.record(9, 9), Self.record(8, 8)) }
-    bench.serve(answers)
-    let record = try await bench.sync(resources, after: 120)
-    #expect(record.error == nil && record.removed == 2)
-    #expect(bench.asked().contains("/issues/2"))
-    #expect(try Self.state(bench) == [])
-  }
-
-  @Test("E7.4, E7.6: many parents that disappear between two incremental pulls are removed by the next one")
+  @Test("E7.4, E7.6: any number of lists that are 404 again fails no sync")
   func many() async throws {
-    let (bench, resources) = (try SyncBench([:]), [Self.issue(), Self.comment])
-    let all = (1...30).map { Self.record($0, $0) }
-    let lists = (1...30).map { ("/issues/\($0)/comments", Self.list(Self.record(1))) }
-    let first = [("/issues", #"{"list":[\#(all.joined(separator: ","))]}"#)] + lists
-    bench.serve(Dictionary(uniqueKeysWithValues: first))
-    #expect(try await bench.sync(resources).error == nil)
-    let changed = (1...12).map { Self.record($0, 40) }.joined(separator: ",")
-    bench.serve(["/issues?since=29": #"{"list":[\#(changed)]}"#, "/issues/30/comments": Self.list()])
-    #expect(try await bench.sync(resources, after: 60).exit == 0)
-    let left = (13...30).map { ("/issues/\($0)", Self.record($0, $0)) } + [("/issues?since=39", Self.list())]
-    bench.serve(Dictionary(uniqueKeysWithValues: left))
-    let record = try await bench.sync(resources, allowRemoval: true, after: 120)
-    #expect(record.error == nil && record.removed == 24)
+    let (bench, resources) = try await Self.listed()
+    let gone = #"{"list":[\#((1...9).map { Self.record($0, 20) }.joined(separator: ","))]}"#
+    for time in [60.0, 120] {
+      bench.serve(["/issues": gone])
+      #expect(try await bench.sync(resources, after: time).exit == 0)
+    }
+    #expect(try bench.ask("SELECT count(*) FROM comments") == ["9"])
   }
 
   @Test("E1.2: no list below a missed parent is requested, at any depth", arguments: [Resource.Removal.twice, .never])
@@ -331,25 +249,5 @@ struct VanishedListTests {
     bench.serve(answers("b", 1))
     // Another path in the definition is another list (P8.9).
     #expect(try await bench.sync(resources("/of/{issue.slug}"), after: 180).removed == 1)
-  }
-
-  @Test("E7.4: the list that has the parent is requested if the parent is a child itself", arguments: [true, false])
-  func grandparent(_ isGone: Bool) async throws {
-    var documents = Forest.documents(9)
-    for id in 1...9 { documents[id]?.items[3] = .init() }
-    let (bench, forest) = try await Forest.synced(documents)
-    forest.update {
-      $0.documents[2]?.revision = 2
-      $0.documents[2]?.items[1]?.revision = 2
-      $0.statuses["/docs/2/items/1/parts"] = 404
-    }
-    #expect(try await bench.sync(Forest.all, after: 60).isDegraded == false)
-    if isGone { forest.update { $0.documents[2]?.items[1] = nil } }
-    _ = bench.asked()
-    let record = try await bench.sync(Forest.all, after: 120)
-    let asked = bench.asked().sorted()
-    #expect(asked.contains("/docs/2/items") && !asked.contains("/docs/3/items"))
-    #expect(asked.contains("/docs/2/items/1") == isGone)
-    #expect(record.isDegraded == !isGone && record.removed == (isGone ? 2 : 0))
   }
 }

@@ -79,7 +79,8 @@ enum FixedTables {
   /// The other columns are for the lists of a child. records, proof, state and error: as resource_lists has them.
   /// asked: JSON of the parent's `changed` columns at the last request. due_at: the time from which the list is
   /// requested again although these columns are unchanged, in seconds since 1970 (E3). 0 is the next sync, and NULL no
-  /// time. `dueWhole` and `dueAfterNotFound` also mean the next sync. -3, their sum, has both meanings.
+  /// time. `dueWhole` also means the next sync. not_found_at: the time of the first answer 404 or 410, in seconds since
+  /// 1970; NULL if the last answer was another one.
   static let lists = """
     CREATE TABLE main.cache_lists(
       id INTEGER PRIMARY KEY, resource_id INTEGER NOT NULL, parent_id INTEGER NOT NULL,
@@ -87,18 +88,20 @@ enum FixedTables {
       unknown INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, repeats INTEGER NOT NULL DEFAULT 0,
       question INTEGER NOT NULL DEFAULT 0, mark TEXT, whole_at TEXT, missed INTEGER, token TEXT, records INTEGER,
       proof TEXT, asked TEXT, due_at REAL, state TEXT NOT NULL DEFAULT 'current', error TEXT,
-      UNIQUE (resource_id, parent_id))
+      \(notFoundColumn), UNIQUE (resource_id, parent_id))
     """
+
+  static let notFoundColumn = "not_found_at REAL"
 
   /// `due_at` of a list whose last whole pull could not ask for all missing records (I1.1).
   static let dueWhole = -1
 
-  /// `due_at` of a vanished or failed list whose last answer was 404 or 410: its parent is asked for (E7.4).
-  static let dueAfterNotFound = -2
+  /// Seconds of the longest pause before a list is requested again that 404 or 410 answered (E7.4).
+  static let maxPause = 86_400
 
   /// A condition for `row` of `cache_lists`: the last whole pull could not ask for all missing records.
   static func isDueWhole(_ row: String) -> String {
-    "coalesce(\(row).due_at IN (\(dueWhole), \(dueWhole + dueAfterNotFound)), 0)"
+    "coalesce(\(row).due_at = \(dueWhole), 0)"
   }
 
   /// Indexes for the choice of lists, and for the facts of children. A sync of three lists must not read 10,000.

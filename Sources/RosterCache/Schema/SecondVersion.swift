@@ -14,12 +14,15 @@ enum SecondVersion {
     try Schema(of: database).defineRemoved(database)
   }
 
-  /// Completes a cache of an early build of 0.3, in which `changes` was still a table, or `syncs` had no `verified_at`.
+  /// Completes a cache of an early build of 0.3, in which `changes` was still a table, or `syncs` had no `verified_at`, or
+  /// `cache_lists` had no `not_found_at`.
   static func complete(_ database: Database) throws {
     let isTable = "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'changes' AND type = 'table')"
     let isVerified = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('syncs', 'main') WHERE name = 'verified_at')"
+    let isNoted = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('cache_lists', 'main') WHERE name = 'not_found_at')"
     let (hasOldChanges, lacksTime) = (try database.count(isTable) == 1, try database.count(isVerified) == 0)
-    guard hasOldChanges || lacksTime else { return }
+    let lacksNote = try database.count(isNoted) == 0
+    guard hasOldChanges || lacksTime || lacksNote else { return }
     try database.transaction {
       if hasOldChanges {
         for statement in changes { try database.execute(statement) }
@@ -29,6 +32,7 @@ enum SecondVersion {
         try database.execute("ALTER TABLE main.syncs ADD COLUMN \(FixedTables.verifiedColumn)")
         try defineInfo(database)
       }
+      if lacksNote { try database.execute("ALTER TABLE main.cache_lists ADD COLUMN \(FixedTables.notFoundColumn)") }
     }
   }
 

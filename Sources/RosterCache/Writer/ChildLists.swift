@@ -168,11 +168,12 @@ extension Cache {
           (counts.requested, counts.obtained) = (counts.requested + answered, counts.obtained + answered)
         case .failed, .vanished:
           (counts.requested, counts.failed) = (counts.requested + number, counts.failed + number)
+          if state == .vanished { counts.notFound = number }
         case .known, nil: break
         }
       }
       counts.vanished = try database.count(
-        "SELECT count(*) FROM (\(try failed(index, in: database))) WHERE has_vanished", Value(index), .text(resource))
+        "SELECT count(*) FROM (\(failed)) WHERE has_vanished", Value(index), .text(resource))
       counts.wasEverPulled = try counts.failed > 0 && database.hasPulledList(of: resource)
       return counts
     }
@@ -185,7 +186,7 @@ extension Cache {
       return try [false, true].flatMap { hasVanished in
         try database.rows(
           """
-          SELECT \(Family.keys(inPath: "f.path")), f.error FROM (\(try failed(index, in: database))) f WHERE f.has_vanished = ?3 LIMIT ?4
+          SELECT \(Family.keys(inPath: "f.path")), f.error FROM (\(failed)) f WHERE f.has_vanished = ?3 LIMIT ?4
           """, Value(index), .text(resource), Value(hasVanished), Value(limit)
         ) {
           FailedList(
@@ -196,17 +197,11 @@ extension Cache {
   }
 
   /// Parameters: ?1 the resource, ?2 its name.
-  private func failed(_ index: Int, in database: Database) throws -> String {
-    let family = Family(tables: schema.tables)
-    let hasVanished =
-      try family.parent(of: index).map {
-        try family.hasVanished(
-          "l", child: index, parent: $0, pull: pull, isParentStored: database.hasTable(of: plans[$0].resource.name))
-      } ?? "false"
-    return """
-      SELECT l.path AS path, l.error AS error, \(hasVanished) AS has_vanished
-      FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
-      """
+  private var failed: String {
+    """
+    SELECT l.path AS path, l.error AS error, \(Family.hasVanished("l")) AS has_vanished
+    FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
+    """
   }
 }
 

@@ -81,7 +81,7 @@ extension Cache {
   }
 
   func missing(
-    _ resource: String, list: Int64 = 0, after id: Int64, limit: Int, onlyDoubted: Bool = false
+    _ resource: String, list: Int64 = 0, after id: Int64, limit: Int
   ) throws -> [MissingRecord] {
     try performPull("list missing records") { database, _ in
       let index = try self.index(of: resource)
@@ -89,10 +89,8 @@ extension Cache {
       return try database.rows(
         """
         SELECT record_id, key FROM \(keys.missing) WHERE resource = ?1 AND list = ?4 AND record_id > ?2
-          AND NOT answered AND (NOT ?5 OR absent = \(VanishedLists.doubted))
-        ORDER BY record_id LIMIT ?3
-        """, Value(index), .integer(id), Value(limit), .integer(list),
-        Value(onlyDoubted)
+          AND NOT answered ORDER BY record_id LIMIT ?3
+        """, Value(index), .integer(id), Value(limit), .integer(list)
       ) { MissingRecord(id: $0.integer(0), key: keys.isText ? .text($0.text(1)) : .integer($0.integer(1))) }
     }
   }
@@ -227,7 +225,7 @@ extension Cache {
       let isAsked =
         """
         CASE WHEN l.start IS NULL THEN \(definition.removal.asks)
-          ELSE \(definition.since?.asks == true) OR m.absent = \(VanishedLists.doubted) END
+          ELSE \(definition.since?.asks == true) END
         """
       return try database.rows(
         """

@@ -61,7 +61,6 @@ struct IncrementalComparison {
     }
     if !places.isEmpty || found.rejected > 0 { try receiveKept(&found) }
     try settle(&found)
-    found.doubted = try VanishedLists(family: data.family).doubt(in: scope, database)
     return found
   }
 

@@ -61,10 +61,6 @@ struct ListPlanning {
           """)
     }
     try wantRecent(facts?.id)
-    if let vanished = VanishedLists(family: family).lists(index) {
-      try wantStored(
-        facts?.id, from: "FROM (\(vanished)) v CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = v.id WHERE 1")
-    }
     // A parent that was missed when the child was pulled for the first time has no list yet.
     guard let facts, facts.lists < parents else { return }
     try wantStored(

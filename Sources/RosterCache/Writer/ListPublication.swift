@@ -52,7 +52,7 @@ extension ResourcePublication {
     try database.run(
       """
       UPDATE main.cache_lists SET records = coalesce(records, 0) + ?2, proof = ?3, asked = ?4, due_at = ?5,
-        whole_at = ?6, missed = ?7, state = 'current', error = NULL
+        whole_at = ?6, missed = ?7, state = 'current', error = NULL, not_found_at = NULL
       WHERE id = ?1 AND (records IS NULL OR ?2 <> 0 OR proof IS NOT ?3 OR asked IS NOT ?4 OR due_at IS NOT ?5
         OR whole_at IS NOT ?6 OR missed IS NOT ?7 OR state <> 'current')
       """, .integer(list.id), Value(change), .text(proof.rawValue), .text(complete.asked),
@@ -93,15 +93,14 @@ extension ResourcePublication {
     return each.dueTime(after: last, path: complete.path, try database.pageDigest())
   }
 
-  /// Failed and vanished lists keep their records, and are requested again by the next sync (E7). A list that vanishes
-  /// although upstream still has its parent has failed (E7.5). The next sync asks for the parents of both (E7.4).
+  /// Failed and vanished lists keep their records, and are requested again by the next sync (E7). After the second
+  /// answer 404 or 410 in succession the pauses grow with the time since the first one, so that they double.
   mutating func noteFailedLists() throws {
     let name = plan.resource.name
-    guard let parent = publication.family.parent(of: index) else { return }
     let failed = try database.rows(
       """
-      SELECT l.parent, l.state, l.error, \(publication.family.hasVanished("l", child: index, parent: parent, pull: publication.pull))
-      FROM temp.lists l WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
+      SELECT l.parent, l.state, l.error, \(Family.hasVanished("l")) FROM temp.lists l
+      WHERE l.resource = ?1 AND l.state IN (4, 5) ORDER BY l.list
       """, Value(index), .text(name)
     ) {
       (
@@ -115,11 +114,13 @@ extension ResourcePublication {
       try database.run(
         """
         UPDATE main.cache_lists AS l SET error = ?3, records = coalesce(records, 0),
-          due_at = CASE WHEN \(FixedTables.isDueWhole("l")) THEN \(FixedTables.dueWhole) ELSE 0 END + ?4,
+          due_at = CASE WHEN \(FixedTables.isDueWhole("l")) THEN \(FixedTables.dueWhole)
+            WHEN ?4 AND not_found_at < ?5 THEN ?5 + min(?5 - not_found_at, \(FixedTables.maxPause)) ELSE 0 END,
+          not_found_at = CASE WHEN ?4 THEN coalesce(not_found_at, ?5) END,
           state = CASE WHEN ?2 THEN 'vanished' ELSE 'failed' END
         WHERE id = ?1
-        """, .integer(list.id), Value(entry.hasVanished), .text(entry.error),
-        Value(entry.isNotFound ? FixedTables.dueAfterNotFound : 0))
+        """, .integer(list.id), Value(entry.hasVanished), .text(entry.error), Value(entry.isNotFound),
+        Value(publication.time))
     }
   }
 
@@ -140,5 +141,17 @@ extension ResourcePublication {
     try database.run(
       "UPDATE main.cache_resources SET snapshot = coalesce(snapshot, ?2), list = coalesce(?3, list) WHERE id = ?1 AND (snapshot IS NULL OR list IS NOT ?3)",
       .integer(list.resource), .integer(publication.sync), .text(plan.resource.listed))
+  }
+}
+
+extension Family {
+  /// A condition for `row` of `lists`: 404 or 410 is the answer, for the first time in succession (E7.3). ?2 is the name
+  /// of the resource.
+  static func hasVanished(_ row: String) -> String {
+    """
+    (\(row).state = \(ParentTables.State.vanished.rawValue) AND NOT EXISTS (
+      SELECT 1 FROM main.cache_resources c CROSS JOIN main.cache_lists k
+      ON k.resource_id = c.id AND k.parent_id = \(row).parent WHERE c.name = ?2 AND k.not_found_at IS NOT NULL))
+    """
   }
 }

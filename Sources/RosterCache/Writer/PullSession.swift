@@ -181,11 +181,10 @@ package struct PullSession: Sendable {
   }
 
   /// The missing records of the last comparison that no kept answer has, by ascending id.
-  /// - Parameter onlyDoubted: True for those whose child lists have vanished (E7.4).
   package nonisolated(nonsending) func missing(
-    _ resource: String, list: Int64 = 0, after id: Int64, limit: Int, onlyDoubted: Bool = false
+    _ resource: String, list: Int64 = 0, after id: Int64, limit: Int
   ) async throws -> [MissingRecord] {
-    try await cache.missing(resource, list: list, after: id, limit: limit, onlyDoubted: onlyDoubted)
+    try await cache.missing(resource, list: list, after: id, limit: limit)
   }
 
   /// The lists of a child with records that `by_key` is asked for, with the values of their parents.

@@ -48,7 +48,7 @@ extension RemovalDecision {
     if found.isIncremental {
       // The rejected record may be a later version of any of them (P9.10).
       if found.rejectedUnknown > 0 { return nil }
-      guard found.missing + found.asked + found.doubted > 0 else { return nil }
+      guard found.missing + found.asked > 0 else { return nil }
       return """
         SELECT record_id FROM \(missing)
         WHERE resource = ?1 AND list = ?2 AND record_id > \(KeyTables.lastPlaceholder)
@@ -66,7 +66,7 @@ extension RemovalDecision {
   /// A condition for rows of `missing` after an incremental pull: the record is removed. Either `where` skips it now
   /// (I5.2), or `by_key` did not find it.
   func isRemoved(comparison found: ResourceComparison) -> String {
-    let isSkipped = found.isAsked ? "false" : "NOT answered AND absent <> \(VanishedLists.doubted)"
+    let isSkipped = found.isAsked ? "false" : "NOT answered"
     let isMissing =
       switch removal {
       case .keepsAll: "false"

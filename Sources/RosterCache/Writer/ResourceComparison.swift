@@ -43,8 +43,6 @@ package struct ResourceComparison: Sendable, Equatable {
 
   /// Records of the snapshot that `where` skips now, in incremental pulls of a child's lists (I5.2).
   package var skippedNow = 0
-  /// Records of the snapshot with a vanished list, which an incremental pull does not show (E7.4).
-  package var doubted = 0
   /// Records of the snapshot that go with their removed parents (E5.1).
   package var removedWithParents = 0
 }
@@ -83,7 +81,7 @@ extension ResourceComparison {
   private static var counts: [WritableKeyPath<ResourceComparison, Int>] {
     [
       \.pages, \.distinct, \.repeats, \.passedRepeats, \.rejected, \.rejectedUnknown, \.skipped, \.missing,
-      \.missingTwice, \.snapshot, \.asked, \.acrossPages, \.keptRepeats, \.received, \.skippedNow, \.doubted,
+      \.missingTwice, \.snapshot, \.asked, \.acrossPages, \.keptRepeats, \.received, \.skippedNow,
       \.removedWithParents,
     ]
   }
@@ -117,7 +115,6 @@ extension ResourceComparison {
       // Not even these go beside a reject of unknown key (P9.10).
       if list.rejectedUnknown == 0 { skippedNow += list.missing }
       asked += list.asked
-      doubted += list.doubted
       return
     }
     rejectedUnknown += list.rejectedUnknown

@@ -82,7 +82,7 @@ struct ResourcePublication {
       """
       SELECT EXISTS (SELECT 1 FROM \(tables.keys.missing)
         WHERE resource = ?1 AND list = ?2 AND record_id > \(KeyTables.lastPlaceholder)
-        AND NOT \(KeyTables.isFound) AND absent <> \(VanishedLists.doubted))
+        AND NOT \(KeyTables.isFound))
       """, in: scope) == 1
   }
 
