@@ -130,29 +130,6 @@ package final class PageFetcher: Sendable {
     return try await ask(whole, of: paging, plans: plans, for: context)
   }
 
-  /// The same fetcher. It also passes on every answer of upstream.
-  package func passing(_ heard: @escaping @Sendable (Response) -> Void) -> PageFetcher {
-    let send = send
-    return PageFetcher(
-      send: { request in
-        let response = try await send(request)
-        heard(response)
-        return response
-      }, retry: retry, digest: digest, clock: clock, report: report)
-  }
-
-  /// Reads an answer that another list received at the same address in this sync (P12). Returns nil if it is of no use
-  /// for this list.
-  /// - Parameter isBodyKnown: true if the body is the known one, and is not in the response.
-  package func read(
-    _ response: Response, isBodyKnown: Bool, to wanted: PageQuery, of paging: Paging, plans: [RecordPlan]
-  ) -> Answer? {
-    guard isBodyKnown else { return (try? answer(response, to: wanted, of: paging, plans: plans)) ?? nil }
-    guard paging.agrees(response, with: wanted.facts, on: wanted.page) else { return nil }
-    return .unchanged(
-      Validator(response), answered: answered(response, paging: paging), isTransferred: response.status != 304)
-  }
-
   /// Reads records that the definition has, as if upstream had sent them.
   package func read(_ records: [JSONValue], of wanted: PageQuery, plan: RecordPlan) throws -> Answer {
     let json = JSONWriter(.list(records))

@@ -23,8 +23,6 @@ struct ListSupply: Sendable {
   var plans: [RecordPlan] { questions.map(\.plan) }
   /// Pages that are transferred without their validators (P15), by resource.
   var audited: [String: Set<Int64>] = [:]
-  /// Children whose addresses other lists may have too (P12).
-  private let shared: Set<String>
 
   private let session: PullSession
   private let baseURL: String
@@ -35,12 +33,11 @@ struct ListSupply: Sendable {
 
   /// - Parameters:
   ///   - plans: of the children, whose lists were planned.
-  ///   - shared: children whose addresses other lists may have too.
   ///   - now: the start of the sync, for `{today}`.
   init(
-    _ plans: [RecordPlan], sharing shared: Set<String>, in session: PullSession, baseURL: String, at now: Date
+    _ plans: [RecordPlan], in session: PullSession, baseURL: String, at now: Date
   ) throws {
-    (self.session, self.baseURL, self.now, self.shared) = (session, baseURL, now, shared)
+    (self.session, self.baseURL, self.now) = (session, baseURL, now)
     questions = try plans.map { try ListQuestion($0, at: now) }[...]
   }
 
@@ -65,7 +62,6 @@ struct ListSupply: Sendable {
       case .success(let (plan, paging)):
         var list = PulledList(wanted, plan: plan, paging: paging, baseURL: baseURL, at: now)
         if wanted.start == nil { list.audited = audited[plan.resource.name] ?? [] }
-        list.isShared = shared.contains(plan.resource.name)
         next.list = list
         return next
       case .failure(let settled):

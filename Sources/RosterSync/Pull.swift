@@ -112,9 +112,8 @@ final class Pull: Sendable {
     _ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>
   ) async {
     repeat {
-      while let job = work.shared.next() ?? work.plan.next(concurrency: progress.host.settings.concurrency) {
+      while let job = work.plan.next(concurrency: progress.host.settings.concurrency) {
         guard let list = work.lists[job.list]?.list else { continue }
-        if list.isShared, !work.shared.begin(job.page.sharedKey, job: job) { continue }
         await begin(job, list: list, work: &work, in: &group)
       }
     } while await openNext(&work)
@@ -134,7 +133,6 @@ final class Pull: Sendable {
         try confirm(
           job, list: list, known: known, validator: Validator(), answered: nil, isTransferred: false, work: &work)
         progress.resumed(answerOf: receivedAt)
-        if list.isShared { work.shared.end(job.page.sharedKey) }
         settle(job, list: list, work: &work)
       } else {
         work.note(isResumed: false, list: job.list)
@@ -197,7 +195,7 @@ final class Pull: Sendable {
 
   private func fetch(
     _ job: PullPlan.PageJob, list: PulledList, known: [CachedPage]?
-  ) async throws -> (PageFetcher.Answer, SharedAnswer?) {
+  ) async throws -> PageFetcher.Answer {
     progress.asks()
     defer { progress.answered() }
     let isAudited = known.map { $0[0].state == .published && list.audited.contains($0[0].place) } == true
@@ -207,17 +205,12 @@ final class Pull: Sendable {
       digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0, list.since) }, isFromKept: job.isFromKept,
       isResumption: list.isResumed && list.paging.followsAnswers)
     if let records = list.ownRecords {
-      return (try fetcher.read(records, of: wanted, plan: list.plans[0]), nil)
+      return try fetcher.read(records, of: wanted, plan: list.plans[0])
     }
-    let found =
-      list.isShared
-      ? try await fetchShared(wanted, of: list)
-      : (
-        try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context) {
-          try await hasRecords(list)
-        }, nil
-      )
-    if case .page(let page) = found.0, let known { try await expectHonest(page, job: job, list: list, known: known) }
+    let found = try await fetcher.fetch(wanted, of: list.paging, plans: list.plans, for: progress.context) {
+      try await hasRecords(list)
+    }
+    if case .page(let page) = found, let known { try await expectHonest(page, job: job, list: list, known: known) }
     return found
   }
 
@@ -225,24 +218,6 @@ final class Pull: Sendable {
   private func hasRecords(_ list: PulledList) async throws -> Bool {
     for resource in list.resources where try await session.hasRecords(resource, in: list.place) { return true }
     return false
-  }
-
-  /// Uses the answer that another list received at the same address in this sync, or requests the page (P12).
-  private func fetchShared(
-    _ wanted: PageFetcher.PageQuery, of list: PulledList
-  ) async throws -> (PageFetcher.Answer, SharedAnswer?) {
-    let found = try await session.sharedAnswer(
-      to: wanted.page.sharedKey, digest: wanted.digest, validator: wanted.validator)
-    if let found,
-      let answer = fetcher.read(
-        found.response, isBodyKnown: found.isBodyKnown, to: wanted, of: list.paging, plans: list.plans)
-    {
-      return (answer, nil)
-    }
-    let heard = Mutex<Response?>(nil)
-    let answer = try await fetcher.passing { response in heard.withLock { $0 = response } }
-      .fetch(wanted, of: list.paging, plans: list.plans, for: progress.context) { try await hasRecords(list) }
-    return (answer, heard.withLock { $0 }.flatMap { SharedAnswer($0, answer: answer, to: wanted, in: list) })
   }
 
   /// Throws a `ValidatorLie` if the validator is the stored one and the records are not the stored ones (P15.3).
@@ -260,7 +235,7 @@ final class Pull: Sendable {
 
   /// Writes the pages that are due.
   private func write(_ work: inout PullState, in group: inout ThrowingTaskGroup<PullStep, any Error>) {
-    if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle || work.shared.isWaiting) {
+    if let batch = work.queue.next(at: clock.uptime(), isLast: work.plan.isIdle) {
       group.addTask { await PullStep(writing: batch) { try await self.keep(batch) } }
     } else if !work.isTimed, let wait = work.queue.due(at: clock.uptime()) {
       work.isTimed = true
@@ -274,7 +249,6 @@ final class Pull: Sendable {
   private func keep(_ batch: StageQueue.Batch) async throws {
     try await session.append(batch.received)
     for (list, pages) in batch.confirmed { try await session.confirm(list.resource, pages: pages, in: list.place) }
-    try await session.share(batch.shared)
     try await session.endLists(batch.ends)
   }
 }
@@ -284,7 +258,7 @@ final class Pull: Sendable {
 extension Pull {
   private func take(_ step: PullStep, work: inout PullState) {
     switch step {
-    case .answered(let job, let known, let answer, let shared):
+    case .answered(let job, let known, let answer):
       guard let list = work.lists[job.list]?.list else { return }
       do { try take(answer, to: job, list: list, known: known, work: &work) } catch {
         guard list.isChild, let failure = error as? Failure, failure.kind == .badAnswer else {
@@ -294,15 +268,12 @@ extension Pull {
         note(failure, of: list, work: &work)
         work.plan.ends(job.list, as: .failed("\(failure)"))
       }
-      if let shared { work.queue.add(shared) } else if list.isShared { work.shared.end(job.page.sharedKey) }
       settle(job, list: list, work: &work)
     case .lied(let job, let lie):
       work.plan.lied(job, lie: lie)
-      work.shared.end(job.page.sharedKey)
       if let list = work.lists[job.list]?.list { settle(job, list: list, work: &work) }
     case .written(let batch):
       work.queue.written()
-      for answer in batch.shared { work.shared.end(answer.key) }
       work.plan.staged(batch.bytes)
     case .due: work.isTimed = false
     case .failed(let error, let job?): failed(error, job: job, work: &work)
@@ -318,7 +289,6 @@ extension Pull {
       work.plan.failed()
       return work.failed(error, whileWriting: false)
     }
-    work.shared.end(job.page.sharedKey)
     note(failure, of: list, work: &work)
     if failure.kind == .unreachable { work.lists[job.list]?.serverError = failure }
     work.plan.ended(job, as: .failed("\(failure)"))

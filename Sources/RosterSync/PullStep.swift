@@ -5,8 +5,7 @@ import RosterModel
 /// The result of a child of the pull's task group. An error is a step too, so that pages that were received before it
 /// are still stored. A task group copies the results of its children, so the values are in one allocation.
 indirect enum PullStep: Sendable {
-  /// - Parameter shared: the answer, if other lists may need it too.
-  case answered(PullPlan.PageJob, [CachedPage]?, PageFetcher.Answer, shared: SharedAnswer?)
+  case answered(PullPlan.PageJob, [CachedPage]?, PageFetcher.Answer)
   /// The validator of the page lied.
   case lied(PullPlan.PageJob, lie: ValidatorLie)
   case written(StageQueue.Batch)
@@ -17,11 +16,10 @@ indirect enum PullStep: Sendable {
 
   init(
     fetching job: PullPlan.PageJob, known: [CachedPage]?,
-    fetch: () async throws -> (PageFetcher.Answer, SharedAnswer?)
+    fetch: () async throws -> PageFetcher.Answer
   ) async {
     do {
-      let (answer, shared) = try await fetch()
-      self = .answered(job, known, answer, shared: shared)
+      self = .answered(job, known, try await fetch())
     } catch let lie as ValidatorLie {
       self = .lied(job, lie: lie)
     } catch { self = .failed(error, job: job) }
@@ -41,8 +39,6 @@ struct PullState {
   var queue = StageQueue()
   /// The open lists, by their numbers in the plan.
   var lists: [Int: OpenList] = [:]
-  /// Requests whose answer several lists need.
-  var shared = SharedRequests()
   /// Child lists, if the pull requests any.
   var supply: ListSupply?
   /// The outcome of the child lists.

@@ -23,8 +23,6 @@ struct PulledList: Sendable {
   var audited: Set<Int64> = []
   /// True if the last page was kept and not requested, so that the chain is resumed with its link (P4.4).
   var isResumed = false
-  /// True if another list may have the same addresses (P12).
-  var isShared = false
 
   /// The shortest `audit_every` of the resources; nil if none has one.
   var auditEvery: Duration? { plans.compactMap(\.resource.auditEvery).min() }

@@ -16,14 +16,12 @@ struct StageQueue {
     var confirmed: [StagedList: [ConfirmedPage]] = [:]
     /// Child lists that end after these pages.
     var ends: [ListEnd] = []
-    /// Answers that other lists may need.
-    var shared: [SharedAnswer] = []
     var confirmedCount = 0
     /// Number of transferred pages, changed or unchanged.
     var transferred = 0
     var bytes = 0
 
-    var isEmpty: Bool { received.isEmpty && confirmedCount == 0 && ends.isEmpty && shared.isEmpty }
+    var isEmpty: Bool { received.isEmpty && confirmedCount == 0 && ends.isEmpty }
   }
 
   struct StagedList: Hashable, Sendable {
@@ -59,16 +57,13 @@ struct StageQueue {
   /// Ends a child list after the pages that wait.
   mutating func add(_ end: ListEnd) { waiting.ends.append(end) }
 
-  /// Keeps an answer for other lists, after the pages that wait.
-  mutating func add(_ answer: SharedAnswer) { waiting.shared.append(answer) }
-
   /// The next batch; nil if none is due, or if one is being written.
   /// - Parameter isLast: true if no page is in flight.
   mutating func next(at now: @autoclosure () -> Duration, isLast: Bool) -> Batch? {
     guard !isWriting, !waiting.isEmpty else { return nil }
     let isFull =
       waiting.transferred >= Self.batch
-      || waiting.confirmedCount + waiting.ends.count + waiting.shared.count >= Self.maxConfirmed
+      || waiting.confirmedCount + waiting.ends.count >= Self.maxConfirmed
     guard isLast || isFull || waiting.transferred > 0 && now() - since >= Self.maxWait else { return nil }
     isWriting = true
     defer { waiting = Batch() }

@@ -116,22 +116,6 @@ package struct PullSession: Sendable {
     try await cache.pagesToAudit(of: resource, every: period, at: now)
   }
 
-  /// Keeps answers for other lists of this sync, after their pages were stored.
-  package nonisolated(nonsending) func share(_ answers: [SharedAnswer]) async throws {
-    try await cache.share(answers)
-  }
-
-  /// The answer that another list received in this sync to the same request. nil if no list has received one. nil also
-  /// if its body was not kept, and is not the one that this list knows.
-  /// - Parameters:
-  ///   - digest: of the body that the list knows; nil if it knows none.
-  ///   - validator: with which the list would ask.
-  package nonisolated(nonsending) func sharedAnswer(
-    to key: String, digest: Int64?, validator: Validator
-  ) async throws -> (response: Response, isBodyKnown: Bool)? {
-    try await cache.sharedAnswer(to: key, digest: digest, validator: validator)
-  }
-
   /// Lists to request, in the order of their numbers.
   package nonisolated(nonsending) func wantedLists(
     of resource: String, after number: Int64, limit: Int

@@ -195,7 +195,6 @@ extension Cache {
     try performPull("discard pulled pages") { database, file in
       let index = try self.index(of: resource)
       try PulledTables.drop(index, list: place?.number, tables: ["pulled", "same", "seen"], in: database)
-      if place != nil || plans[index].resource.each != nil { try SharedAnswers.forget(database) }
       // The file has no other page, so it can be emptied.
       if try hasPulled(database) {
         let entry = EntryFacts(.dropped, number: begun, resource: resource, list: place?.path ?? "")
@@ -307,7 +306,7 @@ extension Cache {
   /// Empties the file, because its pages are published or of no use.
   func dropPulled(_ database: Database, file: PageSpool) throws {
     if try !PulledTables.shrink(in: database) {
-      let emptied = ["temp.pulled", "temp.same", "temp.answers", "temp.seen", SharedAnswers.name] + ParentTables.names
+      let emptied = ["temp.pulled", "temp.same", "temp.answers", "temp.seen"] + ParentTables.names
       for table in emptied + KeyTables.all.map(\.missing) { try database.run("DELETE FROM \(table)") }
     }
     pull = PullFacts(generation: pull.generation)
@@ -333,7 +332,7 @@ extension Cache {
   /// Begins a pull: no page is part of it yet. Pages that an earlier sync kept can be confirmed.
   func beginPull(_ database: Database) throws {
     try database.run("UPDATE temp.pulled SET number = NULL WHERE number IS NOT NULL")
-    for table in ["temp.same", "temp.answers", SharedAnswers.name] + KeyTables.all.map(\.missing) {
+    for table in ["temp.same", "temp.answers"] + KeyTables.all.map(\.missing) {
       try database.run("DELETE FROM \(table)")
     }
     try ParentTables.begin(database)

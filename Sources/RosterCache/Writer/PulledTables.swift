@@ -3,8 +3,8 @@ internal import RosterModel
 
 /// The temporary tables of a pull, on the connection of the writer or of a reader.
 enum PulledTables {
-  /// The column `list` is the number of the list; 0 for the only list of a resource. `ParentTables` and
-  /// `SharedAnswers` describe their tables.
+  /// The column `list` is the number of the list; 0 for the only list of a resource. `ParentTables`
+  /// describes its tables.
   ///
   /// - pulled: pages of the file. A page without a number is not part of this pull, or not yet.
   /// - same: published pages that are part of this pull, unchanged, with the time at which upstream confirmed them.
@@ -33,7 +33,6 @@ enum PulledTables {
       place INTEGER NOT NULL, at REAL NOT NULL, etag TEXT, last_modified TEXT, answered REAL,
       PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
     \(ParentTables.create)
-    \(SharedAnswers.create)
     CREATE TABLE temp.listed(place INTEGER PRIMARY KEY, number INTEGER NOT NULL);
     \(KeyTables.all.map(\.create).joined(separator: "\n"))
     """
@@ -41,7 +40,7 @@ enum PulledTables {
   /// The tables above, and the table that only readers have.
   static let names =
     ["pulled", "same", "answers", "missed_pages", "rejected", "seen", "listed", "differences"].map { "temp.\($0)" }
-    + [SharedAnswers.name] + ParentTables.names + KeyTables.all.flatMap(\.names)
+    + ParentTables.names + KeyTables.all.flatMap(\.names)
 
   /// Closes SQLite's file of temporary tables if it is large, and makes the tables again. Such a file never shrinks: it
   /// would take room on the disk until rosterd ends. Returns false if nothing was done. Call it outside of a
