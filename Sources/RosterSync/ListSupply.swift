@@ -21,12 +21,12 @@ struct ListSupply: Sendable {
 
   /// The children that have lists left.
   var plans: [RecordPlan] { questions.map(\.plan) }
-  /// Pages that are transferred without their validators (P15), by resource.
-  var audited: [String: Set<Int64>] = [:]
 
   private let session: PullSession
   private let baseURL: String
   private let now: Date
+  /// The time of the last published or unchanged sync, for lists whose last whole pull is not noted.
+  private let lastSync: Date?
   private var questions: ArraySlice<ListQuestion>
   private var waiting: ArraySlice<WantedList> = []
   private var last: Int64 = 0
@@ -36,8 +36,9 @@ struct ListSupply: Sendable {
   ///   - now: the start of the sync, for `{today}`.
   init(
     _ plans: [RecordPlan], in session: PullSession, baseURL: String, at now: Date
-  ) throws {
+  ) async throws {
     (self.session, self.baseURL, self.now) = (session, baseURL, now)
+    lastSync = try await session.lastWholePull(of: plans.first?.resource.name ?? "")
     questions = try plans.map { try ListQuestion($0, at: now) }[...]
   }
 
@@ -61,7 +62,7 @@ struct ListSupply: Sendable {
       switch try question.paging(of: wanted, baseURL: baseURL, links) {
       case .success(let (plan, paging)):
         var list = PulledList(wanted, plan: plan, paging: paging, baseURL: baseURL, at: now)
-        if wanted.start == nil { list.audited = audited[plan.resource.name] ?? [] }
+        if wanted.start == nil, wanted.wholeAt == nil { list.audits.last = lastSync }
         next.list = list
         return next
       case .failure(let settled):

@@ -36,28 +36,17 @@ final class Pull: Sendable {
   /// Pulls the lists of these indices, and returns the outcome of each. After the first failure the other requests are
   /// cancelled, the received pages are stored, and the failure is thrown.
   func run(_ wanted: [Int]) async throws -> [Int: PullOutcome] {
-    let lists = try await audited(wanted.map { self.lists[$0] })
+    var lists = wanted.map { self.lists[$0] }
+    for (index, list) in lists.enumerated() where list.start == nil {
+      lists[index].audits.last = try await session.lastWholePull(of: list.resources[0])
+    }
     let work = try await finish(PullState(lists, maxPages: progress.host.settings.maxPages))
     return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
   }
 
   /// Pulls the lists of children. One failed list does not end the others (E7).
   func run(_ supply: ListSupply) async throws -> ChildOutcome {
-    var supply = supply
-    for plan in supply.plans {
-      supply.audited[plan.resource.name] = try await auditedPages(of: plan.resource)
-    }
-    return try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
-  }
-
-  /// The pages of a child whose validators are audited. If the sync does not request every list, these are pages of
-  /// requested lists only: no validator confirms the others.
-  private func auditedPages(of child: Resource) async throws -> Set<Int64> {
-    guard let period = child.auditEvery else { return [] }
-    if child.each?.wholeEvery != .inEachSync {
-      return try await session.pagesToAudit(of: child.name, every: period, at: startedAt)
-    }
-    return try await auditedPages(of: child.name, every: period, after: try await session.auditHistory())
+    try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
   }
 
   private func finish(_ start: PullState) async throws -> PullState {
@@ -78,27 +67,6 @@ final class Pull: Sendable {
       throw failure
     }
     return work
-  }
-
-  /// The lists, with the pages whose validators will be audited (P15).
-  private func audited(_ lists: [PulledList]) async throws -> [PulledList] {
-    guard lists.contains(where: { $0.auditEvery != nil && $0.start == nil }) else { return lists }
-    let history = try await session.auditHistory()
-    var audited = lists
-    for (index, list) in lists.enumerated() where list.start == nil {
-      audited[index].audited = try await auditedPages(
-        of: list.resources[0], every: list.auditEvery, after: history)
-    }
-    return audited
-  }
-
-  private func auditedPages(
-    of resource: String, every period: Duration?, after history: AuditHistory
-  ) async throws -> Set<Int64> {
-    guard period != nil else { return [] }
-    let schedule = AuditSchedule(period: period, sync: progress.context.sync, now: startedAt, history: history)
-    guard let places = schedule.places(pages: try await session.publishedPages(of: resource)) else { return [] }
-    return try await session.pages(of: resource, at: places)
   }
 
   /// Drops the whole pull. If an endless list were kept, it would take more of the disk with each sync, and would
@@ -180,7 +148,7 @@ final class Pull: Sendable {
       receivedAt > pauses.earliest(age: Self.takeOver, at: now)
     else { return nil }
     if !known.validator.isEmpty {
-      let isAudited = known.state == .published && list.audited.contains(known.place)
+      let isAudited = known.state == .published && list.audits.isDue(job.page.request.url)
       guard pauses.hasPause(after: receivedAt), !isAudited else { return nil }
     }
     // The mark must not be later than the answer.
@@ -198,7 +166,7 @@ final class Pull: Sendable {
   ) async throws -> PageFetcher.Answer {
     progress.asks()
     defer { progress.answered() }
-    let isAudited = known.map { $0[0].state == .published && list.audited.contains($0[0].place) } == true
+    let isAudited = known?[0].state == .published && list.audits.isDue(job.page.request.url)
     let wanted = PageFetcher.PageQuery(
       page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),

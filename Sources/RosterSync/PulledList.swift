@@ -19,13 +19,10 @@ struct PulledList: Sendable {
   private(set) var start: SinceStart?
   /// The mark of a child's list when the sync began.
   private(set) var mark: Mark?
-  /// Published pages (`CachedPage.place`) that are transferred without their validators (P15).
-  var audited: Set<Int64> = []
+  /// Decides which published pages are transferred without their validators (P15).
+  var audits: AuditSchedule
   /// True if the last page was kept and not requested, so that the chain is resumed with its link (P4.4).
   var isResumed = false
-
-  /// The shortest `audit_every` of the resources; nil if none has one.
-  var auditEvery: Duration? { plans.compactMap(\.resource.auditEvery).min() }
 
   private let wholePlans: [RecordPlan]
   private let baseURL: String
@@ -36,6 +33,7 @@ struct PulledList: Sendable {
     paging = Paging(plans[0].resource.askedWhole.dated(now), baseURL: baseURL)
     self.plans = plans
     wholePlans = plans
+    audits = AuditSchedule(period: plans.compactMap(\.resource.auditEvery).min(), now: now)
     self.baseURL = baseURL
     self.now = now
     resources = plans.map(\.resource.name)
@@ -50,6 +48,7 @@ struct PulledList: Sendable {
     (self.baseURL, self.now) = (baseURL, now)
     resources = [plan.resource.name]
     (place, start, mark) = (wanted.place, wanted.start, wanted.mark)
+    audits = AuditSchedule(period: plan.resource.auditEvery, last: start == nil ? wanted.wholeAt : nil, now: now)
   }
 
   /// The records of the definition; nil if they are requested.

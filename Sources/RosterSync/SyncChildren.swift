@@ -124,7 +124,7 @@ extension Sync {
       lists: [], session: session, fetcher: fetcher, clock: clock,
       progress: PullProgress(context: .init(sync: record.id, tally: tally), host: host), startedAt: startedAt,
       pauses: await session.pauses, logger: logger)
-    let supply = try ListSupply(children, in: session, baseURL: baseURL, at: startedAt)
+    let supply = try await ListSupply(children, in: session, baseURL: baseURL, at: startedAt)
     return try await host.onTransport { try await pull.run(supply) }
   }
 

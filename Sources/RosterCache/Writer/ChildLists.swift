@@ -84,11 +84,16 @@ extension Cache {
       let index = try self.index(of: resource)
       return try database.rows(
         """
-        SELECT \(WantedList.columns) FROM temp.lists l
+        SELECT \(WantedList.columns), (SELECT k.whole_at FROM main.cache_resources c CROSS JOIN main.cache_lists k
+          ON k.resource_id = c.id AND k.parent_id = l.parent WHERE c.name = ?4) FROM temp.lists l
         WHERE l.resource = ?1 AND l.state = \(ParentTables.State.wanted.rawValue) AND l.list > ?2
         ORDER BY l.list LIMIT ?3
-        """, Value(index), .integer(number), Value(limit)
-      ) { WantedList($0, plans[index].resource.since) }
+        """, Value(index), .integer(number), Value(limit), .text(resource)
+      ) {
+        var list = WantedList($0, plans[index].resource.since)
+        list.wholeAt = $0.optionalText(6).flatMap { Date(rfc3339: $0) }
+        return list
+      }
     }
   }
 

@@ -11,6 +11,8 @@ package struct WantedList: Sendable, Equatable {
   package var start: SinceStart?
   /// The mark at the beginning of the sync; nil without one.
   package var mark: Mark?
+  /// The time of its last whole pull; nil if it is not noted.
+  package var wholeAt: Date?
 }
 
 /// The outcome of one child list in a pull.

@@ -15,9 +15,10 @@ package struct PullSession: Sendable {
     try await cache.beginFresh()
   }
 
-  /// The syncs before the current one.
-  package nonisolated(nonsending) func auditHistory() async throws -> AuditHistory {
-    try await cache.auditHistory()
+  /// Time of the last whole pull of a resource with one list. If it is not noted, or the resource is a child, the time of
+  /// the last published or unchanged sync. nil without one.
+  package nonisolated(nonsending) func lastWholePull(of resource: String) async throws -> Date? {
+    try await cache.lastWholePull(of: resource)
   }
 
   /// Facts of earlier pulls of a resource with `since`.
@@ -28,16 +29,6 @@ package struct PullSession: Sendable {
   /// Number of requests of the last whole pull of a resource. Its pages replace a row that `history` has ended.
   package nonisolated(nonsending) func wholeRequests(of resource: String) async throws -> Int {
     try await cache.wholeRequests(of: resource)
-  }
-
-  /// Number of published pages of a resource, over all its lists.
-  package nonisolated(nonsending) func publishedPages(of resource: String) async throws -> Int {
-    try await cache.publishedPages(of: resource)
-  }
-
-  /// Published pages of whole pulls (`CachedPage.place`) at these positions in the order of lists and addresses.
-  package nonisolated(nonsending) func pages(of resource: String, at places: Range<Int>) async throws -> Set<Int64> {
-    try await cache.pages(of: resource, at: places)
   }
 
   /// Says whether this sync pulls only the records of a resource that changed.
@@ -105,16 +96,6 @@ package struct PullSession: Sendable {
   }
 
   // MARK: Lists of children
-
-  /// Published pages (`CachedPage.place`) of due lists, among those that this sync requests of a child. Each list has
-  /// its own limits of periods, spread by the parent, so that nothing is stored (P15.1). It is due if such a limit has
-  /// passed since its last whole pull. At most 1 percent of the pages are chosen, but at least one (P15.2). They rotate
-  /// by the id of the sync.
-  package nonisolated(nonsending) func pagesToAudit(
-    of resource: String, every period: Duration, at now: Date
-  ) async throws -> Set<Int64> {
-    try await cache.pagesToAudit(of: resource, every: period, at: now)
-  }
 
   /// Lists to request, in the order of their numbers.
   package nonisolated(nonsending) func wantedLists(
