@@ -18,22 +18,18 @@ package struct LoginProcess: Sendable {
   private let configuration: Configuration
   private let environment: [String: String]
   private let tell: @Sendable (String) -> Void
-  private let draw: @Sendable (String) -> Void
   private let stores: [String]
 
   /// - Parameters:
   ///   - tell: prints a line for people.
-  ///   - draw: shows an address to a camera, where the terminal can.
   ///   - stores: the folders from which systemd loads the credentials of the package's units.
   package init(
     _ configuration: Configuration, environment: [String: String],
-    stores: [String] = Configuration.credentialStores, tell: @escaping @Sendable (String) -> Void,
-    draw: @escaping @Sendable (String) -> Void
+    stores: [String] = Configuration.credentialStores, tell: @escaping @Sendable (String) -> Void
   ) {
     self.configuration = configuration
     self.environment = environment
     self.tell = tell
-    self.draw = draw
     self.stores = stores
   }
 
@@ -101,7 +97,6 @@ package struct LoginProcess: Sendable {
     let device = try await login.deviceCode(at: address)
     tell("open \(device.address.printable) in any browser and enter the code \(device.userCode.printable)")
     if let complete = device.completeAddress { tell("or open \(complete.printable)") }
-    draw(device.completeAddress ?? device.address)
     return try await login.refreshToken(device)
   }
 

@@ -41,14 +41,6 @@ struct ExtendedFile {
     names = Set((configuration?.resources ?? []).filter { $0 != .character }.map(\.name))
   }
 
-  /// Runs `body` with the current content of the file. No other `infer --add` can change it meanwhile.
-  static func locked(_ path: String, _ body: (ExtendedFile) throws -> Void) throws {
-    do {
-      // rename(2) would replace a link instead of its target.
-      try withFolderLocked(of: resolved(path)) { try body(ExtendedFile(path)) }
-    } catch let error as FileError { throw cannotWrite(error) }
-  }
-
   private static func cannotWrite(_ error: FileError) -> Failure {
     Failure(
       .cannotWrite, step: error.step, subject: error.path, cause: error.error.text,
@@ -77,7 +69,7 @@ struct ExtendedFile {
     let file = WholeFile(
       place, mode: status.map { $0.st_mode & 0o7777 } ?? 0o640,
       owner: status.map { FileOwner(user: $0.st_uid, group: $0.st_gid) }, isUsers: true)
-    try file.replace(with: text)
+    do throws(FileError) { try file.replace(with: text) } catch { throw Self.cannotWrite(error) }
   }
 
   private static func configuration(_ text: [UInt8], path: String) throws -> Configuration {

@@ -85,13 +85,12 @@ struct InferCommand: AsyncParsableCommand {
           return try answer(child ?? Self.checked(Inference.toml(of: findings)))
         }
         let answers = try await answers(below: ExtendedFile(file))
-        // Another infer may have extended the file during the requests.
-        try ExtendedFile.locked(file) { extended in
-          let findings = try findings(in: answers, below: extended)
-          try extended.add(findings)
-          let tables = findings.map { "[resource.\($0.resource.name)]" }.joined(separator: ", ")
-          complain("added \(tables) to \(file)")
-        }
+        // The file may have changed during the requests.
+        let extended = try ExtendedFile(file)
+        let findings = try findings(in: answers, below: extended)
+        try extended.add(findings)
+        let tables = findings.map { "[resource.\($0.resource.name)]" }.joined(separator: ", ")
+        complain("added \(tables) to \(file)")
       } catch let failure as Failure { throw failure.adding(file) }
     }
   }

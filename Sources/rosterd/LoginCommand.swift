@@ -1,8 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
-import Glibc
 import RosterDaemon
-import RosterTerminal
 
 struct LoginCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -28,13 +26,7 @@ struct LoginCommand: AsyncParsableCommand {
   func run() async throws {
     let configuration = try options.load(isLogging: false)
     try await exiting {
-      let environment = ProcessInfo.processInfo.environment
-      let terminal = Terminal.of(STDERR_FILENO, environment: environment)
-      let login = LoginProcess(configuration, environment: environment) {
-        say("\($0)\n")
-      } draw: {
-        say(QRCode.lines($0, on: terminal).map { "\($0)\n" }.joined())
-      }
+      let login = LoginProcess(configuration, environment: ProcessInfo.processInfo.environment) { say("\($0)\n") }
       switch try await login.run(usesDevice: device, port: port, output: output) {
       case .printed(let text): try answer(text)
       case .written(let sentence): say("rosterd: \(sentence)\n")
