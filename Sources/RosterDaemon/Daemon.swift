@@ -96,9 +96,9 @@ package struct Daemon: Sendable {
     let place = try Self.place(runtime.live.configuration)
     server = StatusServer(at: place, routes: routes, limits: .ofThisProcess, logger: runtime.logger)
     let server = server
-    metrics = place.withoutRecords.map {
+    metrics = place.ofMetrics.map {
       StatusServer(
-        at: $0, routes: routes.withoutRecords, limits: .ofMetricsSocket, logger: runtime.logger, on: server)
+        at: $0, routes: routes.ofMonitors, limits: .ofMetricsSocket, logger: runtime.logger, on: server)
     }
   }
 

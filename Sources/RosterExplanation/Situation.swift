@@ -46,15 +46,6 @@ package struct Situation: Sendable {
     self.cache.last = conclusive
   }
 
-  /// The same without keys of records (S11.3).
-  package var withoutKeys: Situation {
-    var situation = self
-    situation.rejected = []
-    situation.cache.failedLists = []
-    situation.cache.last?.trouble = cache.last?.trouble?.withoutKeys
-    return situation
-  }
-
   /// All diagnoses: a failed service first, then the reason of the state, and last a silent daemon.
   var troubles: [Diagnosis] {
     let lists = [failedLists, vanishedLists, absent, missed, missedLists]
@@ -188,16 +179,6 @@ extension Situation {
       [.resource(resource.name)]
         + cache.failedLists.filter { $0.resource == resource.name && $0.hasVanished == hasVanished }.map(\.concern)
     }
-  }
-}
-
-extension Diagnosis {
-  /// The same without keys of records (S11.3).
-  fileprivate var withoutKeys: Diagnosis {
-    var trouble = self
-    trouble.concerned = concerned.compactMap(\.withoutKeys)
-    trouble.others = others?.map(\.withoutKeys)
-    return trouble
   }
 }
 

@@ -28,14 +28,6 @@ package final class EventEntry: Sendable {
     }
   }
 
-  /// The same without the keys of records (S11.3).
-  var frameWithoutKeys: [UInt8] {
-    guard event.of != nil else { return frame }
-    var event = event
-    event.of = nil
-    return EventEntry(id: id, at: at, event: event).made
-  }
-
   private let text = Mutex<[UInt8]?>(nil)
 
   private var made: [UInt8] {

@@ -2,9 +2,9 @@ import Glibc
 internal import RosterFiles
 
 extension StatusServer.Place {
-  /// The place of the socket without records: `status-metrics.sock` beside `status.sock`, with the same mode. nil if a
+  /// The place of the metrics socket: `status-metrics.sock` beside `status.sock`, with the same mode. nil if a
   /// passed socket has no name in the file system.
-  package var withoutRecords: StatusServer.Place? {
+  package var ofMetrics: StatusServer.Place? {
     switch self {
     case .path(let path, let mode): return .path(Self.metricsPath(path), mode: mode)
     case .passed(let descriptor):

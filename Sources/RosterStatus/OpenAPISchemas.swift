@@ -58,7 +58,6 @@ enum OpenAPISchemas {
         "page": {"$ref": "#/components/schemas/ID"},
         "position": {"description": "Of a rejected record, in its page.", "$ref": "#/components/schemas/Count"},
         "reason": {"type": "string"},
-        "keyless": {"type": "string", "description": "The address without keys of records, if it holds any."},
         "body": {"type": "string", "description": "The body of a POST to the address, without credentials."}}},
     "Upstream": {"type": "object", "required": ["base_url", "held_until", "requests_per_day", "budget", "client_certificate"],
       "properties": {

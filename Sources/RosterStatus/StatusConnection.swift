@@ -2,12 +2,20 @@ import NIOCore
 import NIOHTTP1
 internal import RosterModel
 
-/// One client of the status socket: reads its requests, answers them in order, and streams events to it. Only the event
+/// One client of the status socket: reads one request, answers it and closes, or streams events to it. Only the event
 /// loop uses it.
-final class StatusConnection: ChannelDuplexHandler {
+final class StatusConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
-  typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
+
+  private enum State {
+    /// The head is being received.
+    case head
+    /// The body is being received.
+    case body(StatusRequest)
+    /// The answer is being made or sent. Further input is ignored.
+    case answering
+  }
 
   /// Bytes of events that are written at a time, and that may wait in the channel.
   private static let chunk = 32 * 1024
@@ -18,15 +26,12 @@ final class StatusConnection: ChannelDuplexHandler {
   private let limits: StatusLimits
   private let peer: UInt32?
   let connections: StatusConnections
-  let gate = PipelineGate()
+  let headLimit = HeadLimit()
   private(set) var context: ChannelHandlerContext?
-  private var assembly = RequestAssembly()
-  /// True while an answer is being made or sent. The next request waits in the gate, so that a client needs memory for
-  /// one answer only.
-  private var busy = false
+  private var state = State.head
   /// Bytes of the answer that were not sent yet.
   private(set) var unsent = 0
-  /// True if the connection closes after the answers to all received requests.
+  /// True if the server stops, so that only a request that has arrived is answered.
   private var finishing = false
   private var refused = false
   private var timer: Scheduled<Void>?
@@ -44,9 +49,11 @@ final class StatusConnection: ChannelDuplexHandler {
     self.connections = connections
   }
 
+  private var isAnswering: Bool { if case .answering = state { true } else { false } }
+
   /// True if this connection, rather than the other, is closed for a new connection.
   func isIdler(than other: StatusConnection) -> Bool {
-    busy == other.busy ? active < other.active : !busy
+    isAnswering == other.isAnswering ? active < other.active : !isAnswering
   }
 
   /// True if this connection, rather than the other, gives up its answer.
@@ -57,12 +64,12 @@ final class StatusConnection: ChannelDuplexHandler {
   /// True if no byte of its answer was sent during this time.
   func isStill(for time: TimeAmount) -> Bool { active + time <= .now() }
 
-  /// Answers the received requests, ends an event stream, then closes.
+  /// Answers a request that has arrived, ends an event stream, then closes.
   func finish() {
     finishing = true
     if reader != nil { return endStream() }
     endLongPoll()
-    closeIfDone()
+    if !isAnswering { close() }
   }
 
   func close() {
@@ -71,16 +78,14 @@ final class StatusConnection: ChannelDuplexHandler {
     context?.close(promise: nil)
   }
 
-  private func closeIfDone() {
-    if finishing, !busy, gate.isEmpty { close() }
-  }
-
   // MARK: Events of the channel
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
+    timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.incomplete)) {
+      self.refuse(.problem(408, detail: "the request was not complete in time"))
+    }
     connections.add(self)
-    startTimer(context)
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
@@ -98,44 +103,30 @@ final class StatusConnection: ChannelDuplexHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    switch event {
-    case let piece as PipelineGate.Passing:
-      active = .now()
-      assembly.arrived(piece.bytes)
-      if timer == nil, !refused { startTimer(context) }
-    case ChannelEvent.inputClosed where refused: close()
-    case ChannelEvent.inputClosed where reader == nil:
-      finishing = true
-      closeIfDone()
-    default: context.fireUserInboundEventTriggered(event)
-    }
+    // A client that has shut down its sending side still gets its answer.
+    if event as? ChannelEvent == .inputClosed, !isAnswering || refused { close() }
+    context.fireUserInboundEventTriggered(event)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    switch Self.unwrapInboundIn(data) {
-    case .head(var head):
-      head.headers = HTTPHeaders(head.headers.map { ($0.name, $0.value.fieldValue) })
-      let request = StatusRequest(head, peer: peer)
-      let hosts = head.headers["host"].count
-      let isChunked = head.headers.contains(name: "transfer-encoding")
-      gate.expectBody(isChunked ? nil : head.headers["content-length"].first.flatMap { Int($0) } ?? 0)
-      perform(assembly.head(request, named: hosts == 1 || (hosts == 0 && !request.isHTTP11)))
-    case .body(let bytes): perform(assembly.body(bytes.readableBytesView))
-    case .end: perform(assembly.end())
+    active = .now()
+    switch (state, Self.unwrapInboundIn(data)) {
+    case (.head, .head(let head)): receive(StatusRequest(head, peer: peer))
+    case (.body(var request), .body(let bytes)):
+      state = .head  // so that the bytes are appended in place
+      let refusal = request.append(bytes.readableBytesView)
+      state = .body(request)
+      if let refusal { refuse(refusal) }
+    case (.body(let request), .end):
+      beginAnswer()
+      send(routes.answer(request), to: request)
+    case (.head, .body), (.head, .end), (.body, .head), (.answering, _): break
     }
-  }
-
-  func channelReadComplete(context: ChannelHandlerContext) {
-    perform(assembly.settled())
-    context.fireChannelReadComplete()
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    if let error = error as? HTTPParserError {
-      perform(assembly.malformed(fault(error)))
-    } else if !refused {
-      close()
-    }
+    if isAnswering { return }
+    if let error = error as? HTTPParserError { refuse(error.refusal) } else { close() }
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -143,74 +134,42 @@ final class StatusConnection: ChannelDuplexHandler {
     context.fireChannelWritabilityChanged()
   }
 
-  private func fault(_ error: HTTPParserError) -> RequestAssembly.Fault {
-    switch error {
-    case .headerOverflow: .headTooLong
-    case .invalidMethod where gate.isLineWellFormed: .method
-    case .invalidVersion where gate.isLineWellFormed: .version
-    default: .syntax
-    }
-  }
-
-  private func startTimer(_ context: ChannelHandlerContext) {
-    timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.incomplete)) {
-      self.perform(self.assembly.expired())
-    }
+  private func receive(_ request: StatusRequest) {
+    headLimit.end()
+    if let refusal = request.refusal { return refuse(refusal) }
+    state = .body(request)
+    guard request.isHTTP11, request.header("expect")?.lowercased() == "100-continue" else { return }
+    context?.writeAndFlush(
+      Self.wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
   }
 }
 
 // MARK: Answers
 
 extension StatusConnection {
-  private func perform(_ action: RequestAssembly.Action) {
-    switch action {
-    case .wait: return
-    case .goOn:
-      context?.writeAndFlush(
-        Self.wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
-      return
-    case .answer(let request):
-      began()
-      gate.pause()
-      answer(request)
-    case .refuse(let response):
-      began()
-      refused = true
-      gate.discard()
-      write(response, keepAlive: false)
-    }
+  private func refuse(_ response: Response) {
+    if isAnswering { return }
+    beginAnswer()
+    headLimit.end()
+    refused = true
+    write(response, isBodyless: false)
   }
 
-  private func began() {
+  private func beginAnswer() {
     timer?.cancel()
     timer = nil
-    busy = true
-  }
-
-  private func answer(_ request: StatusRequest) {
-    guard connections.isPaced else { return send(routes.answer(request), to: request) }
-    connections.startWork(for: self, isSmall: StatusRoutes.isMonitoring(request.path)) {
-      let answer = self.routes.answer(request)
-      // The turn ends when the database has answered.
-      if case .later(let answer) = answer { return self.work(on: answer, to: request) }
-      self.send(answer, to: request)
-      self.connections.workEnded()
-    }
+    state = .answering
   }
 
   private func send(_ answer: StatusAnswer, to request: StatusRequest) {
     switch answer {
     case .now(let response): write(response, to: request)
-    case .later(let answer): wait(for: answer, to: request)
+    case .later(let answer): connections.startWork(for: self) { self.work(on: answer, to: request) }
     case .longPoll(let limit, let look): wait(for: limit, look, to: request)
     case .events where request.method == "HEAD":
       write(Response(status: 200, headers: Self.streamHeaders), to: request)
     case .events(let last): stream(after: last, to: request)
     }
-  }
-
-  private func wait(for answer: @escaping @Sendable () async -> Response, to request: StatusRequest) {
-    connections.startWork(for: self) { self.work(on: answer, to: request) }
   }
 
   private func work(on answer: @escaping @Sendable () async -> Response, to request: StatusRequest) {
@@ -227,71 +186,51 @@ extension StatusConnection {
   }
 
   func write(_ response: Response, to request: StatusRequest) {
-    let last = finishing && gate.isEmpty
-    write(
-      response, keepAlive: request.keepAlive && !last, isHTTP11: request.isHTTP11, bodyless: request.method == "HEAD")
+    write(response, isBodyless: request.method == "HEAD")
   }
 
-  private func write(_ response: Response, keepAlive: Bool, isHTTP11: Bool = true, bodyless: Bool = false) {
+  private func write(_ response: Response, isBodyless: Bool) {
     guard let context else { return }
     work = nil
-    var head = responseHead(response.status, headers: response.headers, keepAlive: keepAlive)
-    // HTTP/1.0 does not assume a persistent connection (RFC 9112 §C.2.2).
-    if keepAlive, !isHTTP11 { head.headers.add(name: "Connection", value: "keep-alive") }
-    let streamed = response.body.isEmpty && bodyless
-    if !streamed { head.headers.add(name: "Content-Length", value: String(response.body.count)) }
+    var head = responseHead(response.status, headers: response.headers)
+    let isStream = response.body.isEmpty && isBodyless
+    if !isStream { head.headers.add(name: "Content-Length", value: String(response.body.count)) }
     context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
-    if !bodyless {
+    if !isBodyless {
       context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
       active = .now()
       unsent += response.body.count
       connections.sending(response.body.count, to: self)
     }
-    end(context, keepAlive: keepAlive)
+    end(context)
   }
 
-  /// Ends an answer, and continues when it was sent.
-  private func end(_ context: ChannelHandlerContext, keepAlive: Bool) {
+  /// Ends an answer, and closes when it was sent.
+  private func end(_ context: ChannelHandlerContext) {
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
     context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).whenComplete { _ in
-      // The loop calls it later: a thousand pipelined requests would otherwise need a thousand stack frames.
-      connection.eventLoop.execute { connection.value.answered(keepAlive: keepAlive) }
+      // A write that fails completes in the middle of a close.
+      connection.eventLoop.execute { connection.value.answered() }
     }
   }
 
-  private func answered(keepAlive: Bool) {
+  private func answered() {
     guard let context else { return }
-    active = .now()
-    busy = false
+    guard refused else { return close() }
     connections.sent(unsent)
     unsent = 0
-    if refused {
-      context.close(mode: .output, promise: nil)
-      context.eventLoop.assumeIsolated().scheduleTask(in: Self.linger) { self.close() }
-    } else if !keepAlive {
-      close()
-    } else if gate.isEmpty {
-      resume()
-    } else {
-      connections.goOn(self, on: context.eventLoop)
-    }
+    context.close(mode: .output, promise: nil)
+    context.eventLoop.assumeIsolated().scheduleTask(in: Self.linger) { self.close() }
   }
 
-  func resume() {
-    gate.resume()
-    closeIfDone()
-  }
-
-  private func responseHead(
-    _ status: Int, headers: [Request.Header], keepAlive: Bool
-  ) -> HTTPResponseHead {
+  private func responseHead(_ status: Int, headers: [Request.Header]) -> HTTPResponseHead {
     var fields = HTTPHeaders(headers.map { ($0.name, $0.value) })
     fields.add(name: "Date", value: routes.board.clock.now().httpDate)
     fields.add(name: "Cache-Control", value: "no-store")
     for field in Response.seclusion where !fields.contains(name: field.name) {
       fields.add(name: field.name, value: field.value)
     }
-    if !keepAlive { fields.add(name: "Connection", value: "close") }
+    fields.add(name: "Connection", value: "close")
     // NIO's own phrases are older, for example "Payload Too Large" for 413.
     let named = Response.title(of: status).map { HTTPResponseStatus.custom(code: UInt(status), reasonPhrase: $0) }
     return HTTPResponseHead(
@@ -310,7 +249,7 @@ extension StatusConnection {
     guard let context else { return }
     // A client of HTTP/1.0 does not understand chunks: its stream ends with the connection.
     let chunked = request.isHTTP11
-    var head = responseHead(200, headers: Self.streamHeaders, keepAlive: chunked)
+    var head = responseHead(200, headers: Self.streamHeaders)
     if chunked { head.headers.add(name: "Transfer-Encoding", value: "chunked") }
     // The subscription precedes the head, because a reader of the head expects all later events.
     let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -344,7 +283,7 @@ extension StatusConnection {
 
   private func write(_ entries: [EventEntry], cost: Int, to reader: EventLog.ReaderID, context: ChannelHandlerContext) {
     var buffer = context.channel.allocator.buffer(capacity: Self.chunk)
-    for entry in entries { buffer.writeBytes(routes.offersRecords ? entry.frame : entry.frameWithoutKeys) }
+    for entry in entries { buffer.writeBytes(entry.frame) }
     let log = routes.board.events
     context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(buffer)))).whenComplete { _ in
       log.wrote(reader, cost: cost)
@@ -358,6 +297,6 @@ extension StatusConnection {
     guard let reader, let context else { return }
     routes.board.events.unsubscribe(reader)
     self.reader = nil
-    end(context, keepAlive: false)
+    end(context)
   }
 }

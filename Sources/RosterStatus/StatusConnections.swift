@@ -11,30 +11,11 @@ final class StatusConnections {
   /// Time that other clients wait for a client that does not read.
   private static let patience = TimeAmount.seconds(1)
 
-  /// NIO polls sockets only when no task is left. Clients that send many requests ahead would therefore delay all
-  /// others. Their requests are answered for this time slice, and the sockets are polled in between.
-  private static let slice = TimeAmount.milliseconds(1)
-  private static let pause = TimeAmount.microseconds(250)
-
-  /// Limit for a rest, so that a slow disk does not delay clients for longer.
-  private static let maxRest = TimeAmount.milliseconds(250)
-
   private let limit: Int
   private let maxWork: Int
-  private let rest: Int64
-  /// The time at which the last answer was begun.
-  private var workBegin = NIODeadline.uptimeNanoseconds(0)
-  /// The time before which no answer is begun.
-  private var restEnd = NIODeadline.uptimeNanoseconds(0)
-  private var isRestAwaited = false
   private var unsent = 0
   private var working = 0
   private var work = Fifo<(connection: StatusConnection, start: () -> Void)>()
-  /// Answers to monitors, which are small, precede all others, because a scrape has a time limit.
-  private var smallWork = Fifo<(connection: StatusConnection, start: () -> Void)>()
-  private var sliceEnd = NIODeadline.uptimeNanoseconds(0)
-  private var waiting = Fifo<StatusConnection>()
-  private var isTurnDue = false
   private var open: [ObjectIdentifier: StatusConnection] = [:]
   private var drained: EventLoopPromise<Void>?
   private var isRoomAwaited = false
@@ -43,11 +24,7 @@ final class StatusConnections {
   init(_ limits: StatusLimits) {
     limit = limits.connections
     maxWork = limits.maxWork
-    rest = Int64(limits.rest)
   }
-
-  /// True if an answer waits for its turn even if it does not need the database.
-  var isPaced: Bool { rest > 0 }
 
   /// Adds a connection. If there are too many, closes the one that has been idle longest, and prefers connections
   /// without an open answer (S2).
@@ -65,7 +42,6 @@ final class StatusConnections {
     open[ObjectIdentifier(connection)] = nil
     stopWaiting(connection)
     work.removeAll { $0.connection === connection }
-    smallWork.removeAll { $0.connection === connection }
     if open.isEmpty { drained?.succeed() }
   }
 
@@ -81,14 +57,13 @@ final class StatusConnections {
   }
 
   /// Calls `start` when an answer may be made. Call `workEnded` afterwards.
-  func startWork(for connection: StatusConnection, isSmall: Bool = false, _ start: @escaping () -> Void) {
-    if isSmall { smallWork.append((connection, start)) } else { work.append((connection, start)) }
+  func startWork(for connection: StatusConnection, _ start: @escaping () -> Void) {
+    work.append((connection, start))
     goOnWorking()
   }
 
   func workEnded() {
     working -= 1
-    if isPaced { restEnd = .now() + min((.now() - workBegin) * rest, Self.maxRest) }
     goOnWorking()
   }
 
@@ -99,26 +74,11 @@ final class StatusConnections {
   }
 
   private func goOnWorking() {
-    while working < maxWork, unsent <= Self.crowded, !isResting, let next = smallWork.popFirst() ?? work.popFirst() {
+    while working < maxWork, unsent <= Self.crowded, let next = work.popFirst() {
       working += 1
-      workBegin = .now()
       next.start()
     }
-    if unsent > Self.crowded, let loop = nextWork?.connection.context?.eventLoop { makeRoom(on: loop) }
-  }
-
-  private var nextWork: (connection: StatusConnection, start: () -> Void)? { smallWork.first ?? work.first }
-
-  /// True during a rest. Waiting clients continue after it.
-  private var isResting: Bool {
-    guard isPaced, restEnd > .now(), let loop = nextWork?.connection.context?.eventLoop else { return false }
-    if isRestAwaited { return true }
-    isRestAwaited = true
-    loop.assumeIsolated().scheduleTask(deadline: restEnd) {
-      self.isRestAwaited = false
-      self.goOnWorking()
-    }
-    return true
+    if unsent > Self.crowded, let loop = work.first?.connection.context?.eventLoop { makeRoom(on: loop) }
   }
 
   /// Closes connections that have not read their answer for a while, as long as others wait.
@@ -127,7 +87,7 @@ final class StatusConnections {
     isRoomAwaited = true
     loop.assumeIsolated().scheduleTask(in: Self.patience) {
       self.isRoomAwaited = false
-      while self.nextWork != nil, self.unsent > Self.crowded, let slowest = self.slowest,
+      while self.work.first != nil, self.unsent > Self.crowded, let slowest = self.slowest,
         slowest.isStill(for: Self.patience)
       {
         slowest.close()
@@ -149,23 +109,6 @@ final class StatusConnections {
     let waiting = longPolls.values
     longPolls = [:]
     for connection in waiting { connection.lookForNews() }
-  }
-
-  /// Lets `connection` answer its next request, at once or in a later time slice.
-  func goOn(_ connection: StatusConnection, on loop: any EventLoop) {
-    if loop.now < sliceEnd { return connection.resume() }
-    waiting.append(connection)
-    if !isTurnDue { scheduleTurn(on: loop) }
-  }
-
-  private func scheduleTurn(on loop: any EventLoop) {
-    isTurnDue = true
-    loop.assumeIsolated().scheduleTask(in: Self.pause) {
-      self.sliceEnd = loop.now + Self.slice
-      while loop.now < self.sliceEnd, let next = self.waiting.popFirst() { next.resume() }
-      self.isTurnDue = false
-      if !self.waiting.isEmpty { self.scheduleTurn(on: loop) }
-    }
   }
 
   /// Lets each connection answer its received requests, and closes the remaining connections after the time.

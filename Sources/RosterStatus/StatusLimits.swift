@@ -11,8 +11,6 @@ package struct StatusLimits: Sendable {
   /// Number of answers that are made from the database at a time: a thousand syncs take half a megabyte before they
   /// become text.
   package var maxWork = 4
-  /// After an answer, the next one waits for this multiple of the answer's duration. 0 means that it does not wait.
-  package var rest = 0
 
   /// The contract's limits, whatever the process may open.
   package init() {}
@@ -26,13 +24,10 @@ package struct StatusLimits: Sendable {
   /// The limits that follow from the current limit of descriptors.
   package static var ofThisProcess: StatusLimits { StatusLimits(descriptors: sysconf(Int32(_SC_OPEN_MAX))) }
 
-  /// Any local user may connect to this socket. It leaves most descriptors, and three quarters of the thread's time, to
-  /// the other one.
+  /// Any local user may connect to this socket. It leaves most descriptors to the other one.
   package static var ofMetricsSocket: StatusLimits {
     var limits = ofThisProcess
     limits.connections = min(64, limits.connections)
-    limits.maxWork = 1
-    limits.rest = 3
     return limits
   }
 

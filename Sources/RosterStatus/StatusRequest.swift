@@ -12,8 +12,6 @@ package struct StatusRequest: Sendable, Equatable {
   package var body: [UInt8] = []
   /// The user id of the client (SO_PEERCRED, unix(7)); nil if the kernel does not report it.
   package var peer: UInt32?
-  /// True if the connection stays open after the answer (RFC 9112 §9.3).
-  package var keepAlive = true
   /// True if the client understands chunks (RFC 9112 §7.1).
   package var isHTTP11 = true
 

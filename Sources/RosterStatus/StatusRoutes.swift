@@ -19,7 +19,7 @@ package struct StatusRoutes: Sendable {
   let feed: @Sendable (FeedRequest) async throws -> FeedAnswer
   private let cancel: @Sendable () async -> Int64?
   private let rejected: @Sendable () async throws -> [AffectedItem]
-  private(set) var offersRecords = true
+  private(set) var offersAll = true
 
   /// `owner` may request a sync, as root may. `alive` is true if the daemon's loop and the current sync are alive.
   /// `history` reads the latest syncs, `feed` reads the changes, and `sync` requests a sync. `cancel` ends the current
@@ -42,10 +42,10 @@ package struct StatusRoutes: Sendable {
     self.rejected = rejected
   }
 
-  /// The routes of the metrics socket: those for monitors and the page, without records (S11).
-  package var withoutRecords: StatusRoutes {
+  /// The routes of the metrics socket: those for monitors (S11).
+  package var ofMonitors: StatusRoutes {
     var routes = self
-    routes.offersRecords = false
+    routes.offersAll = false
     return routes
   }
 
@@ -55,7 +55,7 @@ package struct StatusRoutes: Sendable {
     if let why = request.crossSiteRefusal(isMonitoring: Self.isMonitoring(path)) {
       return .now(.problem(403, detail: why))
     }
-    if !offersRecords, !Self.isWithoutRecords(path) {
+    if !offersAll, !Self.isMonitoring(path) {
       return .now(
         .problem(403, detail: "\(path) is not offered here, since any local user may ask; use the status socket"))
     }
@@ -74,11 +74,6 @@ package struct StatusRoutes: Sendable {
   }
 
   static func isMonitoring(_ path: String) -> Bool { ["/metrics", "/healthz", "/readyz"].contains(path) }
-
-  private static func isWithoutRecords(_ path: String) -> Bool {
-    isMonitoring(path) || ["/", "/v1/status", "/v1/explain", "/v1/syncs", "/v1/events"].contains(path)
-      || isPageAsset(path)
-  }
 
   /// The permitted query parameters of each path.
   private static let parameters: [String: [String]] = [
@@ -131,9 +126,6 @@ extension StatusRoutes {
   /// Only rejected records need the database. If it cannot be read, the rest of the explanation is complete.
   private func explanation() -> StatusAnswer {
     let situation = board.situation()
-    guard offersRecords else {
-      return .now(.json(200, value: Explanation(situation.withoutKeys)))
-    }
     guard situation.cache.last?.rejected ?? 0 > 0 else { return .now(.json(200, value: Explanation(situation))) }
     return .later {
       var situation = situation

@@ -6,8 +6,6 @@ extension StatusRoutes {
   /// Number of syncs that the page draws.
   private static let syncsOfPage = 100
 
-  static func isPageAsset(_ path: String) -> Bool { PageAsset(rawValue: path) != nil }
-
   /// nil if the path is not an asset of the page.
   static func pageAsset(_ path: String) -> Response? {
     PageAsset(rawValue: path).map { Response(status: 200, headers: pageHeaders($0.type), body: $0.bytes) }

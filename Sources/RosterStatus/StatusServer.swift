@@ -156,7 +156,7 @@ package final class StatusServer: Sendable {
       // A client that has shut down its sending side still gets its answer.
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.maxMessagesPerRead, value: 1)
-      .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: PipelineGate.chunk))
+      .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: StatusPipeline.chunk))
       .childChannelInitializer { channel in
         Self.peer(of: channel).flatMap { peer in
           channel.eventLoop.makeCompletedFuture {

@@ -6,7 +6,7 @@ import RosterModel
 struct AuditSchedule: Sendable, Equatable {
   /// Period in which each page is audited; nil if never.
   var period: Duration?
-  /// Time of the last whole pull of the list; nil if there was none, so that nothing is due.
+  /// Time of the last whole pull of the list; nil if it is unknown, so that nothing is due.
   var last: Date?
   /// Start of the sync.
   var now: Date
@@ -19,8 +19,8 @@ struct AuditSchedule: Sendable, Equatable {
     return moments(until: now) > moments(until: last)
   }
 
-  /// FNV-1a, with the last step of MurmurHash3, because addresses often differ at their end only. Unlike `Hasher`, it is
-  /// the same in each process.
+  /// FNV-1a, with the last step of MurmurHash3, because addresses often differ at their end only. Unlike `Hasher`, it
+  /// is the same in each process.
   private static func hash(_ address: String) -> UInt64 {
     var hash = address.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     for factor in [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53] as [UInt64] { hash = (hash ^ hash >> 33) &* factor }

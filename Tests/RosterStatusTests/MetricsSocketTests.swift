@@ -1,6 +1,5 @@
 import Glibc
 import RosterTestSupport
-import Synchronization
 import Testing
 
 @testable import RosterStatus
@@ -11,11 +10,11 @@ import Testing
   func beside() async throws {
     try await withFolder { folder in
       let place = StatusServer.Place.path(folder + "/status.sock", mode: 0o640)
-      #expect(place.withoutRecords == .path(folder + "/status-metrics.sock", mode: 0o640))
-      #expect(StatusServer.Place.path("/a/b", mode: 0).withoutRecords == .path("/a/b-metrics", mode: 0))
+      #expect(place.ofMetrics == .path(folder + "/status-metrics.sock", mode: 0o640))
+      #expect(StatusServer.Place.path("/a/b", mode: 0).ofMetrics == .path("/a/b-metrics", mode: 0))
       let server = StatusServer(at: place, routes: makeRoutes())
       let metrics = StatusServer(
-        at: try #require(place.withoutRecords), routes: makeRoutes().withoutRecords, on: server)
+        at: try #require(place.ofMetrics), routes: makeRoutes().ofMonitors, on: server)
       try await server.start()
       try await metrics.start()
       let path = folder + "/status-metrics.sock"
@@ -47,94 +46,10 @@ import Testing
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
       }
       #expect(bound == 0 && chmod(folder + "/a.sock", 0o620) == 0)
-      #expect(StatusServer.Place.passed(descriptor).withoutRecords == .path(folder + "/a-metrics.sock", mode: 0o620))
+      #expect(StatusServer.Place.passed(descriptor).ofMetrics == .path(folder + "/a-metrics.sock", mode: 0o620))
       let nameless = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
       defer { close(nameless) }
-      #expect(StatusServer.Place.passed(nameless).withoutRecords == nil)
+      #expect(StatusServer.Place.passed(nameless).ofMetrics == nil)
     }
-  }
-}
-
-/// When answers were made.
-private final class Turns: Sendable {
-  private let times = Mutex<[(begin: ContinuousClock.Instant, end: ContinuousClock.Instant)]>([])
-
-  var all: [(begin: ContinuousClock.Instant, end: ContinuousClock.Instant)] { times.withLock { $0 } }
-
-  /// Takes 2 ms of processor time.
-  func work() {
-    let begin = ContinuousClock.now
-    while begin.duration(to: .now) < .milliseconds(2) {}
-    times.withLock { $0.append((begin, ContinuousClock.now)) }
-  }
-}
-
-@Suite(.timeLimit(.minutes(2))) struct MetricsPaceTests {
-  @Test("S11.6: answers of the metrics socket are made one at a time, with three times its duration after each")
-  func pace() async throws {
-    let turns = Turns()
-    let paced = StatusRoutes(
-      board: makeBoard(),
-      alive: {
-        turns.work()
-        return true
-      },
-      history: { _ in
-        turns.work()
-        return []
-      }, sync: { _ in throw CancellationError() }, feed: { _ in throw CancellationError() }, cancel: { nil })
-    try await withServer(paced.withoutRecords, limits: .ofMetricsSocket) { path, _ in
-      let clients = try (0..<6).map { _ in try RawClient(path) }
-      defer { for client in clients { client.close() } }
-      for (number, client) in clients.enumerated() {
-        let target = number.isMultiple(of: 2) ? "/healthz" : "/v1/syncs"
-        try client.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-      }
-      for client in clients { #expect(await client.read().hasPrefix("HTTP/1.1 200 ")) }
-    }
-    let all = turns.all
-    #expect(all.count == 6)
-    for (one, next) in zip(all, all.dropFirst()) {
-      let rest = one.end.duration(to: next.begin)
-      #expect(rest >= min(one.begin.duration(to: one.end) * 3, .milliseconds(250)))
-    }
-  }
-
-  @Test("S11.6: the answer to a monitor comes before those of other paths that wait for longer")
-  func monitorsFirst() async throws {
-    let order = Mutex<[String]>([])
-    let (asked, ask) = AsyncStream<Void>.makeStream()
-    let (released, release) = AsyncStream<Void>.makeStream()
-    let routes = StatusRoutes(
-      board: makeBoard(),
-      alive: {
-        order.withLock { $0.append("healthz") }
-        return true
-      },
-      history: { _ in
-        if order.withLock({ $0.isEmpty }) {
-          ask.yield()
-          _ = await released.first { _ in true }
-        }
-        order.withLock { $0.append("syncs") }
-        return []
-      }, sync: { _ in throw CancellationError() }, feed: { _ in throw CancellationError() }, cancel: { nil })
-    try await withServer(routes.withoutRecords, limits: .ofMetricsSocket) { path, _ in
-      let clients = try (0..<4).map { _ in try RawClient(path) }
-      defer { for client in clients { client.close() } }
-      func get(_ target: String, client: Int) throws {
-        try clients[client].send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-      }
-      try get("/v1/syncs", client: 0)
-      _ = await asked.first { _ in true }
-      try get("/v1/syncs", client: 1)
-      try get("/healthz", client: 2)
-      // This refusal needs no turn: by then the server has read the others.
-      try clients[3].send("nonsense\r\n\r\n")
-      #expect(await clients[3].read().hasPrefix("HTTP/1.1 400 "))
-      release.yield()
-      for client in clients.prefix(3) { #expect(await client.read().hasPrefix("HTTP/1.1 200 ")) }
-    }
-    #expect(order.withLock { $0 } == ["syncs", "healthz", "syncs"])
   }
 }

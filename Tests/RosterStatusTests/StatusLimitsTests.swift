@@ -62,35 +62,6 @@ import Testing
   }
 
   @Test(
-    "An unknown method is 501, another version 505, and an invalid request line 400",
-    arguments: [
-      ("FOO /v1/status HTTP/1.1", 501), ("get /v1/status HTTP/1.1", 501), ("GET / HTTP/2.0", 505),
-      ("GET / HTTP/1.9", 505), ("GET /v1/status", 400), ("FOO /v1/status", 400), ("FOO  HTTP/1.1", 400),
-      ("F\u{1}O / HTTP/1.1", 400),
-    ])
-  func strange(line: String, status: Int) async throws {
-    try await withClient { client in
-      try client.send(line + "\r\nHost: localhost\r\n\r\n")
-      #expect(await client.read().hasPrefix("HTTP/1.1 \(status) "))
-    }
-  }
-
-  @Test("S2.4: a connection that waits between requests is not timed out")
-  func idle() async throws {
-    try await withServer(limits: limits { $0.incomplete = .milliseconds(50) }) { path, _ in
-      let patient = try RawClient(path)
-      defer { patient.close() }
-      try patient.send(get)
-      _ = await patient.read(until: "ok\n")
-      let slow = try RawClient(path)  // its 408 tells that the time is over for the other one too
-      defer { slow.close() }
-      _ = await slow.read()
-      try patient.send(get)
-      #expect(await patient.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
-    }
-  }
-
-  @Test(
     "S2.1: a request that is not HTTP is 400, and one without Host too",
     arguments: ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"])
   func nonsense(text: String) async throws {
@@ -108,16 +79,12 @@ import Testing
     try await withServer(limits: limits) { path, _ in
       let clients = try (0..<3).map { _ in try RawClient(path) }
       defer { for client in clients { client.close() } }
-      for client in [1, 2, 0] {
-        try clients[client].send(get)
-        _ = await clients[client].read(until: "ok\n")
-      }
       let late = try RawClient(path)
       defer { late.close() }
       try late.send(get)
       #expect(await late.read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
-      #expect(await clients[1].read() == "")
-      for other in [0, 2] {
+      #expect(await clients[0].read() == "")
+      for other in [1, 2] {
         try clients[other].send(get)
         #expect(await clients[other].read(until: "ok\n").hasPrefix("HTTP/1.1 200 "))
       }

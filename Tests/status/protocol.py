@@ -24,8 +24,8 @@ def run(lines, program, folder):
         for name, test in [
             ("every path answers GET and HEAD, with its type and no-store", gets),
             ("targets: percent escapes, absolute form, an empty query", targets),
-            ("HTTP/1.0 with and without keep-alive, with and without Host; HTTP/1.1 needs one Host", versions),
-            ("keep-alive, Connection: close, pipelined requests in order, blank lines between", connections),
+            ("HTTP/1.0 with and without Host; HTTP/1.1 needs one Host", versions),
+            ("a connection has one request, with a body, chunks, or a blank line before it", connections),
             ("Expect: 100-continue gets 100, or a refusal", expectation),
             ("POST is for root and the daemon's own user; others may read (SO_PEERCRED)", peers),
             ("curl, with its h2c offer, and rosterctl understand the answers", curl),
@@ -72,10 +72,11 @@ def versions(daemon):
         client.send("GET /healthz HTTP/1.0\r\n\r\n")
         assert client.read_all().endswith(b"ok\n")
     with daemon.connect() as client:
-        for _ in range(2):
-            client.send("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
-            answer = client.read()
-            assert answer.status == 200 and answer.headers["connection"] == "keep-alive", answer
+        client.send("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+        answer = client.read()
+        assert answer.status == 200 and answer.headers["connection"] == "close", answer
+        assert client.read_all() == b""
+    with daemon.connect() as client:
         client.send("GET /v1/events HTTP/1.0\r\n\r\n")
         assert b"chunked" not in client.read_to(b"\r\n\r\n")
     for head in ["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n"]:
@@ -83,9 +84,9 @@ def versions(daemon):
             client.send(head)
             assert "Host" in client.read().problem(400)
             assert client.read_all() == b""
-    for text, status in [("GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", 505), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
-                         ("FLY / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501),
-                         ("get / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501),
+    for text, status in [("GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", 400), ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+                         ("FLY / HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+                         ("get / HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
                          ("PROPFIND /v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 405),
                          ("FLY /\r\n\r\n", 400), ("\x00" * 40, 400)]:
         with daemon.connect() as client:
@@ -95,31 +96,20 @@ def versions(daemon):
 
 
 def connections(daemon):
-    with daemon.connect() as client:
-        for _ in range(3):
-            answer = client.ask("GET", "/healthz")
-            assert answer.status == 200 and "connection" not in answer.headers, answer
-        answer = client.ask("GET", "/healthz", Connection="close")
-        assert answer.headers["connection"] == "close", answer
-        assert client.read_all() == b""
-    with daemon.connect() as client:
-        targets = ["/healthz", "/v1/syncs", "/nothing", "/v1/status", "/v1/syncs?limit=0", "/metrics"] * 50
-        client.send("".join(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n" for target in targets))
-        codes = [client.read().status for _ in targets]
-        assert codes == [200, 200, 404, 200, 400, 200] * 50, codes
-        # Bodies between the requests, and blank lines, which have no meaning.
-        post = "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nGET /x"
-        chunks = ("POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-                  "4\r\n\r\n\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n")
-        client.send((post + GET + "\r\n\r\n" + chunks + GET + "\n" + GET) * 20)
-        codes = [client.read().status for _ in range(100)]
-        assert codes == [404, 200, 404, 200, 200] * 20, codes
-        client.send("\r\n")
-        assert client.ask("GET", "/healthz").status == 200
-    with daemon.connect() as client:
-        for byte in GET + post + chunks + GET:
-            client.send(byte)
-        assert [client.read().status for _ in range(4)] == [200, 404, 404, 200]
+    post = "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nGET /x"
+    chunks = ("POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+              "4\r\n\r\n\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n")
+    for text, status in [(GET, 200), (post, 404), (chunks, 404), ("\r\n" + GET, 200), (GET * 50, 200)]:
+        for pieces in [[text], text]:
+            with daemon.connect() as client:
+                try:
+                    for piece in pieces:
+                        client.send(piece)
+                except ConnectionError:
+                    assert text == GET * 50
+                answer = client.read()
+                assert answer.status == status and answer.headers["connection"] == "close", (text, answer)
+                assert client.read_all() == b"", text
 
 
 def expectation(daemon):
@@ -129,6 +119,7 @@ def expectation(daemon):
         assert client.read().status == 100
         client.send("{}")
         assert client.read().status == 202
+    with daemon.connect() as client:
         client.send(head + "70000\r\n\r\n")
         client.read().problem(413)
 

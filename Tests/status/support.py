@@ -102,6 +102,9 @@ class Daemon:
         return Client(self.socket, timeout)
 
     def ask(self, method, target, body=b"", **headers):
+        if self.is_used:
+            self.socket.close()
+            self.connect()
         with self.connect() as client:
             return client.ask(method, target, body, **headers)
 
@@ -166,14 +169,18 @@ class Answer:
 
 
 class Client:
-    """One connection. It sends exactly the bytes that the test wrote."""
+    """One connection. It sends exactly the bytes that the test wrote. `ask` opens another one after each answer."""
 
     def __init__(self, path, timeout=PATIENCE):
+        self.path, self.timeout = path, timeout
+        self.connect()
+
+    def connect(self):
         self.socket = socket.socket(socket.AF_UNIX)
         # With a timeout, connect would fail instead of waiting for its turn (connect(2), EAGAIN).
-        self.socket.connect(path)
-        self.socket.settimeout(timeout)
-        self.bytes = b""
+        self.socket.connect(self.path)
+        self.socket.settimeout(self.timeout)
+        self.bytes, self.is_used = b"", False
 
     def __enter__(self):
         return self
@@ -185,6 +192,9 @@ class Client:
         self.socket.sendall(data if isinstance(data, bytes) else data.encode())
 
     def ask(self, method, target, body=b"", **headers):
+        if self.is_used:
+            self.socket.close()
+            self.connect()
         fields = {"Host": "localhost", **{name.replace("_", "-"): value for name, value in headers.items()}}
         if body or method == "POST":
             fields.setdefault("Content-Length", str(len(body)))
@@ -203,6 +213,7 @@ class Client:
             name, _, value = line.partition(":")
             assert name.lower() not in headers, f"{name} twice: {head}"
             headers[name.lower()] = value.strip()
+        self.is_used = headers.get("connection") == "close"
         body = b""
         if method != "HEAD" and int(status) >= 200:
             length = int(headers["content-length"])

@@ -17,7 +17,7 @@ enum HTTPTarget {
   /// One input byte is expanded to many, so that a small input can exceed the limits of S2.
   private static let (short, long) = (UInt8(1), [UInt8](repeating: UInt8(ascii: "a"), count: 5_000))
 
-  private static let chunk = PipelineGate.chunk
+  private static let chunk = StatusPipeline.chunk
   /// The first bytes always arrive one by one, whatever the choices are; a usual request line is that long.
   private static let line = 80
 
@@ -51,7 +51,7 @@ enum HTTPTarget {
   /// count as equal here.
   private static func answers(in sent: [UInt8], to bytes: [UInt8]) -> [HTTPAnswer]? {
     guard var answers = HTTPAnswer.all(in: sent) else { return nil }
-    if bytes.count > RequestAssembly.Limits().head, let last = answers.last, [400, 431].contains(last.status) {
+    if bytes.count > HeadLimit.bytes, let last = answers.last, [400, 431].contains(last.status) {
       answers[answers.count - 1].status = 400
       answers[answers.count - 1].headers = []
       answers[answers.count - 1].body = []
@@ -74,7 +74,6 @@ enum HTTPTarget {
     func settle() throws {
       var isMoving = true
       while isMoving {
-        // Longer than the delay between pipelined requests.
         loop.advanceTime(by: .milliseconds(1))
         isMoving = false
         while let data = try channel.readOutbound(as: IOData.self) {

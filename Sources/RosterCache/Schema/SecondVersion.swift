@@ -14,7 +14,7 @@ enum SecondVersion {
     try Schema(of: database).defineRemoved(database)
   }
 
-  /// Completes a cache of an early build of 0.3, in which `changes` was still a table, or `syncs` had no `verified_at`, or
+  /// Completes a cache of an early build of 0.3, in which `changes` was still a table, `syncs` had no `verified_at`, or
   /// `cache_lists` had no `not_found_at`.
   static func complete(_ database: Database) throws {
     let isTable = "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'changes' AND type = 'table')"

@@ -145,8 +145,8 @@ extension ResourcePublication {
 }
 
 extension Family {
-  /// A condition for `row` of `lists`: 404 or 410 is the answer, for the first time in succession (E7.3). ?2 is the name
-  /// of the resource.
+  /// A condition for `row` of `lists`: 404 or 410 is the answer, for the first time in succession (E7.3). ?2 is the
+  /// name of the resource.
   static func hasVanished(_ row: String) -> String {
     """
     (\(row).state = \(ParentTables.State.vanished.rawValue) AND NOT EXISTS (

@@ -15,8 +15,8 @@ package struct PullSession: Sendable {
     try await cache.beginFresh()
   }
 
-  /// Time of the last whole pull of a resource with one list. If it is not noted, or the resource is a child, the time of
-  /// the last published or unchanged sync. nil without one.
+  /// Time of the last whole pull of a resource with one list. If it is not noted, or the resource is a child, the time
+  /// of the last published or unchanged sync. nil without one.
   package nonisolated(nonsending) func lastWholePull(of resource: String) async throws -> Date? {
     try await cache.lastWholePull(of: resource)
   }

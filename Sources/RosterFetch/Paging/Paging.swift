@@ -343,7 +343,7 @@ extension Paging {
   /// A delta token in a body is shown nowhere (I7.3). A long body is no command to type.
   private func ownText(of body: JSONValue) -> String {
     let text = JSONWriter(body.secretsMasked).text
-    return token == nil && text.utf8.count <= 4096 ? text : AffectedItem.hiddenBody
+    return token == nil && text.utf8.count <= 4096 ? text : "…"
   }
 
   private func text(of body: JSONValue) -> [UInt8] {

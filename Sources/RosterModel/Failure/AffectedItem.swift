@@ -20,22 +20,8 @@ package struct AffectedItem: Codable, Sendable, Equatable {
   package var position: Int?
   /// The problem of this item, if several items have different ones.
   package var reason: String?
-  /// The address without the keys of records and other values of upstream's; nil if `name` contains neither.
-  package var keyless: String?
   /// The body of a POST to the address, without credentials; nil for a GET and other kinds.
   package var body: String?
-
-  /// The same without the keys of records; nil if it is a record (S11.3).
-  package var withoutKeys: AffectedItem? {
-    if kind == .record { return nil }
-    var concern = self
-    (concern.name, concern.keyless) = (keyless ?? name, nil)
-    concern.body = body.map { _ in Self.hiddenBody }
-    return concern
-  }
-
-  /// Takes the place of a body that may not be shown.
-  package static let hiddenBody = "…"
 
   private init(_ kind: Kind, name: String) {
     self.kind = kind
@@ -43,13 +29,11 @@ package struct AffectedItem: Codable, Sendable, Equatable {
   }
 
   /// A page of a list, by its address; token parameters are no part of it.
-  package static func page(_ number: Int, of resource: String, url: String, keyless: String? = nil, body: String? = nil)
-    -> AffectedItem
-  {
+  package static func page(_ number: Int, of resource: String, url: String, body: String? = nil) -> AffectedItem {
     var page = AffectedItem(.page, name: url)
     page.resource = resource
     page.page = number
-    (page.keyless, page.body) = (keyless, body)
+    page.body = body
     return page
   }
 
@@ -68,9 +52,9 @@ package struct AffectedItem: Codable, Sendable, Equatable {
   /// A resource with its name in `[resource.NAME]`.
   package static func resource(_ name: String) -> AffectedItem { AffectedItem(.resource, name: name) }
   /// An address of something other than a page.
-  package static func address(_ url: String, keyless: String? = nil, body: String? = nil) -> AffectedItem {
+  package static func address(_ url: String, body: String? = nil) -> AffectedItem {
     var address = AffectedItem(.address, name: url)
-    (address.keyless, address.body) = (keyless, body)
+    address.body = body
     return address
   }
 

@@ -68,7 +68,7 @@ package struct Request: Sendable, Hashable {
     self.body = body
   }
 
-  /// The address for messages that any local user may read: it names no credential and no record (T9, S11.3).
+  /// The address for messages: it names no credential and no record (T9).
   package var shownURL: String {
     (keylessURL ?? url).secretsMasked(besides: [], keeping: ["{key}", "{keys}", "{key."])
   }
@@ -77,11 +77,11 @@ package struct Request: Sendable, Hashable {
   package var ownURL: String { hasDeltaToken ? shownURL : url.secretsMasked }
 
   /// The address as something to look at.
-  package var concern: AffectedItem { .address(ownURL, keyless: keylessURL.map { _ in shownURL }, body: ownBody) }
+  package var concern: AffectedItem { .address(ownURL, body: ownBody) }
 
   /// The same for page `number` of `resource`.
   package func concern(asPage number: Int, of resource: String) -> AffectedItem {
-    .page(number, of: resource, url: ownURL, keyless: keylessURL.map { _ in shownURL }, body: ownBody)
+    .page(number, of: resource, url: ownURL, body: ownBody)
   }
 }
 

@@ -6,21 +6,18 @@ import Testing
 @testable import RosterStatus
 
 /// Requests without a socket, which would decide by itself how many bytes arrive in one read.
-@Suite struct RequestLineTests {
+@Suite struct RequestLimitTests {
   private static let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-  private static let limit = RequestAssembly.Limits().head
+  private static let limit = HeadLimit.bytes
 
   private static func request(_ line: String) -> String { line + "\r\nHost: localhost\r\n\r\n" }
 
   @Test(
-    "A request's line is judged as a whole, wherever it is split",
+    "A request is read in the same way wherever it is split, and further ones are ignored",
     arguments: [
-      (get, [200]), (request("FOO / HTTP/1.1"), [501]), (request("get / HTTP/1.1"), [501]),
-      (request("GET / HTTP/2.0"), [505]), (request("GET /"), [400]), (request("F\u{1}O / HTTP/1.1"), [400]),
-      ("FOO / HTTP/1.1\n\n", [400]), ("GET / HTTP/1.1\nHost: localhost\n\n", [400]),
-      (get + "\r\n\n" + get + request("FOO / HTTP/1.1") + get, [200, 200, 501]),
-      (get + request("GET / HTTP/3.0"), [200, 505]), (get + "GET /heal", [200]), ("FOO / HTTP/1.1", []),
-      (request("!O / HTTP/1.1"), [501]), ("\u{16}\u{3}\u{1}", [400]), (get + "\0\0", [200, 400]),
+      (get, [200]), (get + get, [200]), (get + "\0\0", [200]), ("\r\n" + get, [200]), ("GET /heal", [400]),
+      (request("FOO / HTTP/1.1"), [400]), (request("get / HTTP/1.1"), [400]), (request("GET / HTTP/2.0"), [400]),
+      (request("GET /"), [400]), (request("F\u{1}O / HTTP/1.1"), [400]), ("\u{16}\u{3}\u{1}", [400]),
     ])
   func cut(text: String, statuses: [Int]) throws {
     for place in 0..<text.utf8.count {
@@ -45,26 +42,23 @@ import Testing
     }
   }
 
-  @Test("S2.4: the beginning of a request has its time from the first byte on, whatever follows")
+  @Test("S2.4: the beginning of a request has its time from the connection on, whatever follows")
   func dripping() throws {
     let client = try EmbeddedClient()
-    client.send(Array(Self.get.utf8))
-    client.wait(.seconds(60))
     for byte in "GET /heal".utf8 {
       client.send([byte])
       client.wait(.seconds(1))
-      #expect(try client.answers() == [200])
+      #expect(try client.answers() == [])
     }
     client.wait(.seconds(1))
-    #expect(try client.answers() == [200, 408])
+    #expect(try client.answers() == [408])
   }
 
   @Test("P13.1: a stop does not wait for the end of a request's line")
   func stop() throws {
     let client = try EmbeddedClient()
-    client.send(Array((Self.get + "GET /heal").utf8))
-    client.wait(.milliseconds(5))
-    #expect(try client.answers() == [200] && client.isOpen)
+    client.send(Array("GET /heal".utf8))
+    #expect(client.isOpen)
     client.connection.finish()
     #expect(!client.isOpen)
   }
@@ -105,8 +99,6 @@ private final class EmbeddedClient {
   }
 
   func endInput() {
-    // Longer than the turns between pipelined requests.
-    wait(.milliseconds(5))
     channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
   }
 
