@@ -263,5 +263,5 @@ struct Runtime: Sendable {
 
 extension Configuration {
   /// The places of the token and of other secrets in a request, for a person who repeats it.
-  fileprivate var secretPlaces: [TokenPlace] { auth.flow == .none ? [] : TokenSettings(self).places }
+  fileprivate var secretPlaces: [TokenPlace] { auth.flow.sendsToken ? TokenSettings(self).places : [] }
 }

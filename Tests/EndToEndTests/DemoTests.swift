@@ -41,7 +41,7 @@ import Testing
       #expect(outcome.exit == 0 && outcome.output.contains("\nrefreshes: 1\n"))
       #expect(outcome.output.contains(" page 1 of character arrives\n"))
       #expect(outcome.output.contains("  51 pages of appearance, a list for each episode, arrive\n"))
-      #expect(outcome.output.contains(/\ character +826 +42  count\n/))
+      #expect(outcome.output.contains(/\ character +826 +42  by count\n/))
       // The test does not depend on which list gets the expired token first.
       #expect(outcome.output.contains(/page \d+ of (character|location|episode) asks for a new token, for all\n/))
       let queries = outcome.output.split(separator: "\n").filter { $0.hasPrefix("  sqlite3 ") }

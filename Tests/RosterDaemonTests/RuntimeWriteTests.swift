@@ -9,8 +9,8 @@ import Testing
 
 /// The amount of data that a sync writes to the file.
 @Suite struct RuntimeWriteTests {
-  /// Enough rows in `syncs` that its tables are trees of several pages.
-  private static let earlierSyncs = 100
+  /// Enough rows in `syncs` that its tables are trees of several pages. The next row must not split a page.
+  private static let earlierSyncs = 120
 
   /// The tables that change with a text outside the full-text index. The schema's table is page 1, which contains the
   /// file's size.
@@ -20,7 +20,7 @@ import Testing
     "cache_pages", "sqlite_schema",
   ]
 
-  /// An idle cache after a hundred syncs, a change and a reject.
+  /// An idle cache after these syncs, a change and a reject.
   private func withOldCache(
     _ validators: Scenario.Validators, body: (Bench) async throws -> Void
   ) async throws {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct WatchScreenTests {
   private func screen(silence: String? = nil, hasKeys: Bool = true) -> WatchScreen {
     let status = DaemonStatus(
-      version: "0.1.0", pid: 1, startedAt: "2026-01-01T12:00:00.000Z", uptimeSeconds: 1, state: .starting,
+      version: rosterdVersion, pid: 1, startedAt: "2026-01-01T12:00:00.000Z", uptimeSeconds: 1, state: .starting,
       upstream: DaemonStatus.Upstream(baseURL: "http://localhost/api"),
       cache: DaemonStatus.Cache(path: "/cache.db"), sync: DaemonStatus.Sync(), token: TokenStatus(flow: "none"),
       config: DaemonStatus.Config(path: nil, loadedAt: "2026-01-01T12:00:00.000Z"))
