@@ -102,9 +102,6 @@ class Daemon:
         return Client(self.socket, timeout)
 
     def ask(self, method, target, body=b"", **headers):
-        if self.is_used:
-            self.socket.close()
-            self.connect()
         with self.connect() as client:
             return client.ask(method, target, body, **headers)
 
