@@ -45,7 +45,7 @@ let package = Package(
     product(
       "RosterAuth", ["RosterModel", "RosterJSON"],
       sources: [
-        "ClockReading.swift", "CredentialFile.swift", "Grant.swift", "GrantOutcome.swift", "GrantStatement.swift",
+        "ClockReading.swift", "Grant.swift", "GrantOutcome.swift", "GrantStatement.swift",
         "RenewalPeriod.swift", "Secret.swift", "SecretMask.swift", "ServerStatement.swift", "Token.swift",
         "TokenAnswer.swift", "TokenSettings.swift",
       ]),

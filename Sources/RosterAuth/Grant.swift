@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterJSON
 package import RosterModel
 
 /// How one flow asks for a token, and which fields its answer has (CONTRACT 3). Each flow has one.
@@ -55,6 +56,53 @@ extension Grant {
     if !settings.scope.isEmpty { fields.append(("scope", settings.scope)) }
     request.identify(credentials, as: settings.client, fields: &fields)
     request.setForm(fields.adding(settings.parameters))
+  }
+}
+
+extension Grant {
+  /// A request whose templates name what it sends (T13.2).
+  init(_ step: TokenExchange.Step, answer: TokenExchange.Answer, refreshRequired: Bool) {
+    self.init(answer: answer, refreshRequired: refreshRequired) { request, _, credentials, tokens in
+      let value = { (placeholder: TokenExchange.Placeholder) in credentials.value(of: placeholder, tokens) }
+      request.setBody(step.body.filled(value), format: step.format)
+      guard let field = step.send else { return }
+      let text = field.value.filled(value)
+      switch field.carrier {
+      case .header:
+        request.headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
+        request.headers.append(Request.Header(field.name, text))
+      case .parameter: request.secrets = [Request.Parameter(field.name, text)]
+      // The configuration has no such field here.
+      case .body: break
+      }
+    }
+  }
+}
+
+extension Credentials {
+  fileprivate func value(of placeholder: TokenExchange.Placeholder, _ tokens: Grant.SentTokens) -> String {
+    let secret =
+      switch placeholder {
+      case .refreshToken: tokens.refresh
+      case .accessToken: tokens.access
+      case .jwt: assertion?.token
+      case .username, .password, .clientID, .clientSecret, .basic: self.value(of: placeholder)
+      }
+    return secret?.reveal() ?? ""
+  }
+}
+
+extension Request {
+  /// An empty object sends no body.
+  fileprivate mutating func setBody(_ body: JSONValue, format: TokenExchange.Format) {
+    guard case .object(let members) = body, !members.isEmpty else { return }
+    switch format {
+    // The configuration has only scalars in a form (F5.3).
+    case .form: setForm(members.map { (name: $0.name, value: $0.value.queryText) })
+    case .json:
+      headers.append(Header("Content-Type", "application/json"))
+      self.body = JSONWriter(body).bytes
+    }
   }
 }
 

@@ -156,3 +156,10 @@ extension TokenSettings {
       + headers.map { "\($0.name): \($0.value)" }
   }
 }
+
+extension Credentials {
+  /// The contents that `auth.send` names, beside the access token.
+  func sent(_ settings: TokenSettings) -> [TokenExchange.Placeholder: Secret] {
+    settings.sentBesideToken.reduce(into: [:]) { $0[$1] = value(of: $1) }
+  }
+}

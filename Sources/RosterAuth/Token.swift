@@ -154,9 +154,4 @@ extension Credentials {
   var basicPair: Secret? {
     username.map { Secret(Data("\($0.reveal()):\(password?.reveal() ?? "")".utf8).base64EncodedString()) }
   }
-
-  /// The contents that `auth.send` names, beside the access token.
-  func sent(_ settings: TokenSettings) -> [TokenExchange.Placeholder: Secret] {
-    settings.sentBesideToken.reduce(into: [:]) { $0[$1] = value(of: $1) }
-  }
 }

@@ -255,6 +255,11 @@ def hostile(site, driver, folder):
             browser.until(LIVE)
             browser.until("document.getElementById('list').children.length === 3")
             browser.until("document.getElementById('told').innerText")
+            # The reason of the last sync is above the history, unless a reader chooses that sync.
+            browser.run("""
+                const key = new KeyboardEvent('keydown', { key: 'End', bubbles: true });
+                document.getElementById('history').dispatchEvent(key)""")
+            browser.until("document.getElementById('told').innerText.includes('<img src=')")
             for place in ["#sentence", "#upstream", "#foot", "#told", "#list", "#why"]:
                 assert "<img src=" in browser.text(place), (place, browser.text(place))
             assert "the client certificate expires in" in browser.text("#upstream"), browser.text("#upstream")

@@ -37,24 +37,23 @@ def connect(path, request):
 def read(path):
     """Reads as all pages but one, until it is ended."""
     ready = selectors.DefaultSelector()
-    askers = [connect(path, STATUS) for _ in range(PAGES_OPEN - 1)]
-    for client in askers:
-        ready.register(client, selectors.EVENT_READ, False)
-    for _ in askers:
+    pages = PAGES_OPEN - 1
+    for _ in range(pages):
         ready.register(connect(path, STREAM), selectors.EVENT_READ, True)
     print("open", flush=True)
     start, turn = time.monotonic(), 0
     # Runs until the daemon has ended.
     while Path(path).exists():
-        for key, _ in ready.select(ASKED_EVERY / len(askers)):
-            if not key.fileobj.recv(1 << 20) and key.data:
-                # The client was too slow (S2), and reconnects as a page does.
+        for key, _ in ready.select(ASKED_EVERY / pages):
+            if not key.fileobj.recv(1 << 20):
                 ready.unregister(key.fileobj)
                 key.fileobj.close()
-                ready.register(connect(path, STREAM), selectors.EVENT_READ, True)
+                # A reader of events that was too slow (S2) reconnects, as a page does.
+                if key.data:
+                    ready.register(connect(path, STREAM), selectors.EVENT_READ, True)
         # One after the other, as people open them.
-        while start + turn * ASKED_EVERY / len(askers) < time.monotonic():
-            askers[turn % len(askers)].sendall(STATUS)
+        while start + turn * ASKED_EVERY / pages < time.monotonic():
+            ready.register(connect(path, STATUS), selectors.EVENT_READ, False)
             turn += 1
 
 
