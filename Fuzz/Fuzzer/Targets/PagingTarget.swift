@@ -162,7 +162,7 @@ enum PagingTarget {
         let name = Self.unescaped(parameter.prefix { $0 != "=" })
         promise(!name.elementsEqual("key".utf8), "the token's parameter goes along in \(url) (T8)")
       }
-      promise(!url.contains(PagingTarget.token.text), "the token goes along in \(url) (T9)")
+      promise(!PagingTarget.token.texts.contains { url.contains($0) }, "the token goes along in \(url) (T9)")
     }
 
     /// RFC 3986 §3, by hand: scheme, host and port.
