@@ -186,7 +186,7 @@ let package = Package(
       of: "RosterFetch",
       ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     tests(of: "RosterCache", ["GrowthKinds", "RosterDecode", "RosterFiles", "RosterJSON"], exclude: ["Fixtures"]),
-    tests(of: "RosterSync", ["RosterAuth", "RosterDecode", "RosterFetch", "RosterCache", log]),
+    tests(of: "RosterSync", ["RosterJSON", "RosterAuth", "RosterDecode", "RosterFetch", "RosterCache", log]),
     tests(
       of: "RosterStatus",
       ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix")]),

@@ -74,7 +74,8 @@ package final class PageFetcher: Sendable {
 
   private let send: Send
   private let retry: Retry
-  private let digest: PageDigest
+  /// The digest of this cache.
+  package let digest: PageDigest
   private let clock: WallClock
   private let report: EventSink
 

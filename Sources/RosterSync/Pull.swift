@@ -148,8 +148,7 @@ final class Pull: Sendable {
       receivedAt > pauses.earliest(age: Self.takeOver, at: now)
     else { return nil }
     if !known.validator.isEmpty {
-      let isAudited = known.state == .published && list.audits.isDue(job.page.request.url)
-      guard pauses.hasPause(after: receivedAt), !isAudited else { return nil }
+      guard pauses.hasPause(after: receivedAt), !isAudited(known, job: job, of: list) else { return nil }
     }
     // The mark must not be later than the answer.
     if list.since != nil, known.answered == nil { return nil }
@@ -161,12 +160,17 @@ final class Pull: Sendable {
     return ListFacts(known).contradicts(first, inChain: list.paging.followsAnswers) ? nil : receivedAt
   }
 
+  /// True if the page is transferred without its validator (P15.1).
+  private func isAudited(_ known: CachedPage, job: PullPlan.PageJob, of list: PulledList) -> Bool {
+    known.state == .published && list.audits.isDue(job.page.address, digest: fetcher.digest)
+  }
+
   private func fetch(
     _ job: PullPlan.PageJob, list: PulledList, known: [CachedPage]?
   ) async throws -> PageFetcher.Answer {
     progress.asks()
     defer { progress.answered() }
-    let isAudited = known?[0].state == .published && list.audits.isDue(job.page.request.url)
+    let isAudited = known.map { self.isAudited($0[0], job: job, of: list) } ?? false
     let wanted = PageFetcher.PageQuery(
       page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterModel
 import RosterTestSupport
 import Testing
 
@@ -7,13 +8,15 @@ import Testing
 struct AuditScheduleTests {
   private static let day = Duration.seconds(86_400)
   private static let start = Date(timeIntervalSince1970: 1_750_000_000)
+  private static let digest = PageDigest(first: 1, second: 2)
   private static let pages = (1...400).map { "https://api.test/things?page=\($0)" }
 
   /// How often each page is audited by syncs at these times.
   private static func counts(_ times: [Double]) -> [Int] {
     pages.map { page in
       zip(times, times.dropFirst()).count { last, now in
-        AuditSchedule(period: day, last: start.addingTimeInterval(last), now: start.addingTimeInterval(now)).isDue(page)
+        AuditSchedule(period: day, last: start.addingTimeInterval(last), now: start.addingTimeInterval(now))
+          .isDue(page, digest: digest)
       }
     }
   }
@@ -40,7 +43,7 @@ struct AuditScheduleTests {
       AuditSchedule(period: nil, last: now, now: later), AuditSchedule(period: Self.day, last: nil, now: later),
       AuditSchedule(period: Self.day, last: later, now: now),
     ] {
-      #expect(!Self.pages.contains { schedule.isDue($0) })
+      #expect(!Self.pages.contains { schedule.isDue($0, digest: Self.digest) })
     }
   }
 }

@@ -149,6 +149,13 @@ struct SyncBench {
     return try database.rows(query) { $0.text(0) }
   }
 
+  /// The digest of the cache's pages.
+  func digest() throws -> PageDigest {
+    let database = try Database(path: path, access: .readOnly)
+    defer { database.close() }
+    return try database.pageDigest()
+  }
+
   /// The changes that `pending` shows: kind, resource, key, the keys of the ancestors, and the parent that is removed.
   func pending() throws -> [String] {
     var lines: [String] = []

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import RosterJSON
 import RosterModel
 import Synchronization
 import Testing
@@ -41,6 +42,27 @@ struct ValidatorLieTests {
       }
       #expect(audited.sorted() == (1...4).map { "/a?page=\($0)" })
     }
+  }
+
+  @Test("P15.1: pages that only the body of a POST tells apart have moments of their own")
+  func periodsOfPost() async throws {
+    let bench = try SyncBench([:])
+    bench.shelf.answer { request, _ in
+      let page = (try? JSONValue(json: request.body))?["page"].flatMap { Int($0.queryText) } ?? 0
+      return Response(json: page <= 40 ? #"[{"id":\#(page)}]"# : "[]", tag: "\"fixed\"", to: request)
+    }
+    var resource = Self.audited("a")
+    (resource.method, resource.records) = (.post, JSONPointer(segments: []))
+    resource.pages = .init(.number(param: .body(at("page"))))
+    _ = try await bench.sync([resource])
+    var transferred: [Int] = []
+    for part in 1...8 {
+      _ = bench.asked()
+      _ = try await bench.sync([resource], after: Double(part) / 8 * Self.day)
+      transferred.append(bench.shelf.asked().count { $0.status == 200 })
+    }
+    #expect(transferred.reduce(0, +) == 41)
+    #expect(transferred.allSatisfy { $0 < 20 }, "\(transferred)")
   }
 
   @Test("P6.1, P6.2: pages whose total in a header is new are transferred once, although their bodies are the same")
@@ -186,11 +208,12 @@ struct ValidatorLieTests {
     let resources = [Self.audited("a")]
     _ = try await bench.sync(resources)
     let start = try #require(try bench.ask("SELECT started_at FROM syncs").first.flatMap { Date(rfc3339: $0) })
+    let digest = try bench.digest()
     /// Seconds until the page is audited.
     func moment(_ page: Int) -> Int {
       (1...86_400).first { seconds in
         let now = start.addingTimeInterval(Double(seconds))
-        return AuditSchedule(period: .seconds(86_400), last: start, now: now).isDue("http://shelf.test/a?page=\(page)")
+        return AuditSchedule(period: .seconds(86_400), last: start, now: now).isDue("/a?page=\(page)", digest: digest)
       } ?? 0
     }
     let moments = (1...4).map { (page: $0, seconds: moment($0)) }.sorted { $0.seconds < $1.seconds }
