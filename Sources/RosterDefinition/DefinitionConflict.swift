@@ -8,4 +8,11 @@ package struct DefinitionConflict {
   package var problem: String
   /// The permitted values in words.
   package var allowed: String
+
+  /// The same conflict about keys in other places.
+  func moved(_ place: ([String]) -> [String]) -> DefinitionConflict {
+    var moved = self
+    (moved.path, moved.restsOn) = (place(path), restsOn.map(place))
+    return moved
+  }
 }

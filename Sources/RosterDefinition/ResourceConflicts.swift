@@ -29,32 +29,58 @@ extension WrittenDefinition {
     listConflicts
     pagesConflicts(resource.pages, below: ["pages"])
     bodyConflicts
-    formConflicts
-    pathConflicts
+    requestConflicts
     sinceConflicts
   }
 
+  /// Mistakes of the requests of whole pulls, and of incremental ones. A key that `since` does not have is the
+  /// resource's, so that a mistake there is one mistake.
+  @Rules<DefinitionConflict> private var requestConflicts: [DefinitionConflict] {
+    let whole = formConflicts(resource.listing) + pathConflicts(resource.listing)
+    let changed = resource.since.map { formConflicts(incremental($0), $0.param) + pathConflicts($0.listing) } ?? []
+    whole
+    changed.map { $0.moved(written) }.filter { conflict in !whole.contains { $0.path == conflict.path } }
+  }
+
+  /// The incremental list. The names in `raw` of the resource need not be in another `query`.
+  private func incremental(_ since: Since) -> Listing {
+    var listing = since.listing
+    if !has("since", "raw") { listing.raw = [] }
+    return listing
+  }
+
+  /// The place of a key that `since` may have too.
+  private func written(_ path: [String]) -> [String] {
+    given.contains(["since", path[0]]) ? ["since"] + path : path
+  }
+
   /// Mistakes of `format` and `raw` (F2.4).
-  @Rules<DefinitionConflict> private var formConflicts: [DefinitionConflict] {
-    if resource.listing.format == .form, resource.method == .get {
+  /// - Parameter start: The parameter of the start, in an incremental pull.
+  @Rules<DefinitionConflict> private func formConflicts(
+    _ listing: Listing, _ start: Resource.RequestPlace? = nil
+  ) -> [DefinitionConflict] {
+    if listing.format == .form, listing.method == .get {
       DefinitionConflict(
         path: ["format"], restsOn: [["method"]], problem: "is not used with GET", allowed: "method = \"POST\" beside it"
       )
     }
-    let places = [("param", resource.pages.style.param), ("size_param", resource.pages.sizeParam)]
-    for (name, place) in resource.listing.format == .form ? places : [] {
+    let places = [
+      (["pages", "param"], listing.pages.style.param), (["pages", "size_param"], listing.pages.sizeParam),
+      (["since", "param"], start),
+    ]
+    for (path, place) in listing.format == .form ? places : [] {
       if case .body(let pointer)? = place, pointer.segments.count > 1 {
         DefinitionConflict(
-          path: ["pages", name], restsOn: [["format"]], problem: "a form has no nested table or list",
+          path: path, restsOn: [["format"]], problem: "a form has no nested table or list",
           allowed: "a place such as \"/page\"")
       }
     }
-    if resource.listing.format == .form, !resource.body.isFlat {
+    if listing.format == .form, !listing.body.isFlat {
       DefinitionConflict(
         path: ["body"], restsOn: [["format"]], problem: "a form has no nested table or list",
         allowed: "texts, numbers and booleans with format = \"form\"")
     }
-    for name in resource.listing.raw where !resource.query.contains(where: { $0.name == name }) {
+    for name in listing.raw where !listing.query.contains(where: { $0.name == name }) {
       if resource.since?.param != .query(name) {
         DefinitionConflict(
           path: ["raw"], restsOn: [["query"], ["since"]], problem: "\(name.tomlString) is no parameter of query",
@@ -64,10 +90,10 @@ extension WrittenDefinition {
   }
 
   /// Mistakes of a page in `path` (F2.3).
-  @Rules<DefinitionConflict> private var pathConflicts: [DefinitionConflict] {
-    let style = resource.pages.style
+  @Rules<DefinitionConflict> private func pathConflicts(_ listing: Listing) -> [DefinitionConflict] {
+    let style = listing.pages.style
     if let placeholder = style.kind.placeholder {
-      let count = resource.path.split(separator: placeholder, omittingEmptySubsequences: false).count - 1
+      let count = listing.path.split(separator: placeholder, omittingEmptySubsequences: false).count - 1
       if count > 1 {
         DefinitionConflict(path: ["path"], restsOn: [["path"]], problem: "has \(placeholder) twice", allowed: "it once")
       }
@@ -76,7 +102,7 @@ extension WrittenDefinition {
           path: ["pages", "param"], restsOn: [["path"], ["pages"]], problem: "is beside \(placeholder) in path",
           allowed: "no param")
       }
-      if style.param == .path, resource.pages.valueText != nil {
+      if style.param == .path, listing.pages.valueText != nil {
         DefinitionConflict(
           path: ["pages", "value"], restsOn: [["path"], ["pages"]], problem: "is beside \(placeholder) in path",
           allowed: "no value")
@@ -89,7 +115,7 @@ extension WrittenDefinition {
       }
     }
     for placeholder in Set(PageStyle.all.compactMap(\.placeholder)).sorted()
-    where placeholder != style.kind.placeholder && resource.path.contains(placeholder) {
+    where placeholder != style.kind.placeholder && listing.path.contains(placeholder) {
       DefinitionConflict(
         path: ["path"], restsOn: [["path"], ["pages"]],
         problem: "has \(placeholder), which the style \(style.kind.name.tomlString) does not fill",

@@ -124,6 +124,32 @@ struct SinceFaultTests {
       faults.count == 1 && faults[0].hasPrefix("rosterd.toml:\(line): resource.thing.since.\(fault)"), "\(faults)")
   }
 
+  @Test(
+    "F2.3, F2.4: a mistake of the incremental request is found at the key that makes it, and the resource's once",
+    arguments: [
+      ("", #"path = "/things/{page}/of/{page}""#, #"since.path: has {page} twice"#),
+      ("", #"path = "/things/{cursor}""#, "since.path: has {cursor}, which the style"),
+      ("", #"raw = ["filter"]"#, #"since.raw: "filter" is no parameter of query"#),
+      ("", #"format = "form""#, "since.format: is not used with GET"),
+      (
+        "method = \"POST\"\nbody = { a = { b = 1 } }\n", #"format = "form""#,
+        "body: a form has no nested table or list"
+      ),
+      (
+        "method = \"POST\"\n", #"format = "form", body = { a = { b = 1 } }"#,
+        "since.body: a form has no nested table or list"
+      ),
+      (
+        "method = \"POST\"\nformat = \"form\"\nbody = { a = { b = 1 } }\n", #"path = "/changes""#,
+        "body: a form has no nested table or list"
+      ),
+    ])
+  func incrementalRequest(whole: String, since: String, fault: String) throws {
+    let since = "since = { at = \"/at\", param = \"s\", \(since) }\n"
+    let faults = try workspace.faults(FaultyDefinition.start + whole + since + FaultyDefinition.columns)
+    #expect(faults.count == 1 && faults[0].contains("resource.thing.\(fault)"), "\(faults)")
+  }
+
   @Test("I9.1: with ask, the default of at with the style after is since.key", arguments: [false, true])
   func askedAfter(isNamed: Bool) throws {
     let pages = "pages = { style = \"after\", param = \"a\"\(isNamed ? ", at = \"/id\"" : "") }\n"
