@@ -91,8 +91,9 @@ extension Diagnosis {
       place == .basic ? "-u 'USER:PASSWORD' " : "-H '\(Self.escaped(place.text))' "
     }.joined()
     guard let body = item.body else { return headers + Self.quoted(address) }
-    return headers
-      + "-H 'Content-Type: application/json' --data-raw '\(Self.escaped(body.printable))' \(Self.quoted(address))"
+    // A JSON body is an object. The type of a form is the one that curl sends unless told otherwise.
+    let type = body.hasPrefix("{") ? "-H 'Content-Type: application/json' " : ""
+    return headers + type + "--data-raw '\(Self.escaped(body.printable))' \(Self.quoted(address))"
   }
 
   private static func escaped(_ text: String) -> String { text.replacing("'", with: #"'\''"#) }

@@ -309,15 +309,17 @@ import Testing
     #expect(todo.contains("curl -i 'http://a.example/x?c=1%27;touch$IFS/tmp/x;%27'"), "\(todo)")
   }
 
-  @Test("A command for the request of a POST sends its body, which cannot leave its quotes")
-  func post() {
+  @Test(
+    "A command for the request of a POST sends its body, which cannot leave its quotes; curl's own type is that of a form",
+    arguments: [
+      (#"{"q":"it's"}"#, #"curl -H 'Content-Type: application/json' --data-raw '{"q":"it'\''s"}'"#),
+      ("q=it%27s&n=1", "curl --data-raw 'q=it%27s&n=1'"),
+    ])
+  func post(body: String, command: String) {
     var trouble = failure(.badAnswer, reason: .malformed)
-    let page = AffectedItem.page(1, of: "doc", url: "http://a.example/search", body: #"{"q":"it's"}"#)
-    trouble.concerned = [page]
+    trouble.concerned = [.page(1, of: "doc", url: "http://a.example/search", body: body)]
     let todo = Explanation(situation(trouble)).todo
-    let command =
-      #"curl -H 'Content-Type: application/json' --data-raw '{"q":"it'\''s"}' 'http://a.example/search'"#
-    #expect(todo.contains(command), "\(todo)")
+    #expect(todo.contains(command + " 'http://a.example/search'"), "\(todo)")
   }
 
   @Test(

@@ -342,8 +342,8 @@ extension Paging {
 
   /// A delta token in a body is shown nowhere (I7.3). A long body is no command to type.
   private func ownText(of body: JSONValue) -> String {
-    let text = JSONWriter(body.secretsMasked).text
-    return token == nil && text.utf8.count <= 4096 ? text : "…"
+    let text = text(of: body.secretsMasked)
+    return token == nil && text.count <= 4096 ? String(decoding: text, as: UTF8.self) : "…"
   }
 
   private func text(of body: JSONValue) -> [UInt8] {
