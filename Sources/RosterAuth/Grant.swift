@@ -63,7 +63,7 @@ extension Grant {
   /// A request whose templates name what it sends (T13.2).
   init(_ step: TokenExchange.Step, answer: TokenExchange.Answer, refreshRequired: Bool) {
     self.init(answer: answer, refreshRequired: refreshRequired) { request, _, credentials, tokens in
-      let value = { (placeholder: TokenExchange.Placeholder) in credentials.value(of: placeholder, tokens) }
+      let value = { (placeholder: CredentialPlaceholder) in credentials.value(of: placeholder, tokens) }
       request.setBody(step.body.filled(value), format: step.format)
       guard let field = step.send else { return }
       let text = field.value.filled(value)
@@ -80,7 +80,7 @@ extension Grant {
 }
 
 extension Credentials {
-  fileprivate func value(of placeholder: TokenExchange.Placeholder, _ tokens: Grant.SentTokens) -> String {
+  fileprivate func value(of placeholder: CredentialPlaceholder, _ tokens: Grant.SentTokens) -> String {
     let secret =
       switch placeholder {
       case .refreshToken: tokens.refresh
@@ -94,7 +94,7 @@ extension Credentials {
 
 extension Request {
   /// An empty object sends no body.
-  fileprivate mutating func setBody(_ body: JSONValue, format: TokenExchange.Format) {
+  fileprivate mutating func setBody(_ body: JSONValue, format: BodyFormat) {
     guard case .object(let members) = body, !members.isEmpty else { return }
     switch format {
     // The configuration has only scalars in a form (F5.3).

@@ -91,11 +91,11 @@ extension TokenSettings {
   }
 
   /// The placeholders of `auth.send` that the access token does not replace. `basic` with its own place has none.
-  var sentBesideToken: [TokenExchange.Placeholder] {
+  var sentBesideToken: [CredentialPlaceholder] {
     if !flow.sendsToken || places == [.basic] { return [] }
-    let tokens: Set<TokenExchange.Placeholder> = flow.signsToken ? [.accessToken, .jwt] : [.accessToken]
+    let tokens: Set<CredentialPlaceholder> = flow.signsToken ? [.accessToken, .jwt] : [.accessToken]
     let named = places.placeholders.subtracting(tokens)
-    return TokenExchange.Placeholder.allCases.filter(named.contains)
+    return CredentialPlaceholder.allCases.filter(named.contains)
   }
 
   /// The files that `auth.send` names beside the access token (T10.2).
@@ -129,14 +129,14 @@ extension TokenSettings {
   /// True if the requests name the client, which a stored token belongs to then (T8).
   var identifiesClient: Bool { flow.identifiesClient || exchangeFiles.contains(.clientID) }
 
-  var loginPlaceholders: Set<TokenExchange.Placeholder> { exchange?.login?.placeholders ?? [] }
+  var loginPlaceholders: Set<CredentialPlaceholder> { exchange?.login?.placeholders ?? [] }
 
-  var refreshPlaceholders: Set<TokenExchange.Placeholder> { exchange?.refresh?.placeholders ?? [] }
+  var refreshPlaceholders: Set<CredentialPlaceholder> { exchange?.refresh?.placeholders ?? [] }
 
   /// The files without which no assertion can be signed.
   private var assertionFiles: [CredentialFile] { assertion?.files ?? [] }
 
-  private func files(_ placeholders: Set<TokenExchange.Placeholder>) -> [CredentialFile] {
+  private func files(_ placeholders: Set<CredentialPlaceholder>) -> [CredentialFile] {
     let files = placeholders.flatMap(\.files) + (placeholders.contains(.jwt) ? assertionFiles : [])
     return CredentialFile.allCases.filter(files.contains)
   }
@@ -159,7 +159,7 @@ extension TokenSettings {
 
 extension Credentials {
   /// The contents that `auth.send` names, beside the access token.
-  func sent(_ settings: TokenSettings) -> [TokenExchange.Placeholder: Secret] {
+  func sent(_ settings: TokenSettings) -> [CredentialPlaceholder: Secret] {
     settings.sentBesideToken.reduce(into: [:]) { $0[$1] = value(of: $1) }
   }
 }

@@ -9,7 +9,7 @@ package struct Token: Sendable, Equatable {
   /// Places of the token and of other secrets in a request.
   package var places = [TokenPlace.bearer]
   /// Other secrets that these places name.
-  var files: [TokenExchange.Placeholder: Secret] = [:]
+  var files: [CredentialPlaceholder: Secret] = [:]
   /// True if rosterd has signed it.
   var isAssertion = false
   /// False if rosterd cannot replace it: it is sent although its end seems to be past (T2.8).
@@ -146,7 +146,7 @@ extension Credentials {
 
 extension Credentials {
   /// The content of the files that replace a placeholder; nil if one does not exist, and for an assertion.
-  func value(of placeholder: TokenExchange.Placeholder) -> Secret? {
+  func value(of placeholder: CredentialPlaceholder) -> Secret? {
     placeholder == .basic ? basicPair : placeholder.files.first.flatMap { self[$0] }
   }
 

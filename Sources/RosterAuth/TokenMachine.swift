@@ -323,7 +323,7 @@ struct TokenMachine: Sendable, Equatable {
   /// Serves requests with `session` from now on. It may be the current one, the one that work in flight belongs to, or
   /// another.
   private mutating func replaced(_ setup: Setup, session: Session, now: ClockReading) -> Action {
-    let hasMoved = setup.settings.places != self.setup.settings.places
+    let hasMoved = setup.places != self.setup.places
     self.setup = setup
     // A 401 to a token in its old place is late.
     if hasMoved { generation += 1 }

@@ -9,7 +9,7 @@ extension TokenMachine {
   var token: Token? {
     session.access.map {
       Token(
-        generation: generation, issued: $0, places: settings.places, files: setup.sent,
+        generation: generation, issued: $0, places: setup.places, files: setup.sent,
         isAssertion: settings.flow.signsToken,
         isRenewed: settings.flow.refreshes)
     }

@@ -11,12 +11,14 @@ extension TokenMachine {
   struct Setup: Sendable, Equatable {
     let settings: TokenSettings
     let credentials: Credentials
-    /// The contents of files that `auth.send` names. They are looked up once, because each request has them.
-    let sent: [TokenExchange.Placeholder: Secret]
+    /// Places of the token and of other secrets in a request.
+    let places: [TokenPlace]
+    /// The contents of files that `auth.send` names. Both are made once, because each request has them.
+    let sent: [CredentialPlaceholder: Secret]
 
     init(settings: TokenSettings, credentials: Credentials = Credentials()) {
       (self.settings, self.credentials) = (settings, credentials)
-      sent = credentials.sent(settings)
+      (places, sent) = (settings.places, credentials.sent(settings))
     }
   }
 

@@ -89,7 +89,10 @@ package actor Cache {
   }
 
   /// The path to which a damaged cache was moved, the latest one; nil without such a file.
-  package nonisolated var damagedCopy: String? { DamagedCopies.latest(path) }
+  private nonisolated var damagedCopy: String? { DamagedCopies.latest(path) }
+
+  /// The time at which a damaged cache was last moved aside; nil without such a file.
+  package nonisolated var damagedAt: Date? { DamagedCopies.latestTime(path) }
 
   /// The facts of the snapshot that readers see.
   package func facts() throws -> CacheFacts {

@@ -19,6 +19,9 @@ enum DamagedCopies {
   /// The path of the latest copy; nil without a copy.
   static func latest(_ path: String) -> String? { times(path, parts: [""]).last.map { "\(path).damaged-\($0)" } }
 
+  /// The time at which the latest copy was moved aside; nil without a copy.
+  static func latestTime(_ path: String) -> Date? { times(path, parts: [""]).last.flatMap { Date(rfc3339: $0) } }
+
   private static func times(_ path: String, parts: [String]) -> [String] {
     let prefix = (path.split(separator: "/").last.map(String.init) ?? path) + ".damaged-"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: parentFolder(of: path))) ?? []

@@ -82,7 +82,7 @@ private struct ExchangeTable {
       if let text {
         Conflict(
           keys: ["\(name).\(key)"], problem: "\(text) is no placeholder",
-          allowed: TokenExchange.Placeholder.allowed)
+          allowed: CredentialPlaceholder.allowed)
       }
     }
     if step.format == .form, let member = step.body.nestedMember {
@@ -96,7 +96,7 @@ private struct ExchangeTable {
 extension String {
   /// The first `{NAME}` that T13.2 does not define; nil if all are defined.
   var unknownPlaceholder: String? {
-    let known = Set(TokenExchange.Placeholder.allCases.map(\.text))
+    let known = Set(CredentialPlaceholder.allCases.map(\.text))
     return matches(of: /\{[A-Za-z_][A-Za-z0-9_]*\}/).map { String($0.0) }.first { !known.contains($0) }
   }
 }

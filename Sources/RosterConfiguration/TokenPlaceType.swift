@@ -46,7 +46,7 @@ extension ValueType<[TokenPlace]> {
       throw Mistakes("is neither a header nor a query parameter nor a member of a POST")
     }
     if let unknown = place.value.unknownPlaceholder {
-      throw Mistakes("\(unknown) is no placeholder", allowed: TokenExchange.Placeholder.allowed)
+      throw Mistakes("\(unknown) is no placeholder", allowed: CredentialPlaceholder.allowed)
     }
     guard !place.placeholders.isEmpty else {
       throw Mistakes("does not hold a placeholder such as \(TokenPlace.placeholder), as its value")
@@ -63,7 +63,7 @@ extension TokenPlace {
   }
 }
 
-extension TokenExchange.Placeholder {
+extension CredentialPlaceholder {
   /// All placeholders in words.
   static var allowed: String { allCases.map(\.text).joined(separator: " ") }
 }

@@ -66,7 +66,7 @@ package struct Daemon: Sendable {
     self.log = log
     self.reread = reread
     let schedule = LiveSchedule(
-      .init(runtime.live.configuration), damagedCopy: runtime.cache.damagedCopy, clock: runtime.clock)
+      .init(runtime.live.configuration), damagedAt: runtime.cache.damagedAt, clock: runtime.clock)
     self.schedule = schedule
     loop = SyncLoop(
       clock: runtime.clock, pulse: runtime.pulse, retrySession: runtime.retrySession,
@@ -77,7 +77,7 @@ package struct Daemon: Sendable {
         let room = await runtime.postponement()?.until
         let now = runtime.clock.now()
         let due = schedule.next(
-          after: report.outcome, damagedCopy: runtime.cache.damagedCopy, at: now, hold: runtime.heldUntil)
+          after: report.outcome, damagedAt: runtime.cache.damagedAt, at: now, hold: runtime.heldUntil)
         let next = max(due, room ?? due)
         await loop.ended(report, wait: .seconds(next.timeIntervalSince(now)))
         return next

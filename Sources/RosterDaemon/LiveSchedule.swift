@@ -7,28 +7,26 @@ import Synchronization
 final class LiveSchedule: Sendable {
   private struct State {
     var schedule: Schedule
-    var damagedCopy: String?
+    var damagedAt: Date?
     var last: (outcome: SyncRecord.Outcome, end: SteadyDate, hold: SteadyDate?, random: Double)?
   }
 
   private let clock: WallClock
   private let state: Mutex<State>
 
-  /// - Parameter damagedCopy: The path of the latest damaged cache that was moved aside; nil without one.
-  init(_ settings: Schedule.Settings, damagedCopy: String? = nil, clock: WallClock) {
+  /// - Parameter damagedAt: The time at which a damaged cache was last moved aside; nil without one.
+  init(_ settings: Schedule.Settings, damagedAt: Date? = nil, clock: WallClock) {
     self.clock = clock
-    // Its name ends with the time.
-    let damagedAt = damagedCopy.flatMap { $0.split(separator: ".damaged-").last }.flatMap { Date(rfc3339: String($0)) }
-    state = Mutex(State(schedule: Schedule(settings, damagedAt: damagedAt), damagedCopy: damagedCopy))
+    state = Mutex(State(schedule: Schedule(settings, damagedAt: damagedAt), damagedAt: damagedAt))
   }
 
-  /// - Parameter damagedCopy: The path of the latest damaged cache that was moved aside; nil without one.
-  func next(after outcome: SyncRecord.Outcome, damagedCopy: String? = nil, at end: Date, hold: Date?) -> Date {
+  /// - Parameter damagedAt: The time at which a damaged cache was last moved aside; nil without one.
+  func next(after outcome: SyncRecord.Outcome, damagedAt: Date? = nil, at end: Date, hold: Date?) -> Date {
     let random = Double.random(in: 0..<1)
     let last = (outcome, SteadyDate(end, by: clock), hold.map { SteadyDate($0, by: clock) }, random)
     return state.withLock { state in
-      let isCacheLost = damagedCopy != nil && damagedCopy != state.damagedCopy
-      (state.last, state.damagedCopy) = (last, damagedCopy)
+      let isCacheLost = damagedAt != nil && damagedAt != state.damagedAt
+      (state.last, state.damagedAt) = (last, damagedAt)
       return state.schedule.next(
         after: outcome, isCacheLost: isCacheLost, at: end, hold: hold, random: random)
     }

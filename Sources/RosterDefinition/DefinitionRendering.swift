@@ -129,9 +129,12 @@ extension Resource {
     masked.listing.maskSecrets(besides: secrets)
     masked.since?.listing.maskSecrets(besides: secrets)
     // Placeholders are kept: they are not secrets, and the path would be refused without them.
-    masked.byKeyBody = byKeyBody.secretsMasked { $0.text?.contains("{") == true }
-    let parts = (byKey?.keyParts ?? []).map { "{key.\($0)}" } + ParentColumn.all(in: byKey ?? "").map(\.placeholder)
-    masked.byKey = byKey?.secretsMasked(besides: secrets, keeping: ["{key}", "{keys}"] + parts)
+    if let question = keyQuestion {
+      let path = question.path
+      let parts = path.keyParts.map { "{key.\($0)}" } + ParentColumn.all(in: path).map(\.placeholder)
+      masked.keyQuestion?.path = path.secretsMasked(besides: secrets, keeping: ["{key}", "{keys}"] + parts)
+      masked.keyQuestion?.body = question.body.secretsMasked { $0.text?.contains("{") == true }
+    }
     return masked
   }
 

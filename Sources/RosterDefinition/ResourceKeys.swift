@@ -8,10 +8,10 @@ extension Resource {
     DefinitionKey("path", \.path, type: .resourcePath, doc: "The path of the list, below upstream.base_url."),
     DefinitionKey("query", \.query, type: .parameters, doc: "Parameters to send with every page"),
     DefinitionKey(
-      "raw", optional: \.givenRaw, type: .columnNames("names of parameters of query"), isWritten: false,
+      "raw", optional: \.listing.givenRaw, type: .columnNames("names of parameters of query"), isWritten: false,
       doc: "Parameters whose values are sent as written, without percent-encoding."),
     DefinitionKey(
-      "headers", optional: \.givenHeaders, type: .headersOfRequests, isWritten: false,
+      "headers", optional: \.listing.givenHeaders, type: .headersOfRequests, isWritten: false,
       doc: "Headers of every request of this resource; they replace those of upstream.headers."),
     DefinitionKey(
       "base_url", optional: \.baseURL, type: .baseURL, isWritten: false,
@@ -19,7 +19,7 @@ extension Resource {
     DefinitionKey("method", \.method, type: .choice, doc: "GET or POST; POST is for search endpoints and GraphQL."),
     DefinitionKey("body", \.body, type: .object, doc: "The JSON of every POST."),
     DefinitionKey(
-      "format", optional: \.givenFormat, type: .choice, isWritten: false,
+      "format", optional: \.listing.givenFormat, type: .choice, isWritten: false,
       doc: "With form, the body of a POST is form-encoded instead of JSON."),
     DefinitionKey("records", \.records, type: .pointer, doc: "The place of the list in an answer."),
     DefinitionKey("shape", \.shape, type: .choice, doc: "The form of a record."),

@@ -64,7 +64,7 @@ extension ValueType<String> {
   /// A text with the placeholder of the start.
   static var sinceValue: Self {
     .text(
-      allowed: "a text with {since} or {since:FORM} once; FORM is \(Since.Form.writtenText)",
+      allowed: "a text with {since} or {since:FORM} once; FORM is \(TimeForm.writtenText)",
       problem: "does not have {since} or {since:FORM} once",
       parse: {
         $0.split(separator: "{since", omittingEmptySubsequences: false).count == 2

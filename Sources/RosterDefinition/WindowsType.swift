@@ -43,7 +43,7 @@ extension ValueType<Windows> {
       write: { windows in
         .table([
           "from": .string(windows.from), "every": .string(windows.every.text), "recent": .integer(windows.recent),
-          "form": ValueType<Since.Form?>.formOfBounds.write(windows.form),
+          "form": ValueType<TimeForm?>.formOfBounds.write(windows.form),
         ])
       })
   }
@@ -58,21 +58,19 @@ extension ValueType<Windows> {
   }
 }
 
-extension ValueType<Since.Form?> {
-  private static var day: String { "date" }
-
+extension ValueType<TimeForm?> {
   /// The form of a window's bounds; nil is a day.
   static var formOfBounds: Self {
     .text(
-      allowed: Since.Form.writtenText,
+      allowed: TimeForm.writtenText,
       parse: { (text) throws(Mistakes) in
-        if text == day { return nil }
-        guard let form = Since.Form(rawValue: text), Since.Form.written.contains(form) else {
+        if text == TimeForm.day { return nil }
+        guard let form = TimeForm(rawValue: text), TimeForm.written.contains(form) else {
           throw Mistakes("\(text.tomlString) is unknown")
         }
         return form
       },
-      write: { $0?.rawValue ?? day })
+      write: { $0?.rawValue ?? TimeForm.day })
   }
 }
 

@@ -91,7 +91,7 @@ extension Diagnosis {
       place == .basic ? "-u 'USER:PASSWORD' " : "-H '\(Self.escaped(place.text))' "
     }.joined()
     guard let body = item.body else { return headers + Self.quoted(address) }
-    // A JSON body is an object. The type of a form is the one that curl sends unless told otherwise.
+    // A JSON body is an object. By default, curl sends the type of a form.
     let type = body.hasPrefix("{") ? "-H 'Content-Type: application/json' " : ""
     return headers + type + "--data-raw '\(Self.escaped(body.printable))' \(Self.quoted(address))"
   }

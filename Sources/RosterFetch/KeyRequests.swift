@@ -22,11 +22,8 @@ package struct KeyRequests: Sendable {
 
   private let baseURL: String
   private let headers: [Request.Header]
-  private let path: String
-  private let method: Resource.Method
-  private let body: JSONValue
-  /// All texts that may name the key.
-  private let text: String
+  private let question: Resource.KeyQuestion
+  private let asksMany: Bool
   /// True if keys are numbers in a body.
   private let hasIntegerKey: Bool
   /// `by_key` without values of a parent.
@@ -37,12 +34,11 @@ package struct KeyRequests: Sendable {
   /// nil if the definition has no `by_key`.
   /// - Parameter template: The definition with its placeholders, if `resource` is filled with values of a parent.
   package init?(_ resource: Resource, baseURL: String, template: Resource? = nil) {
-    guard let path = resource.byKey else { return nil }
-    self.path = path
-    (method, body) = (resource.byKeyMethod, resource.byKeyBody)
-    text = resource.keyQuestion?.text ?? path
+    guard let question = resource.keyQuestion else { return nil }
+    self.question = question
+    asksMany = question.text.contains(Self.many)
     hasIntegerKey = resource.keyColumn.map { resource.columns[$0].type == .integer } ?? false
-    shownPath = template?.byKey ?? path
+    shownPath = template?.byKey ?? question.path
     columns = resource.hasCompositeKey ? (resource.keyColumns ?? []).map { resource.columns[$0].name } : []
     self.baseURL = resource.baseURL ?? baseURL
     headers = resource.listing.headers
@@ -52,7 +48,6 @@ package struct KeyRequests: Sendable {
   /// separates keys.
   package func requests(for keys: [String]) -> [KeyLookup] {
     if !columns.isEmpty { return keys.map(compositeLookup) }
-    let asksMany = text.contains(Self.many)
     let (alone, together) = keys.reduce(into: ([String](), [String]())) { parts, key in
       if !asksMany || key.utf8.contains(UInt8(ascii: ",")) { parts.0.append(key) } else { parts.1.append(key) }
     }
@@ -87,11 +82,11 @@ package struct KeyRequests: Sendable {
     func filled(_ text: some StringProtocol) -> String {
       texts.reduce(String(text)) { $0.replacing($1.placeholder, with: $1.text) }
     }
-    var request = Request(.get, baseURL + filled(path), headers: headers)
-    if method == .post { request = posting(keys, to: request.url) }
+    var request = Request(.get, baseURL + filled(question.path), headers: headers)
+    if question.method == .post { request = posting(keys, to: request.url) }
     request.keylessURL = baseURL + shownPath
     // Clients and servers remove such a segment.
-    let isLost = path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").contains { segment in
+    let isLost = question.path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").contains { segment in
       let filled = filled(segment)
       return filled != segment && [".", ".."].contains(filled)
     }
@@ -105,7 +100,7 @@ package struct KeyRequests: Sendable {
     let values = keys.map { key in
       hasIntegerKey && columns.isEmpty && Int64(key) != nil ? JSONValue.number(key) : .text(key)
     }
-    let filled = body.replacingTexts { text in
+    let filled = question.body.replacingTexts { text in
       if text == Self.many { return .list(values) }
       if text == "{key}", let value = values.first { return value }
       for (column, part) in zip(columns, parts) where text == "{key.\(column)}" { return part }

@@ -35,10 +35,10 @@ enum SinceChoice {
     return nil
   }
 
-  private static func form(of values: [JSONValue?]) -> Since.Form? {
+  private static func form(of values: [JSONValue?]) -> TimeForm? {
     let texts = values.compactMap { $0?.text }
     if !texts.isEmpty, texts.count == values.count {
-      let forms: [Since.Form] = [.rfc3339, .dotnet, .http, .compact]
+      let forms: [TimeForm] = [.rfc3339, .dotnet, .http, .compact]
       return forms.first { form in texts.allSatisfy { Mark($0, form: form) != nil } }
     }
     let numbers = values.compactMap { $0?.integer }

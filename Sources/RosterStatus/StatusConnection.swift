@@ -26,7 +26,7 @@ final class StatusConnection: ChannelInboundHandler {
   private let limits: StatusLimits
   private let peer: UInt32?
   let connections: StatusConnections
-  let headLimit = HeadLimit()
+  private let headLimit = HeadLimit()
   private(set) var context: ChannelHandlerContext?
   private var state = State.head
   /// Bytes of the answer that were not sent yet.
@@ -47,6 +47,25 @@ final class StatusConnection: ChannelInboundHandler {
     self.limits = limits
     self.peer = peer
     self.connections = connections
+  }
+
+  /// Bytes of one read, enough for a usual request.
+  static let readSize = 16 * 1024
+
+  /// Puts this connection behind HTTP/1.1 on a new channel.
+  func join(_ channel: any Channel) throws {
+    var decoding = NIOHTTPDecoderLimitConfiguration()
+    decoding.maxHeaderFieldSize = HeadLimit.bytes
+    decoding.maxHeaderListSize = HeadLimit.bytes
+    decoding.maxHeaderFieldCount = HeadLimit.bytes / 4  // `a:` and the line's end: only the size counts
+    var encoding = HTTPResponseEncoder.Configuration()
+    encoding.automaticallySetFramingHeaders = false  // it knows nothing of HEAD
+    let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(headLimit)
+    try pipeline.addHandler(HTTPResponseEncoder(configuration: encoding))
+    try pipeline.addHandler(
+      ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)))
+    try pipeline.addHandler(self)
   }
 
   private var isAnswering: Bool { if case .answering = state { true } else { false } }

@@ -156,12 +156,12 @@ package final class StatusServer: Sendable {
       // A client that has shut down its sending side still gets its answer.
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.maxMessagesPerRead, value: 1)
-      .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: StatusPipeline.chunk))
+      .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: StatusConnection.readSize))
       .childChannelInitializer { channel in
         Self.peer(of: channel).flatMap { peer in
           channel.eventLoop.makeCompletedFuture {
-            try StatusPipeline.add(
-              StatusConnection(routes: routes, limits: limits, peer: peer, connections: connections.value), to: channel)
+            try StatusConnection(routes: routes, limits: limits, peer: peer, connections: connections.value)
+              .join(channel)
           }
         }
       }

@@ -26,7 +26,7 @@ struct CacheFileTests {
     let bytes = try folder.bytes()
     let cache = try await folder.define()
     let aside = try #require(await cache.opened.movedAside)
-    #expect(aside == folder.cache + ".damaged-" + noon.rfc3339)
+    #expect(aside == folder.cache + ".damaged-" + noon.rfc3339 && cache.damagedAt == noon)
     #expect(try Data(contentsOf: URL(filePath: aside)) == bytes)
     #expect(try await cache.mirror([[person(1)]]).outcome == .published)
     try await folder.expectSound(closing: cache)

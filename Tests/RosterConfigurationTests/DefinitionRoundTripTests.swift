@@ -76,8 +76,8 @@ extension Resource {
     }
     if dice.happens(0.3) { resource.baseURL = "https://other.test/v2" }
     if hasByKey, dice.happens(0.3) {
-      resource.byKeyMethod = .post
-      resource.byKeyBody = .object([.init("a", .integer(1)), .init("b", .list([.text("x")]))])
+      resource.keyQuestion?.method = .post
+      resource.keyQuestion?.body = .object([.init("a", .integer(1)), .init("b", .list([.text("x")]))])
     }
     if hasByKey, dice.happens() { resource.byKeyRecords = JSONPointer(segments: ["data"]) }
     resource.removal = hasByKey ? dice.one(of: Removal.allCases) : dice.one(of: [.twice, .never])
@@ -185,7 +185,7 @@ extension Since {
       since.token = dice.one(of: [.body(JSONPointer(segments: ["token"])), .header("X-Token")])
     } else {
       since.at = JSONPointer(segments: ["updated"])
-      since.form = dice.one(of: Form.allCases)
+      since.form = dice.one(of: TimeForm.allCases)
       since.overlap = since.form == .number ? .number(7) : .time(.seconds(since.form == .compact ? 172_800 : 60))
       if dice.happens() { since.overlap = usualOverlap(since.form) }
       if since.form == .rfc3339 || since.form == .compact, dice.happens(0.3) {

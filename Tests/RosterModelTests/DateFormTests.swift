@@ -6,7 +6,7 @@ import Testing
 @Suite("I2.7, R6.2: forms of dates") struct DateFormTests {
   private static let day: Int64 = 86_400 * 1_000_000_000
 
-  private static func since(_ form: Since.Form, value: String = "{since}") -> Since {
+  private static func since(_ form: TimeForm, value: String = "{since}") -> Since {
     Since(
       at: JSONPointer(segments: ["at"]), param: .query("since"), value: value, form: form,
       listing: Resource(name: "thing", path: "/things", columns: []).listing)
@@ -26,8 +26,8 @@ import Testing
       (.dotnet, "/Date(1795424400000)/", "2026-11-23T09:00:00Z", "/Date(1795424100000)/"),
       (.dotnet, "/Date(1795424400250+0000)/", "2026-11-23T09:00:00Z", "/Date(1795424100250+0000)/"),
       (.dotnet, "/Date(-1000-0500)/", "1969-12-31T23:59:59Z", "/Date(-301000-0500)/"),
-    ] as [(Since.Form, String, String, String)])
-  func reads(form: Since.Form, text: String, time: String, start: String) throws {
+    ] as [(TimeForm, String, String, String)])
+  func reads(form: TimeForm, text: String, time: String, start: String) throws {
     let since = Self.since(form)
     let mark = try #require(since.mark(text))
     #expect(Timestamp.text(of: mark.value, .rfc3339) == time)
@@ -41,8 +41,8 @@ import Testing
       (.compact, ["2026-11-23", "20261323", "2026112", "20261123T25", "20261123T0900x", "00000000", ""]),
       (.http, ["2026-11-23", "Mon, 23 Nov 2026 09:00:00", "Mon, 32 Nov 2026 09:00:00 GMT", "GMT", ""]),
       (.dotnet, ["/Date()/", "/Date(x)/", "/Date(1)", "Date(1)/", "/Date(1+00)/", "/Date(-)/", "1795424400000"]),
-    ] as [(Since.Form, [String])])
-  func refuses(form: Since.Form, texts: [String]) {
+    ] as [(TimeForm, [String])])
+  func refuses(form: TimeForm, texts: [String]) {
     for text in texts { #expect(Self.since(form).mark(text) == nil, "\(text)") }
   }
 
@@ -57,7 +57,7 @@ import Testing
     #expect(since.rendered(from: try #require(since.mark("2026-11-23T09:00:00Z")))?.queryText == text)
     let midnight = Date(timeIntervalSince1970: 1_795_392_000)
     let today = DayText("{today:\(form)}").filled(at: Date(timeIntervalSince1970: 1_795_424_400))
-    let written = Since.Form(rawValue: form).map { Timestamp.text(of: Timestamp.seconds(of: midnight), $0) }
+    let written = TimeForm(rawValue: form).map { Timestamp.text(of: Timestamp.seconds(of: midnight), $0) }
     #expect(today == written ?? "2026-11-23")
   }
 
@@ -70,7 +70,7 @@ import Testing
 
   @Test("A time of another form differs from a value without a time")
   func others() {
-    func isOther(_ text: String, than form: Since.Form) -> Bool {
+    func isOther(_ text: String, than form: TimeForm) -> Bool {
       var text = text
       return text.withUTF8 { Timestamp.isOfAnotherForm($0, than: form) }
     }

@@ -5,7 +5,7 @@ import Testing
 
 struct MarkTests {
   private static func since(
-    _ form: Since.Form = .rfc3339, zone: Int? = nil, value: String = "{since}", overlap: Since.Overlap? = nil,
+    _ form: TimeForm = .rfc3339, zone: Int? = nil, value: String = "{since}", overlap: Since.Overlap? = nil,
     path: String = "/items"
   ) -> Since {
     Since(
@@ -103,8 +103,8 @@ struct MarkTests {
       ("0001-01-01T00:00:00", .rfc3339, -5 * 3600, "1677-09-21T00:12:43"),
       ("0001-01-01T00:00:00", .rfc3339, 5 * 3600, "1677-09-21T05:12:43"), ("0001-01-01", .rfc3339, nil, "1677-09-21"),
       ("-99999999999.5", .unix, nil, "-9223372037.1"), ("-99999999999999.5", .unixMS, nil, "-9223372036855.2"),
-    ] as [(String, Since.Form, Int?, String)])
-  func earliestStart(mark: String, form: Since.Form, zone: Int?, start: String) throws {
+    ] as [(String, TimeForm, Int?, String)])
+  func earliestStart(mark: String, form: TimeForm, zone: Int?, start: String) throws {
     let since = Self.since(form, zone: zone, overlap: .time(.seconds(180 * 86_400)))
     #expect(since.rendered(from: try #require(since.mark(mark))) == .text(start))
   }

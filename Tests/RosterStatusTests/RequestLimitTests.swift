@@ -86,7 +86,7 @@ private final class EmbeddedClient {
   init() throws {
     connection = StatusConnection(
       routes: makeRoutes(), limits: StatusLimits(), peer: nil, connections: StatusConnections(StatusLimits()))
-    try StatusPipeline.add(connection, to: channel)
+    try connection.join(channel)
     channel.connect(to: try SocketAddress(unixDomainSocketPath: "/s"), promise: nil)
   }
 

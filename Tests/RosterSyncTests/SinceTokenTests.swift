@@ -18,7 +18,7 @@ struct SinceTokenTests {
   }
 
   /// Whole pulls list the records; incremental ones list events with the keys of records.
-  private static func feed(form: Since.Form = .number, overlap: Since.Overlap = .number(1)) -> Resource {
+  private static func feed(form: TimeForm = .number, overlap: Since.Overlap = .number(1)) -> Resource {
     var resource = Resource(
       name: "item", path: "/items", records: at("results"), table: "items",
       conditions: [.init(at("gone"), .absent)], byKey: "/items/{key}", removal: .ask,

@@ -225,11 +225,11 @@ import Testing
     #expect(try bench.ask("SELECT count(DISTINCT day) FROM report") == ["46"])
   }
 
-  @Test("Boundaries come from the start, and a form writes them", arguments: [Since.Form.unix, .compact, .http, nil])
-  func forms(_ form: Since.Form?) {
+  @Test("Boundaries come from the start, and a form writes them", arguments: [TimeForm.unix, .compact, .http, nil])
+  func forms(_ form: TimeForm?) {
     let windows = Windows(from: "2025-05-01", every: .seconds(10 * 86_400), recent: 3, form: form)
     let now = Date(timeIntervalSince1970: 1_750_000_000)
-    let texts: [Since.Form?: String] = [
+    let texts: [TimeForm?: String] = [
       .unix: "1746057600", .compact: "20250501", .http: "Thu, 01 May 2025 00:00:00 GMT", nil: "2025-05-01",
     ]
     #expect(windows.count(at: now) == 5 && windows.recentStarts(at: now).count == 3)

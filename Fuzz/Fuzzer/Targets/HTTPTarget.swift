@@ -17,7 +17,7 @@ enum HTTPTarget {
   /// One input byte is expanded to many, so that a small input can exceed the limits of S2.
   private static let (short, long) = (UInt8(1), [UInt8](repeating: UInt8(ascii: "a"), count: 5_000))
 
-  private static let chunk = StatusPipeline.chunk
+  private static let chunk = StatusConnection.readSize
   /// The first bytes always arrive one by one, whatever the choices are; a usual request line is that long.
   private static let line = 80
 
@@ -66,7 +66,7 @@ enum HTTPTarget {
     let connections = StatusConnections(StatusLimits())
     let connection = StatusConnection(routes: routes, limits: StatusLimits(), peer: 1000, connections: connections)
     for _ in 0..<4 { connections.startWork(for: connection) {} }
-    try StatusPipeline.add(connection, to: channel)
+    try connection.join(channel)
     // A channel that was never connected is not active and receives nothing.
     channel.connect(to: try SocketAddress(unixDomainSocketPath: "/s"), promise: nil)
     promise(channel.isActive, "the connection is not open")

@@ -64,9 +64,9 @@ package struct ListCounts: Sendable, Equatable {
   package var waiting = 0
   /// Lists that failed or vanished.
   package var failed = 0
-  /// Those of them that 404 or 410 answered (E7.3).
+  /// Failed lists that 404 or 410 answered (E7.3).
   package var notFound = 0
-  /// Those of them for which it is the first such answer in succession.
+  /// Lists of `notFound` that the sync before had not lost.
   package var vanished = 0
   /// Lists that were pulled, by this sync or by an interrupted one (E8.1).
   package var obtained = 0

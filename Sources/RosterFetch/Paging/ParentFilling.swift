@@ -21,8 +21,10 @@ extension Resource {
       filled.since = since
     }
     filled.conditions = conditions(with: values)
-    if let byKey { filled.byKey = try filling.filled(path: byKey) }
-    filled.byKeyBody = filling.filled(byKeyBody)
+    if let keyQuestion {
+      filled.keyQuestion?.path = try filling.filled(path: keyQuestion.path)
+      filled.keyQuestion?.body = filling.filled(keyQuestion.body)
+    }
     return filled
   }
 }

@@ -111,26 +111,10 @@ extension Timestamp {
   }
 
   /// True if the bytes are a time of another form than `form`, so that a list has times of two forms (I2.7).
-  package static func isOfAnotherForm(_ bytes: UnsafeBufferPointer<UInt8>, than form: Since.Form) -> Bool {
+  package static func isOfAnotherForm(_ bytes: UnsafeBufferPointer<UInt8>, than form: TimeForm) -> Bool {
     guard form.isText else { return false }
-    return Since.Form.allCases.contains { other in
+    return TimeForm.allCases.contains { other in
       other != form && other.isText && Timestamp(bytes, form: other, zone: nil) != nil
     }
   }
-}
-
-extension Since.Form {
-  /// True for a form that is a text, so that a value has one of these forms at most.
-  package var isText: Bool {
-    switch self {
-    case .rfc3339, .compact, .http, .dotnet: true
-    case .unix, .unixMS, .number: false
-    }
-  }
-
-  /// The forms that `{since:FORM}` and `{today:FORM}` write, beside `date`.
-  package static let written: [Since.Form] = allCases.filter { $0 != .number }
-
-  /// These forms and `date` in words.
-  package static let writtenText = written.map(\.rawValue).joined(separator: ", ") + " or date"
 }

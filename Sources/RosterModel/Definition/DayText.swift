@@ -26,7 +26,9 @@ package struct DayText: Sendable, Equatable {
 
   /// True if something in braces begins like a placeholder but is a literal text.
   package var hasOddPlaceholder: Bool {
-    let rest = text.replacing(Self.placeholder) { match in Self.days(of: match) == nil ? String(match.0) : "" }
+    let rest = text.replacing(Self.placeholder) { match in
+      Self.value(of: match, at: Date(timeIntervalSince1970: 0)) == nil ? String(match.0) : ""
+    }
     return rest.contains(Self.mark)
   }
 
@@ -37,7 +39,7 @@ package struct DayText: Sendable, Equatable {
   private typealias Match = Regex<(Substring, Substring?, Substring?)>.Match
 
   private static var placeholder: Regex<(Substring, Substring?, Substring?)> {
-    /\{today(?:-([0-9]+)d)?(?::(rfc3339|unix|unix_ms|compact|http|dotnet|date))?\}/
+    /\{today(?:-([0-9]+)d)?(?::([a-z0-9_]+))?\}/
   }
 
   /// nil for a number of days that is out of range.
@@ -51,10 +53,13 @@ package struct DayText: Sendable, Equatable {
     guard let days = days(of: match) else { return nil }
     let midnight = (now.timeIntervalSince1970 / 86_400).rounded(.down) * 86_400 - Double(days) * 86_400
     let value = Int64(midnight) * Timestamp.second
-    let form = match.2.map(String.init) ?? Since.Form.rfc3339.rawValue
-    // Days are not in the enumeration: only a request has this form.
-    guard let form = Since.Form(rawValue: form) else { return (Timestamp.day(of: value), false) }
-    return (Timestamp.text(of: value, form), form == .unix || form == .unixMS)
+    switch match.2.map(String.init) {
+    case TimeForm.day?: return (Timestamp.day(of: value), false)
+    case nil: return (Timestamp.text(of: value, .rfc3339), false)
+    case let name?:
+      guard let form = TimeForm(rawValue: name), TimeForm.written.contains(form) else { return nil }
+      return (Timestamp.text(of: value, form), !form.isText)
+    }
   }
 }
 

@@ -11,7 +11,7 @@ package struct Listing: Sendable, Equatable {
   /// Method of each page request.
   package var method: Resource.Method
   /// How the body of a POST is written.
-  package var format = TokenExchange.Format.json
+  package var format = BodyFormat.json
   /// The JSON of every POST; an object.
   package var body: JSONValue
   /// Place of the list of records in an answer.
@@ -36,7 +36,7 @@ extension Listing {
   }
 
   /// `format`, as a key that has no line for JSON.
-  package var givenFormat: TokenExchange.Format? {
+  package var givenFormat: BodyFormat? {
     get { format == .json ? nil : format }
     set { format = newValue ?? .json }
   }
@@ -64,21 +64,6 @@ extension Resource {
   package var query: [Parameter] {
     get { listing.query }
     set { listing.query = newValue }
-  }
-  /// `headers` of the listing; nil if the list is empty.
-  package var givenHeaders: [Request.Header]? {
-    get { listing.givenHeaders }
-    set { listing.givenHeaders = newValue }
-  }
-  /// `raw` of the listing; nil if the list is empty.
-  package var givenRaw: [String]? {
-    get { listing.givenRaw }
-    set { listing.givenRaw = newValue }
-  }
-  /// `format` of the listing; nil for JSON.
-  package var givenFormat: TokenExchange.Format? {
-    get { listing.givenFormat }
-    set { listing.givenFormat = newValue }
   }
   /// `method` of the listing.
   package var method: Method {

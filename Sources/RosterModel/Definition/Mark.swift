@@ -10,14 +10,14 @@ package struct Mark: Sendable, Equatable {
   package let hasZone: Bool
 
   /// Reads a value in that form. nil if it is not one.
-  package init?(_ text: String, form: Since.Form, zone: LocalZone? = nil) {
+  package init?(_ text: String, form: TimeForm, zone: LocalZone? = nil) {
     var copy = text
     guard let found = copy.withUTF8({ Timestamp($0, form: form, zone: zone) }) else { return nil }
     self.init(value: found.value, text: text, hasZone: found.hasZone)
   }
 
   /// A value in the notation of another text of the same form: zone, separator and number of digits. Rounds down.
-  package init(_ value: Int64, like text: String, form: Since.Form, zone: LocalZone? = nil) {
+  package init(_ value: Int64, like text: String, form: TimeForm, zone: LocalZone? = nil) {
     var copy = text
     let notation = copy.withUTF8 { Timestamp($0, form: form, zone: zone) }
     let written = notation?.written(value, like: text) ?? Timestamp.text(of: value, form)
@@ -37,7 +37,7 @@ package struct Timestamp: Sendable, Equatable {
   package internal(set) var value: Int64 = 0
   /// Same as `Mark.hasZone`.
   package private(set) var hasZone = true
-  private let form: Since.Form
+  private let form: TimeForm
   /// Number of bytes before the fraction of a second.
   var whole = 0
   /// Number of digits of that fraction.
@@ -68,7 +68,7 @@ package struct Timestamp: Sendable, Equatable {
 
   /// nil if the bytes are not a value of that form.
   /// - Parameter zone: The zone of a time without one; nil if unknown; UTC is used then.
-  package init?(_ bytes: UnsafeBufferPointer<UInt8>, form: Since.Form, zone: LocalZone?) {
+  package init?(_ bytes: UnsafeBufferPointer<UInt8>, form: TimeForm, zone: LocalZone?) {
     self.form = form
     let isRead =
       switch form {
@@ -256,7 +256,7 @@ package struct Timestamp: Sendable, Equatable {
   }
 
   /// The text of a value if no record shows upstream's notation: in whole seconds, or milliseconds for `unix_ms`.
-  static func text(of value: Int64, _ form: Since.Form) -> String {
+  static func text(of value: Int64, _ form: TimeForm) -> String {
     switch form {
     case .rfc3339: dateAndTime(floor(value, unit: second)) + "Z"
     case .unix: "\(floor(value, unit: second))"

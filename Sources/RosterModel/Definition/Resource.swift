@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// A kind of record that upstream lists, as defined in `[resource.NAME]`: its pages, its records, and the tables that
 /// it fills.
 package struct Resource: Sendable, Equatable {
@@ -23,13 +25,9 @@ package struct Resource: Sendable, Equatable {
   package var conditions: [Condition]
   /// Names of the text columns to index; without any there is no `<table>_fts`.
   package var search: [String]
-  /// A path with `{key}` or `{keys}`; nil if upstream cannot be asked for single records.
-  package var byKey: String?
-  /// Method of such a request.
-  package var byKeyMethod = Method.get
-  /// The JSON of such a POST, which may have `{key}` or `{keys}` too.
-  package var byKeyBody = JSONValue.object([])
-  /// The place of the record or the list in an answer of `byKey`; empty for the answer itself.
+  /// The question for single records; nil if upstream cannot be asked for them.
+  package var keyQuestion: KeyQuestion?
+  /// The place of the record or the list in an answer to `keyQuestion`; empty for the answer itself.
   package var byKeyRecords: JSONPointer
   /// Treatment of records that a complete pull does not contain.
   package var removal: Removal
@@ -62,7 +60,7 @@ package struct Resource: Sendable, Equatable {
     self.table = table ?? name
     self.conditions = conditions
     self.search = search
-    self.byKey = byKey
+    keyQuestion = byKey.map { KeyQuestion(path: $0) }
     self.byKeyRecords = byKeyRecords
     self.removal = removal ?? Self.usualRemoval(byKey: byKey)
     self.maxRemoval = maxRemoval
@@ -210,7 +208,7 @@ extension Resource.Parameter: Equatable {
 extension Resource {
   /// `by_key`: the request for one record, or for several.
   package struct KeyQuestion: Sendable, Equatable {
-    /// The path, with its query.
+    /// The path, with its query, and with `{key}` or `{keys}` unless the body has it.
     package var path: String
     /// GET or POST.
     package var method: Method
@@ -226,13 +224,10 @@ extension Resource {
     package var text: String { ([path] + (method == .post ? body.texts : [])).joined(separator: "\n") }
   }
 
-  /// The question for a key; nil without `by_key`.
-  package var keyQuestion: KeyQuestion? {
-    get { byKey.map { KeyQuestion(path: $0, method: byKeyMethod, body: byKeyBody) } }
-    set {
-      byKey = newValue?.path
-      (byKeyMethod, byKeyBody) = (newValue?.method ?? .get, newValue?.body ?? .object([]))
-    }
+  /// The path of `keyQuestion`; nil without `by_key`. Setting it makes the question a GET.
+  package var byKey: String? {
+    get { keyQuestion?.path }
+    set { keyQuestion = newValue.map { KeyQuestion(path: $0) } }
   }
 
   /// Index of the key's column; nil if the definition has no column for the key.
@@ -244,10 +239,10 @@ extension Resource {
   /// That is so if `by_key_records` leads into the answer, or if `by_key` has the key in its query (R3.1).
   package var answersWithList: Bool {
     if !byKeyRecords.isWhole { return true }
-    guard let byKey else { return false }
-    if byKeyMethod == .post, byKeyBody.texts.contains(where: { $0.contains("{key") }) { return true }
-    guard let query = byKey.firstIndex(of: "?") else { return false }
-    return byKey[query...].contains("{key")
+    guard let question = keyQuestion else { return false }
+    if question.method == .post, question.body.texts.contains(where: { $0.contains("{key") }) { return true }
+    guard let query = question.path.firstIndex(of: "?") else { return false }
+    return question.path[query...].contains("{key")
   }
 
   /// Every place of the key.
@@ -276,4 +271,15 @@ extension Resource {
     let short = table.hasPrefix(prefix) ? String(table.dropFirst(prefix.count)) : table
     return short.isEmpty || short == "extra" || columns.contains(short) ? table : short
   }
+}
+
+extension Resource {
+  /// True if nothing is requested, because the definition has the records.
+  package var hasOwnRecords: Bool { inline != nil || windows != nil }
+
+  /// The records of the definition; nil if they are requested.
+  package func ownRecords(at now: Date) -> [JSONValue]? { inline ?? windows.map { $0.records(at: now) } }
+
+  /// The column with the first bound of a window.
+  package var windowColumn: String? { columns.first { $0.at == Windows.start }?.name }
 }

@@ -2,19 +2,6 @@ package import FoundationEssentials
 
 /// How the records that changed are asked for: `[resource.NAME.since]`.
 package struct Since: Sendable, Equatable {
-  /// Form of the values at `at`.
-  package enum Form: String, Sendable, CaseIterable {
-    case rfc3339, unix
-    case unixMS = "unix_ms"
-    case number
-    /// `20261128`, also with a time.
-    case compact
-    /// RFC 9110 §5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
-    case http
-    /// `/Date(1763977200000)/`
-    case dotnet
-  }
-
   /// How far before the mark an incremental pull starts.
   package enum Overlap: Sendable, Equatable {
     case time(Duration)
@@ -32,7 +19,7 @@ package struct Since: Sendable, Equatable {
   /// Template of the value of `param`: a text with `{since}` or `{since:FORM}`.
   package var value: String
   /// Form of the values at `at`.
-  package var form: Form
+  package var form: TimeForm
   /// Zone of times without one; nil if unknown.
   package var zone: LocalZone?
   /// How far before the mark an incremental pull starts.
@@ -50,7 +37,7 @@ package struct Since: Sendable, Equatable {
   package init(
     at: JSONPointer? = nil, isDated: Bool = false, token: Resource.AnswerPlace? = nil,
     param: Resource.RequestPlace? = nil,
-    value: String = "{since}", form: Form = .rfc3339, zone: LocalZone? = nil, overlap: Overlap? = nil,
+    value: String = "{since}", form: TimeForm = .rfc3339, zone: LocalZone? = nil, overlap: Overlap? = nil,
     from: String? = nil,
     wholeEvery: Duration? = Self.usualWhole, asks: Bool = false, listing: Listing
   ) {
@@ -69,7 +56,7 @@ package struct Since: Sendable, Equatable {
   }
 
   /// The default of `overlap`.
-  package static func usualOverlap(_ form: Form) -> Overlap {
+  package static func usualOverlap(_ form: TimeForm) -> Overlap {
     switch form {
     case .number: .number(1)
     // Its values are days.
@@ -391,15 +378,15 @@ extension Since {
     guard let (range, form) = Self.placeholder(in: value) else { return .text(value) }
     let isKnown = mark.hasZone || zone != nil
     let text: String
-    switch form {
+    switch form.map(String.init) {
     case nil: text = Mark(start, like: mark.text, form: self.form, zone: zone).text
-    case "date": text = Timestamp.day(of: start)
+    case TimeForm.day?: text = Timestamp.day(of: start)
     case .some(let form):
-      guard isKnown, let form = Form(rawValue: String(form)) else { return nil }
+      guard isKnown, let form = TimeForm(rawValue: form) else { return nil }
       text = Timestamp.text(of: start, form)
     }
     // A number with leading zeros is no number in JSON. A day without hyphens is a text.
-    let isNumber = (form.map { Form(rawValue: String($0)) } ?? self.form) != .compact
+    let isNumber = (form.map { TimeForm(rawValue: String($0)) } ?? self.form) != .compact
     if isNumber, range == value.startIndex..<value.endIndex, let number = Int64(text), "\(number)" == text {
       return .number(text)
     }
@@ -419,7 +406,7 @@ extension Since {
     return nil
   }
 
-  private static let forms = Set(Form.written.map { Substring(":\($0.rawValue)") } + [":date"])
+  private static let forms = Set(TimeForm.written.map { Substring(":\($0.rawValue)") } + [":\(TimeForm.day)"])
 }
 
 extension String {

@@ -9,10 +9,10 @@ package struct Windows: Sendable, Equatable {
   /// Number of windows, counted from the last one, whose lists are due in each sync.
   package var recent: Int
   /// Form of the bounds; nil for a day such as `2026-11-23`.
-  package var form: Since.Form?
+  package var form: TimeForm?
 
   /// Windows without a form have days.
-  package init(from: String, every: Duration, recent: Int = Self.usualRecent, form: Since.Form? = nil) {
+  package init(from: String, every: Duration, recent: Int = Self.usualRecent, form: TimeForm? = nil) {
     (self.from, self.every, self.recent, self.form) = (from, every, recent, form)
   }
 
@@ -65,20 +65,9 @@ package struct Windows: Sendable, Equatable {
     let time = isFar || isLate ? .max : value
     guard let form else { return .text(Timestamp.day(of: time)) }
     let text = Timestamp.text(of: time, form)
-    return form == .unix || form == .unixMS ? .number(text) : .text(text)
+    return form.isText ? .text(text) : .number(text)
   }
 
   /// The order of a window by its first bound.
   package func order(ofStart text: String) -> Int64? { Mark(text, form: form ?? .rfc3339, zone: 0)?.value }
-}
-
-extension Resource {
-  /// True if nothing is requested, because the definition has the records.
-  package var hasOwnRecords: Bool { inline != nil || windows != nil }
-
-  /// The records of the definition; nil if they are requested.
-  package func ownRecords(at now: Date) -> [JSONValue]? { inline ?? windows.map { $0.records(at: now) } }
-
-  /// The column with the first bound of a window.
-  package var windowColumn: String? { columns.first { $0.at == Windows.start }?.name }
 }

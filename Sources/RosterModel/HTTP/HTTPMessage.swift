@@ -156,3 +156,8 @@ extension String {
     }
   }
 }
+
+/// How a request carries its body.
+package enum BodyFormat: String, Sendable, CaseIterable {
+  case json, form
+}

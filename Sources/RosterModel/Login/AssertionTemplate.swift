@@ -20,7 +20,7 @@ package struct AssertionTemplate: Sendable, Equatable {
   package var isSet: Bool { claims != .object([]) }
 
   /// The credentials that both templates contain.
-  package var credentials: Set<TokenExchange.Placeholder> {
+  package var credentials: Set<CredentialPlaceholder> {
     Set(placeholders.compactMap { if case .credential(let credential) = $0 { credential } else { nil } })
   }
 
@@ -48,7 +48,7 @@ package struct AssertionTemplate: Sendable, Equatable {
 /// A text in braces that is replaced when an assertion is signed.
 package enum AssertionPlaceholder: Sendable, Equatable {
   /// A credential file, but no token.
-  case credential(TokenExchange.Placeholder)
+  case credential(CredentialPlaceholder)
   /// `{now}`, `{now+10m}`, `{now-1m}`: seconds since 1970, a number if it is the whole text.
   case time(offset: Int)
   /// `{uuid}`: another one for each assertion.
@@ -73,7 +73,7 @@ package enum AssertionPlaceholder: Sendable, Equatable {
         self = .time(offset: offset)
         return
       }
-      guard let credential = TokenExchange.Placeholder(rawValue: String(name)) else { return nil }
+      guard let credential = CredentialPlaceholder(rawValue: String(name)) else { return nil }
       switch credential {
       case .username, .password, .clientID, .clientSecret: self = .credential(credential)
       case .refreshToken, .accessToken, .jwt, .basic: return nil

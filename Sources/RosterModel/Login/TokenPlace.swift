@@ -58,10 +58,20 @@ package struct TokenPlace: Sendable, Hashable {
   }
 
   /// The placeholder of the token in `auth.send`.
-  package static let placeholder = TokenExchange.Placeholder.accessToken.text
+  package static let placeholder = CredentialPlaceholder.accessToken.text
 
   /// The Bearer scheme (RFC 6750 §2.1).
   package static let bearer = TokenPlace(.header, name: "Authorization", before: "Bearer ")
   /// The Basic scheme (RFC 7617): the token is the encoded user and password.
   package static let basic = TokenPlace(.header, name: "Authorization", before: "Basic ")
+}
+
+extension TokenPlace {
+  /// The placeholders of the value.
+  package var placeholders: Set<CredentialPlaceholder> { value.placeholders }
+}
+
+extension [TokenPlace] {
+  /// The placeholders of all values.
+  package var placeholders: Set<CredentialPlaceholder> { Set(flatMap(\.placeholders)) }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2))) struct RequestFormTests {
   private static func things(_ ids: [Int]) -> JSONValue { .list(ids.map { .record(("id", .number("\($0)"))) }) }
 
-  @Test("R9.1, R9.2: a list in query is sent as often as it has values, and raw values as written")
+  @Test("R9.1, R9.2: a list in query is sent as often as it has values, and raw values without percent-encoding")
   func parameters() async throws {
     let toml = """
       [resource.thing]
