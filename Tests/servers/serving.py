@@ -25,7 +25,7 @@ class Logged:
         with self.lock:
             self.in_flight += 1
             in_flight = self.in_flight
-        time.sleep(self.delay)
+        time.sleep(self.delay)  # a server that takes its time is what is played
 
         def start(status, headers, exc_info=None):
             with open(self.log, "a") as log:

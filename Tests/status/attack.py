@@ -1,6 +1,7 @@
 """S2: hostile clients during a sync. Afterwards the daemon must use no more resources than before."""
 
 import random
+import select
 import socket
 import sqlite3
 import time
@@ -85,22 +86,25 @@ def large_answers(program, folder):
             client.send(request)
             size = len(client.read().body)
         assert size > 250_000, size
-        before, peak = daemon.resident(), 0
+        before, sizes = daemon.resident(), []
         clients = [stack.enter_context(Client(daemon.socket)) for _ in range(250)]
         for client in clients:
             client.send(request)
-        # Longer than the second after which a reader that reads nothing is disconnected.
-        for _ in range(60):
+
+        def have_made_room():
             assert daemon.ask("GET", "/healthz").status == 200
-            peak = max(peak, daemon.resident())
-            time.sleep(0.05)
+            sizes.append(daemon.resident())
+            return reporting(clients, select.POLLRDHUP) >= 12
+
+        # A reader that reads nothing for a second is disconnected, and makes room for the next one.
+        wait_until(have_made_room, "readers that read nothing are disconnected")
         whole = 0
         for client in clients:
             with suppress(OSError):  # given up
                 client.socket.shutdown(socket.SHUT_WR)
             whole += client.read_all().endswith(b"]}\n")
     upstream.stop()
-    grown = (peak - before) / MIB
+    grown = (max(sizes) - before) / MIB
     assert grown < 64, f"{grown:.0f} MiB more"
     return f"{size // 1024} KiB each, {whole} of {len(clients)} kept, at most {grown:.1f} MiB more"
 
@@ -272,6 +276,14 @@ def pipelines(site, watch):
     return f"{sent // len(STATUS)} requests taken"
 
 
+def reporting(clients, event):
+    """Number of clients whose socket has this event of poll(2)."""
+    poll = select.poll()
+    for client in clients:
+        poll.register(client.socket, event)
+    return len(poll.poll(0))
+
+
 def push(client, data):
     """Sends until the daemon accepts no more."""
     client.socket.setblocking(False)
@@ -294,11 +306,7 @@ def unread_syncs(site, watch):
         clients = site.many(stack, 250 if site.long else 60)
         for client in clients:
             push(client, b"GET /v1/syncs?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200)
-        watch()
-        # Longer than the second after which a reader that reads nothing is disconnected.
-        for _ in range(5):
-            time.sleep(0.2)
-            watch()
+        wait_until(lambda: watch() or reporting(clients, select.POLLIN) == len(clients), "an answer for each client")
 
 
 def garbage(site, watch):

@@ -32,7 +32,7 @@ def idle(program, folder, seconds):
         daemon.until(lambda status: status["state"] == "idle")
         # On a loaded machine the sync needed more threads, which have memory until Dispatch ends them.
         wait_until(lambda: daemon.own() < MOST_OWN, f"{daemon.own() / 1e6:.1f} MB are its own")
-        # Dispatch ends the threads that the sync needed after five seconds.
+        # Dispatch ends the threads that the sync needed after five seconds. Their number at rest varies.
         time.sleep(6 if seconds else 0)
         before = switches(daemon.process.pid)
         time.sleep(seconds)  # wakeups are counted by the second
