@@ -20,8 +20,8 @@ package struct PageScan: Sendable, Equatable {
   package var skippedKeys = KeyList()
   /// The highest value at `since.at`; nil if no record has one.
   package var highest: Mark?
-  /// True if a record has a time of another form than `since.form` at `since.at` (I2.7).
-  package var hasOtherForm = false
+  /// The form of a time at `since.at` that has another form than `since.form` (I2.8); nil if all times fit.
+  package var otherForm: TimeForm?
   /// Kinds of the records with a key, in the order of the body. Only an incremental page has them.
   package var kinds: [RecordKind] = []
   /// Values at `since.at` of the same records. `noMark` for a record without a value; empty without `since.at`.

@@ -181,7 +181,7 @@ extension RecordDecoder {
 
   private mutating func noteMark(_ outcome: Outcome) {
     let value = mark
-    if value == nil, hasOtherForm { found.hasOtherForm = true }
+    if value == nil, let otherForm { found.otherForm = otherForm }
     if let value, value > highest?.value ?? PageScan.noMark, let node = plan.markNode {
       highest = (value, slots[node])
     }
@@ -226,16 +226,16 @@ extension RecordDecoder {
     }
   }
 
-  /// True if the value at `since.at` of the current record is a time of another form.
-  private var hasOtherForm: Bool {
-    guard let node = plan.markNode, let form = plan.resource.since?.form else { return false }
+  /// The form of the value at `since.at` of the current record, if it is a time of another form.
+  private var otherForm: TimeForm? {
+    guard let node = plan.markNode, let form = plan.resource.since?.form else { return nil }
     let slice = slots[node]
     switch slice.kind {
-    case .string: return Timestamp.isOfAnotherForm(UnsafeBufferPointer(rebasing: bytes[slice.content]), than: form)
+    case .string: return Timestamp.otherForm(of: UnsafeBufferPointer(rebasing: bytes[slice.content]), than: form)
     case .escapedString:
       var text = JSONEscapes.text(bytes, slice)
-      return text.withUTF8 { Timestamp.isOfAnotherForm($0, than: form) }
-    case .absent, .null, .true, .false, .list, .object, .integer, .fraction: return false
+      return text.withUTF8 { Timestamp.otherForm(of: $0, than: form) }
+    case .absent, .null, .true, .false, .list, .object, .integer, .fraction: return nil
     }
   }
 

@@ -421,7 +421,9 @@ package actor Sync {
     Failure(
       .badAnswer, step: "set the mark of \(resource)", subject: resource,
       cause: "no record has a value of the form \(since.form.rawValue) at \(since.at?.description ?? "")",
-      hint: "correct at and form of [resource.\(resource).since]: since.at, since.form"
+      hint:
+        "correct at and form of [resource.\(resource).since]: since.at, since.form. Without a form that fits, remove "
+        + "since: each sync then pulls the list whole"
     ).with(.malformed, [.resource(resource)])
   }
 

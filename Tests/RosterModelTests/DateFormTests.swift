@@ -70,14 +70,15 @@ import Testing
 
   @Test("A time of another form differs from a value without a time")
   func others() {
-    func isOther(_ text: String, than form: TimeForm) -> Bool {
+    func other(_ text: String, than form: TimeForm) -> TimeForm? {
       var text = text
-      return text.withUTF8 { Timestamp.isOfAnotherForm($0, than: form) }
+      return text.withUTF8 { Timestamp.otherForm(of: $0, than: form) }
     }
-    #expect(isOther("20261123", than: .rfc3339) && isOther("2026-11-23", than: .compact))
-    #expect(isOther("/Date(1)/", than: .http) && isOther("Mon, 23 Nov 2026 09:00:00 GMT", than: .dotnet))
-    #expect(!isOther("0000-00-00 00:00:00", than: .rfc3339) && !isOther("never", than: .compact))
-    #expect(!isOther("2026-11-23", than: .rfc3339) && !isOther("2026-11-23", than: .unix))
+    #expect(other("20261123", than: .rfc3339) == .compact && other("2026-11-23", than: .compact) == .rfc3339)
+    #expect(other("/Date(1)/", than: .http) == .dotnet)
+    #expect(other("Mon, 23 Nov 2026 09:00:00 GMT", than: .dotnet) == .http)
+    #expect(other("0000-00-00 00:00:00", than: .rfc3339) == nil && other("never", than: .compact) == nil)
+    #expect(other("2026-11-23", than: .rfc3339) == nil && other("2026-11-23", than: .unix) == nil)
   }
 
   @Test("I14.3: the mark of records without a time is the Date of the first answer, in HTTP's notation")

@@ -30,8 +30,8 @@ struct LocalTimeTests {
 
   @Test(
     "I2.5, I8.1: no change is lost, and none blocks a sync, when the clocks of upstream are changed",
-    arguments: [1_792_890_000, 1_806_195_600, 1_798_000_000], [true, false])
-  func change(ofClocks change: Int, isZoned: Bool) async throws {
+    arguments: [1_792_890_000, 1_806_195_600, 1_798_000_000], [berlin, nil, 7200, 3600])
+  func change(ofClocks change: Int, zone: LocalZone?) async throws {
     let records = Mutex<[Int: (time: Int, v: Int)]>([:])
     let now = Mutex(change - 86_400)
     let bench = try SyncBench([:])
@@ -49,7 +49,7 @@ struct LocalTimeTests {
       let date = Date(timeIntervalSince1970: Double(now.withLock(\.self)))
       return Response(json: #"{"data":[\#(list.joined(separator: ","))]}"#, headers: [.init("Date", date.httpDate)])
     }
-    let resource = Self.thing(isZoned ? Self.berlin : nil)
+    let resource = Self.thing(zone)
     records.withLock { $0 = [1: (change - 90_000, 0), 2: (change - 90_000, 0)] }
     _ = try await bench.sync([resource])
     // A change every 20 minutes, from three hours before to three hours after.

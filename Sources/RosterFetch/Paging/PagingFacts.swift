@@ -34,7 +34,7 @@ extension Paging {
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
     }
-    if scan.hasOtherForm, let since = resource.since {
+    if let form = scan.otherForm?.rawValue, let since = resource.since {
       throw UndefinedAnswer(
         reason:
           "it has times of another form than \(since.form.rawValue) (since.form) at \(since.at?.description ?? "") (since.at)"

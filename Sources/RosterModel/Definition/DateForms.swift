@@ -110,10 +110,10 @@ extension Timestamp {
     return "/Date(\(milliseconds)\(suffix)"
   }
 
-  /// True if the bytes are a time of another form than `form`, so that a list has times of two forms (I2.7).
-  package static func isOfAnotherForm(_ bytes: UnsafeBufferPointer<UInt8>, than form: TimeForm) -> Bool {
-    guard form.isText else { return false }
-    return TimeForm.allCases.contains { other in
+  /// The form of the bytes if they are a time of another form than `form` (I2.8); else nil.
+  package static func otherForm(of bytes: UnsafeBufferPointer<UInt8>, than form: TimeForm) -> TimeForm? {
+    guard form.isText else { return nil }
+    return TimeForm.allCases.first { other in
       other != form && other.isText && Timestamp(bytes, form: other, zone: nil) != nil
     }
   }

@@ -26,6 +26,10 @@ package struct LocalZone: Sendable, Equatable, ExpressibleByIntegerLiteral {
     self.changes = changes
   }
 
+  /// Seconds by which local times may go back without the zone's knowledge: a constant offset may be the one of summer
+  /// time. UTC has no summer time.
+  var maxClockChange: Int64 { name == nil && firstOffset != 0 ? 3600 : 0 }
+
   /// Seconds east of Greenwich at a time in seconds since 1970.
   func offset(at time: Int64) -> Int { offset(after: changesUntil(time)) }
 

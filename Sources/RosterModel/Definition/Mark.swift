@@ -44,6 +44,8 @@ package struct Timestamp: Sendable, Equatable {
   private(set) var digits = 0
   /// Seconds east of Greenwich.
   var offset = 0
+  /// False for a date with slashes, or a zone after a space, which RFC 3339 does not have.
+  private var isStrict = true
   /// The zone of a time without one; nil if it is unknown, or if its offset is constant.
   private(set) var zone: LocalZone?
 
@@ -129,7 +131,8 @@ package struct Timestamp: Sendable, Equatable {
 
   // MARK: Times
 
-  /// RFC 3339 §5.6, also without a zone, seconds or time, with a space for T, and with an offset without a colon.
+  /// RFC 3339 §5.6, also without a zone, seconds or time, with a space for T, and with an offset without a colon. The
+  /// date may have slashes. The zone may follow a space: Ruby writes `2026-05-01 10:00:00 UTC`.
   private mutating func readTime(_ bytes: UnsafeBufferPointer<UInt8>, zone: LocalZone?) -> Bool {
     func number(_ range: Range<Int>) -> Int64? {
       guard range.upperBound <= bytes.count else { return nil }
@@ -138,9 +141,11 @@ package struct Timestamp: Sendable, Equatable {
     func has(_ byte: Unicode.Scalar, at place: Int) -> Bool {
       place < bytes.count && bytes[place] == UInt8(ascii: byte)
     }
-    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), has("-", at: 4),
-      has("-", at: 7), Self.isDate(year, month: month, day: day)
+    let hasSlashes = has("/", at: 4) && has("/", at: 7)
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+      hasSlashes || has("-", at: 4) && has("-", at: 7), Self.isDate(year, month: month, day: day)
     else { return false }
+    isStrict = !hasSlashes
     var seconds = Self.represented(year, month: month, day: day) * 86_400
     var at = 10
     whole = at
@@ -159,6 +164,7 @@ package struct Timestamp: Sendable, Equatable {
       whole = at
       if at < bytes.count, let found = fraction(bytes, start: at, of: Self.second) { (part, at) = found }
     }
+    if whole > 10, has(" ", at: at), at + 1 < bytes.count { (isStrict, at) = (false, at + 1) }
     guard readZone(bytes, start: at, zone: zone) else { return false }
     let time = self.zone?.time(ofLocal: seconds) ?? seconds - Int64(offset)
     value = time * Self.second + part
@@ -174,6 +180,7 @@ package struct Timestamp: Sendable, Equatable {
       return true
     }
     if text.count == 1 { return sign == UInt8(ascii: "Z") || sign == UInt8(ascii: "z") }
+    if !isStrict, text.elementsEqual("UTC".utf8) || text.elementsEqual("GMT".utf8) { return true }
     guard whole > (form == .compact ? 8 : 10), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else {
       return false
     }
@@ -208,7 +215,7 @@ package struct Timestamp: Sendable, Equatable {
   /// True if the text is a time that PostgreSQL takes too: not before the year 1, and less than 16 hours from UTC.
   package static func isTime(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let time = Timestamp(text, form: .rfc3339, zone: nil), !text.starts(with: "0000".utf8) else { return false }
-    return abs(time.offset) < 16 * 3600
+    return time.isStrict && abs(time.offset) < 16 * 3600
   }
 
   /// The same time as RFC 3339 writes it; nil if the text is no time. A time without a zone is one of UTC.
@@ -246,6 +253,7 @@ package struct Timestamp: Sendable, Equatable {
     let part = digits > 0 ? Self.fraction(Self.remainder(local, unit: Self.second), digits: digits) : ""
     if form == .compact { return writtenCompact(all, fraction: part, like: pattern) }
     var bytes = Array(all.utf8.prefix(whole))
+    (bytes[4], bytes[7]) = (pattern[4], pattern[4])
     if whole > 10 { bytes[10] = pattern[10] }
     var end = whole
     if digits > 0 {

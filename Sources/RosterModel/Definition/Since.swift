@@ -104,10 +104,11 @@ package struct Since: Sendable, Equatable {
   package func mark(_ text: String) -> Mark? { Mark(text, form: form, zone: zone) }
 
   /// The value at which an incremental pull starts (I3.1).
-  package func start(of mark: Mark) -> Int64 { start(of: mark.value) }
+  package func start(of mark: Mark) -> Int64 { start(of: mark.value, hasZone: mark.hasZone) }
 
-  private func start(of value: Int64) -> Int64 {
-    let (start, isBelow) = value.subtractingReportingOverflow(distance)
+  private func start(of value: Int64, hasZone: Bool) -> Int64 {
+    let clockChange = hasZone ? 0 : (zone?.maxClockChange ?? 0) * Timestamp.second
+    let (start, isBelow) = value.subtractingReportingOverflow(distance + clockChange)
     return isBelow ? .min : start
   }
 
@@ -200,7 +201,9 @@ extension Since {
   /// - Parameter highest: The highest value at `at` on the page.
   package func isSettled(highest: Mark?, answered: Date) -> Bool {
     guard at != nil, case .time = overlap, let highest else { return true }
-    return highest.value <= start(of: bound(of: highest, answered: Timestamp.seconds(of: answered)))
+    return highest.value
+      <= start(
+        of: bound(of: highest, answered: Timestamp.seconds(of: answered)), hasZone: highest.hasZone)
   }
 
   /// The highest value that a record can have at the time of an answer (I2.5).
