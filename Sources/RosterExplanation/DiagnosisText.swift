@@ -102,6 +102,9 @@ extension Diagnosis.Kind {
     unseenNext
     If the list has more pages, their records are missing.
     Compare at of [resource.{resource}.pages] with an answer: curl -i {request}. If the list has one page, set style = "one".
+    shortPages
+    If upstream counts the start of the next page from the size that it was asked for, records between the pages are missing.
+    Set size of [resource.{resource}.pages] to the number of records that upstream sends on a page. The next sync shows whether records were missing.
     guarded
     rosterd takes that for a fault of upstream's until an operator confirms it: no record is removed, nothing was published.
     See which records would be removed: rosterctl pending. If that is right: rosterctl sync --allow-removal (without a daemon: rosterd sync --allow-removal). If not, find out why the list is short: another account, a filter, a changed path. The next sync looks again.

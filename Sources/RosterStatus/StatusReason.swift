@@ -21,8 +21,9 @@ extension DaemonStatus {
     case .unauthorized: return token.lastError ?? last?.error ?? "upstream refuses the credentials"
     case .degraded: return trouble(last, cache: cache)
     case .idle:
-      guard cache.verifiedAt != nil, !cache.emptied.isEmpty else { return nil }
-      return cache.emptied.map(\.complaint).joined(separator: "; ")
+      guard cache.verifiedAt != nil else { return nil }
+      let doubts = cache.emptied.map(\.complaint) + (last?.trouble.map { [$0.what] } ?? [])
+      return doubts.isEmpty ? nil : doubts.joined(separator: "; ")
     }
   }
 

@@ -65,6 +65,7 @@ extension PullPlan.List {
       if page.number >= end.page { end = (page.number, facts.token) }
     }
     isTotalPassed = isTotalPassed || paging.passesTotal(page, facts)
+    if facts.records > 0 { longest = max(longest, page.longest) }
     if isLast(job) {
       edges.note(content, isLast: page.number > 1)
       try go(on: page, facts, content: content, isTransferred: isTransferred, isReused: isReused, links)

@@ -81,6 +81,8 @@ package struct PullPlan: Sendable {
     var isLonger = false
     /// True if the only page is full and has no next value, without another sign of the end.
     var lacksNext = false
+    /// The number of records on the longest page that a page with records follows; 0 without such a page.
+    var longest = 0
     /// The last page so far, and its delta token.
     var end: (page: Int, token: String?) = (0, nil)
     /// Number of its pages in flight.
@@ -295,7 +297,8 @@ package struct PullPlan: Sendable {
       drift: list.drift, isParameterIgnored: list.isParameterIgnored, lie: list.lie, count: list.first?.count,
       extent: list.extent, refusal: list.refusal, isTokenForgotten: list.isTokenForgotten, token: list.end.token,
       ending: list.ending, answered: list.answered, hasPages: list.pages > 0, isTotalPassed: list.isTotalPassed,
-      isScroll: list.isScroll, isStartRefused: list.isStartRefused, isLonger: list.isLonger, lacksNext: list.lacksNext)
+      isScroll: list.isScroll, isStartRefused: list.isStartRefused, isLonger: list.isLonger, lacksNext: list.lacksNext,
+      shortenedTo: list.paging.isShortened(to: list.longest) ? list.longest : nil)
   }
 
   private mutating func drift(_ list: Int, why: String) { change(list) { $0.drifts(why) } }
@@ -335,4 +338,7 @@ package struct PullOutcome: Sendable, Equatable {
   var isLonger = false
   /// True if the only page is full and has no next value, without another sign of the end (G5.13).
   var lacksNext = false
+  /// The number of records on the longest page, if all pages have fewer than `size` and upstream alone knew where the
+  /// next one begins (G5.14).
+  var shortenedTo: Int?
 }

@@ -565,7 +565,12 @@ package actor Sync {
       let first = try await compared.session.firstOfUnknownKey(resource)
       if let first { record.error? += "; the first of \(resource) is \(first.place): \(first.reason)" }
     }
-    if record.trouble == nil { record.trouble = try await ignoredSince() ?? unseenNext() }
+    if record.trouble == nil { record.trouble = try await ignoredSince() ?? doubtfulPages() }
+    if let trouble = record.trouble, trouble.kind == .shortPages || trouble.kind == .unseenNext,
+      try await cache.lastTrouble()?.kind != trouble.kind
+    {
+      logger.warning("\(trouble.what); see rosterctl explain")
+    }
     let (clock, history) = (clock, host.settings.history)
     let requests = tally.now.requestsOf
     let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
@@ -590,11 +595,16 @@ package actor Sync {
     return last
   }
 
-  /// The first resource with a full page and no next value, for `explain` (G5.13).
-  private func unseenNext() -> Diagnosis? {
-    zip(lists, pulled).first { $1.lacksNext }.map { list, _ in
-      .unseenNext(list.resources[0], list.paging.first().request)
+  /// The first resource whose answers do not show whether its list is whole, for status and `explain` (G5.13, G5.14).
+  private func doubtfulPages() -> Diagnosis? {
+    let unseen = zip(lists, pulled).first { $1.lacksNext }
+    if let (list, _) = unseen { return .unseenNext(list.resources[0], list.paging.first().request) }
+    for plan in plans where machine.hasShortPages(plan.resource.name) {
+      guard let size = plan.resource.pages.size?.records else { continue }
+      let longest = zip(lists, pulled).first { $0.0.resources.contains(plan.resource.name) }?.1.shortenedTo
+      return .shortPages(plan.resource.name, size: size, longest: longest)
     }
+    return nil
   }
 
   /// Logs and returns the number of records that incremental pulls had missed, by resource (I10.2).

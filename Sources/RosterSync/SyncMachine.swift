@@ -181,6 +181,12 @@ package struct SyncMachine: Sendable {
     unproven.merge(lists) { $0.union($1) }
   }
 
+  /// True if upstream may have lowered the size of the resource's pages, and no total proves that it skipped no record
+  /// (G5.14).
+  func hasShortPages(_ resource: String) -> Bool {
+    unproven[resource]?.contains(.size) == true && decisions[resource]?.proof != .count
+  }
+
   /// The reason why the pages of one list of a child do not fit together (P7); nil if they fit.
   func listDrift(_ found: ResourceComparison, count: Int?) -> String? { resource(found)?.drift(found, count: count) }
 
@@ -391,12 +397,16 @@ package struct Unproven: OptionSet, Sendable {
   package static let total = Unproven(rawValue: 1)
   /// Only upstream knew the position in the list (G5.7).
   package static let position = Unproven(rawValue: 2)
+  /// Upstream may have lowered the size of the pages, and may skip the difference (G5.14).
+  package static let size = Unproven(rawValue: 4)
 }
 
 extension PullOutcome {
   /// nil if the proof is the one of the definition.
   var unproven: Unproven? {
-    let parts: Unproven = [isTotalPassed ? .total : [], isScroll ? .position : []]
+    let parts: Unproven = [
+      isTotalPassed ? .total : [], isScroll ? .position : [], shortenedTo == nil ? [] : .size,
+    ]
     return parts.isEmpty ? nil : parts
   }
 }
@@ -411,8 +421,8 @@ extension RemovalDecision.Proof {
       self = .count
     } else {
       self =
-        pages.style.kind.isPositional || lacking.contains(.position) || pages.style.skipsTies(key: resource.key)
-        ? .weak : .end
+        pages.style.kind.isPositional || !lacking.isDisjoint(with: [.position, .size])
+          || pages.style.skipsTies(key: resource.key) ? .weak : .end
     }
   }
 }

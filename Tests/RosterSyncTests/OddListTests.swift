@@ -232,6 +232,48 @@ import Testing
     }
   }
 
+  @Test(
+    "G5.14: pages shorter than size make the proof weak, and are reported once, if upstream knows the next position",
+    arguments: [WrittenList.Kind.cursor, .next, .link], [false, true])
+  func lowered(kind: WrittenList.Kind, isLastLinked: Bool) async throws {
+    for (size, pages, isShort) in [
+      (100, [[1, 2], [5, 6], [7]], true), (2, [[1, 2], [5, 6], [7]], false), (100, [[1, 2]], false),
+    ] {
+      let bench = try SyncBench([:])
+      var list = WrittenList(kind: kind, pages: pages, isLastLinked: isLastLinked)
+      list.beyond = { _ in Response(json: #"{"data":[]}"#, headers: [Shelf.date]) }
+      var resource = list.resource
+      resource.pages.size = .init(size)
+      list.serve(bench)
+      for round in 0...1 {
+        let record = try await bench.sync([resource], after: Double(round))
+        #expect(record.exit == 0 && !record.isDegraded)
+        #expect((record.trouble?.kind == .shortPages) == isShort)
+        #expect(try Self.ids(bench) == pages.flatMap(\.self))
+        #expect(try bench.ask("SELECT proof FROM resources") == [isShort ? "weak" : "end"])
+      }
+    }
+  }
+
+  @Test("G5.14: a total that fits proves that no record was skipped; hidden by offset counts from size too")
+  func loweredOtherwise() async throws {
+    for (kind, total, isHidden, isShort) in [
+      (WrittenList.Kind.next, 6, false, false), (.offset, nil, true, true), (.offset, nil, false, false),
+    ] as [(WrittenList.Kind, Int?, Bool, Bool)] {
+      let bench = try SyncBench([:])
+      var list = WrittenList(kind: kind, pages: [[1, 2], [5, 6], [7, 8]], size: isHidden ? 100 : 2)
+      if let total { list.members = { _ in #","total":\#(total)"# } }
+      var resource = list.resource
+      resource.pages.size = .init(100)
+      resource.pages.hidden = isHidden
+      if total != nil { resource.pages.count = .body(at("total")) }
+      list.serve(bench)
+      let record = try await bench.sync([resource])
+      #expect(record.exit == 0 && (record.trouble?.kind == .shortPages) == isShort)
+      #expect(try bench.ask("SELECT proof FROM resources") == [total == nil ? "weak" : "count"])
+    }
+  }
+
   @Test("G5.8: an upstream that alternates between forms of its answers loses no record")
   func alternating() async throws {
     for kind in [WrittenList.Kind.number, .offset, .cursor, .next, .link] {

@@ -68,6 +68,18 @@ extension Paging {
     return facts.records.isMultiple(of: 10) || resource.pages.size.map { facts.records >= $0.records } == true
   }
 
+  /// True if all pages of a list have fewer records than `size`, and upstream decides where the next one begins. It may
+  /// have lowered the size, and may skip the difference (G5.14).
+  /// - Parameter longest: The number of records on the longest page that another one follows; 0 without such a page.
+  package func isShortened(to longest: Int) -> Bool {
+    guard longest > 0, let size = resource.pages.size, longest < size.records else { return false }
+    switch resource.pages.style.kind.step {
+    case .sends(.ofAnswer), .follows: return true
+    case .counts: return resource.pages.hidden
+    case .sends(.ofLastRecord), .stops: return false
+    }
+  }
+
   /// True if records came after the total that upstream reports: it is capped.
   package func passesTotal(_ page: PageRequest, _ facts: ListFacts) -> Bool {
     guard page.number > 1, facts.records > 0, let total = facts.count ?? page.total else { return false }

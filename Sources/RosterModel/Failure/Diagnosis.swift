@@ -9,7 +9,8 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case totalAbsent, tooLarge
     case budget
     // Pages that do not form a list, and records that do not form a snapshot.
-    case drift, circle, ignoredParameter, foreignLink, unseenNext, guarded, unstorable, rejects, unasked, wrongByKey,
+    case drift, circle, ignoredParameter, foreignLink, unseenNext, shortPages, guarded, unstorable, rejects, unasked,
+      wrongByKey,
       unproven, validators
     case absent
     // Incremental pulls.
@@ -71,6 +72,15 @@ extension Diagnosis {
     Diagnosis(
       .unseenNext, "page 1 of \(resource) is full, and its answer has no next value where the definition expects it",
       [request.concern(asPage: 1, of: resource), .resource(resource)])
+  }
+
+  /// All pages of a list have fewer records than `size`, and upstream alone knows where the next one begins (G5.14).
+  /// - Parameter longest: The number of records on the longest page; nil if it is unknown.
+  package static func shortPages(_ resource: String, size: Int, longest: Int?) -> Diagnosis {
+    Diagnosis(
+      .shortPages,
+      "\(resource): upstream sends \(longest.map { "at most \($0)" } ?? "fewer") records on a page, and not size (\(size))",
+      [.resource(resource)])
   }
 
   /// Upstream refused an incremental pull, and the same sync pulled the list whole (I7.2, I8.1).
