@@ -106,6 +106,7 @@ extension RecordDecoder {
     found.at = try pointed(places.at)
     found.token = try pointed(places.token)
     if places.readsMembers { found.at = try members(of: found.at) }
+    if places.readsElements { found.at = try elements(of: found.at) }
   }
 
   private mutating func readOne(
@@ -123,7 +124,7 @@ extension RecordDecoder {
       return try withoutList(.absent, from: start)
     case .null:
       if let reason = try fault(besides: place, from: start) { return .refused(reason) }
-    case .boolean, .integer, .number, .text, .compound, .members: break
+    case .boolean, .integer, .number, .text, .compound, .members, .elements: break
     }
     scanner.at = start
     return .records(try scanOne(body))
@@ -247,7 +248,7 @@ extension RecordDecoder {
     let value = try look(for: place, from: start)
     return switch value.kind {
     case .absent, .null, .boolean(false), .text(""): false
-    case .boolean, .integer, .number, .text, .members: true
+    case .boolean, .integer, .number, .text, .members, .elements: true
     case .compound: !isEmptyCompound(at: value.offset)
     }
   }
@@ -278,7 +279,7 @@ extension PointedValue {
     case .integer(let number): .integer(number)
     case .number(let digits): .number(digits)
     case .text(let text): .text(text)
-    case .compound, .members: .object([])
+    case .compound, .members, .elements: .object([])
     }
   }
 
@@ -287,7 +288,7 @@ extension PointedValue {
     case .absent: "absent"
     case .null: "null"
     case .text(let text): "\"\(text.prefix(40))\""
-    case .compound, .members: "a list or an object"
+    case .compound, .members, .elements: "a list or an object"
     case .boolean, .integer, .number: json?.queryText ?? ""
     }
   }

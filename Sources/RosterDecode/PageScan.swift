@@ -77,6 +77,8 @@ package struct PointedValue: Sendable, Equatable {
     /// The members of an object, if the definition sends them as parameters. Each is a scalar and occurs once. Null
     /// members are left out.
     case members([JSONValue.Member])
+    /// The elements of a list, if the definition sends them in a body. Each is a scalar.
+    case elements([JSONValue])
   }
 
   /// Kind and content of the value.

@@ -289,6 +289,20 @@ extension RecordDecoder {
       .members(members.map { .init(String(decoding: $0.key, as: UTF8.self), $0.value) }), offset: value.offset)
   }
 
+  /// Reads the elements of a list; returns any other value unchanged.
+  mutating func elements(of value: PointedValue) throws(Malformed) -> PointedValue {
+    guard value.kind == .compound, bytes[value.offset] == UInt8(ascii: "[") else { return value }
+    let end = scanner.at
+    defer { scanner.at = end }
+    scanner.at = value.offset
+    var found: [JSONValue] = []
+    scanner.enter()
+    if !scanner.isEmpty(until: UInt8(ascii: "]")) {
+      repeat { found.append(try scalar()) } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    }
+    return PointedValue(.elements(found), offset: value.offset)
+  }
+
   /// Reads the current value as a scalar.
   private mutating func scalar() throws(Malformed) -> JSONValue {
     _ = scanner.peek()
@@ -299,7 +313,7 @@ extension RecordDecoder {
     case .integer(let number): return .integer(number)
     case .number(let digits): return .number(digits)
     case .text(let text): return .text(text)
-    case .compound, .members:
+    case .compound, .members, .elements:
       throw Malformed(offset: start, expected: "a text, a number or a boolean, to be sent as a parameter")
     }
   }

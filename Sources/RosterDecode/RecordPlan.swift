@@ -161,6 +161,8 @@ struct AnswerPlaces: Sendable {
   let token: Place
   /// True if the object at `at` is read member by member.
   let readsMembers: Bool
+  /// True if a list at `at` is read element by element, to be sent in a body.
+  let readsElements: Bool
 
   enum Place: Sendable {
     case nowhere
@@ -190,6 +192,7 @@ struct AnswerPlaces: Sendable {
     token = place(resource.since?.token?.pointer)
     let style = resource.pages.style
     readsMembers = style.param == .everyMember
+    readsElements = if case .body? = style.param { true } else { false }
     last = place(style.last?.pointer)
     at =
       if style.kind.step == .sends(.ofLastRecord), let pointer = style.placeInBody {

@@ -274,6 +274,29 @@ import Testing
     }
   }
 
+  @Test(
+    "G1.3: a list of values at at is sent whole in a body, so that records with equal first values are not skipped",
+    arguments: [(WrittenList.Kind.after, true), (.after, false), (.cursor, true)])
+  func listOfValues(kind: WrittenList.Kind, isFull: Bool) async throws {
+    let bench = try SyncBench([:])
+    let records = (0..<(isFull ? 9 : 7)).map { (id: $0 + 1, sort: #"[\#($0 / 4 + 9_007_199_254_740_993),"d\#($0)"]"#) }
+    bench.shelf.answer { request, _ in
+      let body = String(decoding: request.body, as: UTF8.self)
+      let last = records.firstIndex { body.contains(#""after":\#($0.sort)"#) }
+      let page = records.dropFirst(last.map { $0 + 1 } ?? 0).prefix(3)
+      let items = page.map { #"{"id":\#($0.id),"sort":\#($0.sort)}"# }.joined(separator: ",")
+      let next = page.count == 3 ? page.last.map { #","next":\#($0.sort)"# } : nil
+      return Response(json: #"{"data":[\#(items)]\#(next ?? #","next":[]"#)}"#, headers: [Shelf.date])
+    }
+    var resource = WrittenList(kind: kind, pages: []).resource
+    resource.method = .post
+    resource.pages.style.param = .body(at("after"))
+    resource.pages.style.at = .body(at(kind == .after ? "sort" : "next"))
+    #expect(try await bench.sync([resource]).added == records.count)
+    #expect(try await bench.sync([resource], after: 1).outcome == .unchanged)
+    #expect(try Self.ids(bench) == records.map(\.id))
+  }
+
   @Test("G5.8: an upstream that alternates between forms of its answers loses no record")
   func alternating() async throws {
     for kind in [WrittenList.Kind.number, .offset, .cursor, .next, .link] {

@@ -12,6 +12,8 @@ package struct ListFacts: Sendable, Equatable {
     case number(String)
     /// Scalars by the names of the parameters that carry them, in the order of their names.
     case members([JSONValue.Member])
+    /// Scalars that are sent as one list in a body, such as the values by which Elasticsearch sorts.
+    case elements([JSONValue])
   }
 
   /// Number of elements on the page, including rejected and skipped ones.
@@ -64,7 +66,7 @@ extension ListFacts.Value {
     switch self {
     case .text(let text), .number(let text): text
     case .integer(let number): "\(number)"
-    case .members: JSONWriter(json).text
+    case .members, .elements: JSONWriter(json).text
     }
   }
 
@@ -74,13 +76,17 @@ extension ListFacts.Value {
     case .integer(let number): .integer(number)
     case .number(let digits): .number(digits)
     case .members(let members): .object(members)
+    case .elements(let elements): .list(elements)
     }
   }
 
   /// All texts of the value that a request would repeat.
   var texts: [String] {
-    guard case .members(let members) = self else { return [queryText] }
-    return members.flatMap { [$0.name, $0.value.queryText] }
+    switch self {
+    case .text, .integer, .number: [queryText]
+    case .members(let members): members.flatMap { [$0.name, $0.value.queryText] }
+    case .elements(let elements): elements.map(\.queryText)
+    }
   }
 }
 
@@ -100,7 +106,8 @@ extension ListFacts {
     case .text(let text)?: "text:\(text)"
     case .integer(let number)?: "integer:\(number)"
     case .number(let digits)?: "number:\(digits)"
-    case .members(let members)?: "members:\(JSONWriter(.object(members)).text)"
+    case .members?: next.map { "members:\(JSONWriter($0.json).text)" }
+    case .elements?: next.map { "elements:\(JSONWriter($0.json).text)" }
     case nil: nil
     }
   }
@@ -121,6 +128,8 @@ extension ListFacts {
     case "number": next = .number(value)
     case "members":
       if case .object(let members)? = try? JSONValue(json: value.utf8) { next = .members(members) }
+    case "elements":
+      if case .list(let elements)? = try? JSONValue(json: value.utf8) { next = .elements(elements) }
     default: break
     }
   }

@@ -36,9 +36,8 @@ extension Paging {
     }
     if let form = scan.otherForm?.rawValue, let since = resource.since {
       throw UndefinedAnswer(
-        reason:
-          "it has times of another form than \(since.form.rawValue) (since.form) at \(since.at?.description ?? "") (since.at)"
-      )
+        reason: "it has times of the form \(form) at \(since.at?.description ?? "") (since.at), and since.form is "
+          + "\(since.form.rawValue): if all have that form, set form = \(form.tomlString) in since")
     }
     facts.next = try next(scan, response: response)
     // An answer without a list and without any sign that more pages follow is the last one.
@@ -52,18 +51,21 @@ extension Paging {
       throw UndefinedAnswer(reason: "its next-page value repeats the access token")
     }
     if facts.more == true, facts.next == nil, followsAnswers, facts.records > 0 || resource.pages.empty != .end {
-      throw UndefinedAnswer(reason: lostNext)
+      throw UndefinedAnswer(reason: lostNext(isEmpty: facts.records == 0))
     }
     return facts
   }
 
   /// The reason why an answer that calls itself followed by another page is malformed without a next value (G5.3).
-  private var lostNext: String {
+  private func lostNext(isEmpty: Bool) -> String {
     let done = resource.pages.done?.description ?? ""
     let flag = resource.pages.more.map { "\($0) (more) is true" } ?? "\(done) (done) is false"
     let place = resource.pages.style.at.map { " at \($0) (at)" } ?? ""
     return switch resource.pages.style.kind.step {
     case .follows(.ofLinkHeader): "\(flag), and it has no Link header with rel=\"next\""
+    case .sends(.ofLastRecord) where isEmpty:
+      "\(flag), and the page has no record that the next page could follow: use another style of upstream's if it has "
+        + "one (cursor, offset), or set pages.empty = \"end\" if an empty page ends the list"
     case .sends(.ofLastRecord): "\(flag), and no record has a value\(place)"
     case .sends(.ofAnswer), .follows(.ofAnswer): "\(flag), and there is no next value\(place)"
     case .counts, .stops: flag
@@ -78,7 +80,7 @@ extension Paging {
     case .text(let text): return since.param == nil ? response.token?.removed(from: text) ?? text : text
     case .integer(let number): return "\(number)"
     case .number(let digits): return digits
-    case .boolean, .compound, .members:
+    case .boolean, .compound, .members, .elements:
       throw UndefinedAnswer(reason: "\(place) (since.token) is neither a text nor a number")
     }
   }
@@ -222,6 +224,7 @@ extension Paging {
     case .text(let text): return self.text(text)
     case .integer(let number): return .integer(Int(number))
     case .number(let digits): return .number(digits)
+    case .elements(let elements): return elements.isEmpty ? nil : .elements(elements)
     case .boolean: throw UndefinedAnswer(reason: "\(place) is neither a text nor a number")
     case .compound, .members:
       throw UndefinedAnswer(
@@ -242,7 +245,8 @@ extension Paging {
       let secrets = response.token?.parameters ?? []
       return .members(
         members.filter { member in !secrets.contains { $0.utf8.elementsEqual(member.name.utf8) } })
-    case .boolean, .integer, .number, .text, .compound: throw UndefinedAnswer(reason: "\(place) is not an object")
+    case .boolean, .integer, .number, .text, .compound, .elements:
+      throw UndefinedAnswer(reason: "\(place) is not an object")
     }
   }
 
@@ -252,7 +256,8 @@ extension Paging {
     switch found.kind {
     case .absent, .null: return nil
     case .text(let text): return address(text, in: response)
-    case .integer, .number, .boolean, .compound, .members: throw UndefinedAnswer(reason: "\(place) is not an address")
+    case .integer, .number, .boolean, .compound, .members, .elements:
+      throw UndefinedAnswer(reason: "\(place) is not an address")
     }
   }
 
@@ -306,7 +311,7 @@ extension PointedValue {
     switch kind {
     case .integer(let number): Int(number)
     case .number(let digits), .text(let digits): Self.whole(digits)
-    case .absent, .null, .boolean, .compound, .members: nil
+    case .absent, .null, .boolean, .compound, .members, .elements: nil
     }
   }
 
@@ -324,7 +329,7 @@ extension PointedValue {
     case .integer, .number, .text:
       let number = number
       return number == 1 ? true : number == 0 ? false : nil
-    case .absent, .null, .compound, .members: return nil
+    case .absent, .null, .compound, .members, .elements: return nil
     }
   }
 
