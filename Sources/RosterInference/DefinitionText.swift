@@ -172,7 +172,8 @@ private struct DefinitionText {
     for (name, place) in Self.keysOfPages {
       lines(
         of: Resource.Pages.keys.first { $0.name == name }, in: pages,
-        besides: name == "style" || name == "param" ? nil : usual, notes: place.map(finding.notes) ?? [])
+        besides: name == "style" || name == "param" && ![nil, .path].contains(pages.style.param) ? nil : usual,
+        notes: place.map(finding.notes) ?? [])
     }
     line(nil, notes: finding.notes(.beyond))
   }

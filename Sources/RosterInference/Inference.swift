@@ -25,8 +25,9 @@ package enum Inference {
     let query = Query(address?.parameters ?? [], besides: paging?.taken ?? [])
     var pages = paging?.pages ?? Resource.Pages(.record)
     if pages.style.kind.step == .sends(.ofLastRecord), let first = keys.first { pages.style.at = .body(first) }
+    let path = address.map { pages.style.param == .path ? ($0.path.splitPage?.path ?? "/") + "{page}" : $0.path }
     var resource = Resource(
-      name: name.resource, path: address?.path ?? Placeholder.path, query: query.stays, records: list.at,
+      name: name.resource, path: path ?? Placeholder.path, query: query.stays, records: list.at,
       shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(),
       key: keys.first ?? JSONPointer(segments: ["id"]), otherKeys: Array(keys.dropFirst()), table: name.table,
       pages: pages,

@@ -256,6 +256,7 @@ struct PageChoice {
   // MARK: What styles share
 
   private mutating func numberParam() -> Resource.RequestPlace {
+    if evidence.asked.isPageInPath { return .path }
     if let name = evidence.asked.page?.name ?? PageParameters(evidence.leads).page?.name { return .query(name) }
     notes.append(.unseen(.param, text: "the parameter's name; this one is a guess"))
     return .query(evidence.asked.size.flatMap { Vocabulary.numbersBySize[$0.name] } ?? "page")
@@ -271,11 +272,17 @@ struct PageChoice {
 
   /// Sets the number of records on a page, or proposes how to change it.
   private mutating func size() {
+    let records = evidence.records
     if let asked = evidence.asked.size {
-      pages.size = Resource.Size(asked.value, param: .query(asked.name))
+      let isLowered = evidence.goesOn && records > 0 && records < asked.value
+      pages.size = Resource.Size(isLowered ? records : asked.value, param: .query(asked.name))
+      if isLowered {
+        let text =
+          "\(asked.value) were asked for, and upstream sent \(records): with \(asked.value) it may skip records"
+        notes.append(.remark(.size, text: text))
+      }
       return
     }
-    let records = evidence.records
     if let seen = PageParameters(evidence.leads).size {
       suggestSize(seen.name, text: "requests larger pages, if upstream allows them")
     } else if let told = evidence.size?.at.segments.last {

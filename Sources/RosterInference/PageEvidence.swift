@@ -13,13 +13,16 @@ struct PageParameters {
   private(set) var cursor: Request.Parameter?
   /// The whole numbers of all parameters.
   let numbers: Set<Int>
+  /// True if the page's number is the last segment of the path.
+  private(set) var isPageInPath = false
 
   /// The cursor, if its value means the list's beginning.
   var start: Request.Parameter? {
     cursor.flatMap { Vocabulary.cursorStarts.contains($0.value.lowercased()) ? $0 : nil }
   }
 
-  init(_ parameters: [Request.Parameter]) {
+  /// - Parameter path: The path of the address, if it may have the page.
+  init(_ parameters: [Request.Parameter], path: String = "") {
     func counted(_ names: Set<String>) -> Counted? {
       Self.counted(names, in: parameters, word: \.word) ?? Self.counted(names, in: parameters, word: \.wordInBrackets)
     }
@@ -32,6 +35,9 @@ struct PageParameters {
     }
     numbers = Set(parameters.compactMap { Int($0.value) })
     cursor = parameters.first { Vocabulary.cursorParams.contains($0.name.word) }
+    if page == nil, offset == nil, let (_, number) = path.splitPage {
+      (page, isPageInPath) = (Counted(name: "", value: number), true)
+    }
   }
 
   private static func counted(
@@ -74,6 +80,8 @@ struct PageEvidence {
   let doubtfulCount: (at: Resource.AnswerPlace, value: Int)?
   /// True if the answer has a place for the next page's number.
   let tellsNextPage: Bool
+  /// True if the answer says that more records follow.
+  let goesOn: Bool
   private let answer: ListAnswer
   private let facts: AnswerFacts
 
@@ -81,7 +89,7 @@ struct PageEvidence {
     self.answer = answer
     self.records = records
     facts = AnswerFacts(answer.body)
-    asked = PageParameters(answer.asked?.address.parameters ?? [])
+    asked = PageParameters(answer.asked?.address.parameters ?? [], path: answer.asked?.address.path ?? "")
     let address =
       Self.next(facts, headers: answer.headers) ?? Self.onlyLink(in: answer.body) ?? Self.relatedLink(in: answer.body)
     let isFollowed = address?.text.flatMap { answer.asked?.address.isFollowed(by: $0) } ?? true
@@ -99,7 +107,7 @@ struct PageEvidence {
       facts.integer(["nextpage", "next"], atLeast: 1) != nil || nextNumber != nil
       || answer.headers.contains { Vocabulary.nextHeaders.contains($0.name.word) && $0.value.isEmpty }
     let more = facts.first(Vocabulary.more) { $0.value.flag != nil }
-    let goesOn =
+    goesOn =
       link != nil || address?.text != nil || continuation != nil || more?.value.flag == true || nextNumber != nil
     let isLinked = link != nil || isLinkedElsewhere
     let totals = Vocabulary.totalHeaders.union(isLinked ? [] : Vocabulary.unlinkedTotalHeaders)
@@ -272,6 +280,15 @@ extension AnswerFacts.Fact {
 }
 
 extension String {
+  /// The path before the number of a page, and that number: `/articles/page/2`. nil if the path has none.
+  var splitPage: (path: String, number: Int)? {
+    let segments = split(separator: "/")
+    guard segments.count > 2, let last = segments.last, let number = Int(last), number >= 0,
+      Vocabulary.pageSegments.contains(segments[segments.count - 2].lowercased())
+    else { return nil }
+    return (String(self[..<last.startIndex]), number)
+  }
+
   /// False for another spelling of the same value, such as a date and its midnight.
   fileprivate func isOtherPosition(than other: String) -> Bool {
     if let number = Int(self), let otherNumber = Int(other) { return number != otherNumber }

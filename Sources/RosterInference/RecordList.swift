@@ -153,6 +153,17 @@ extension RecordList {
           .records,
           text: "\(strangers) of the \(strangers + records.count) elements are not objects; a sync rejects them"))
     }
+    let parent = at.segments.dropLast()
+    let siblings = others.filter { $0.segments.count == at.segments.count && $0.segments.starts(with: parent) }
+    if let name = at.segments.last, !siblings.isEmpty, name.contains(where: \.isASCIIDigit) {
+      notes.append(
+        .remark(
+          .records,
+          text:
+            "the records are in \(siblings.count + 1) lists, one for each member of \(JSONPointer(segments: Array(parent))). "
+            + "No definition reads them together: this one reads one list only. Look for an address that lists all records, "
+            + "or that lists one member at a time (windows, CHILDREN.md)"))
+    }
     if !others.isEmpty {
       let places = others.prefix(4).map(\.description).joined(separator: ", ")
       notes.append(.remark(.records, text: "other lists of objects in the answer: \(places)"))

@@ -63,7 +63,9 @@ struct ResourceName {
 
   /// The last segment that names a kind of record: `issues` of `/repos/octocat/hello/issues`. nil if no segment does.
   static func noun(ofPath path: String) -> String? {
-    let segments = path.split(separator: "/").map { String($0.prefix { $0 != "." }) }
+    let segments = (path.splitPage?.path.split(separator: "/").dropLast() ?? path.split(separator: "/")).map {
+      String($0.prefix { $0 != "." })
+    }
     return segments.last { isWord($0) && !Vocabulary.vagueNouns.contains($0.word) }
   }
 

@@ -129,6 +129,8 @@ enum Vocabulary {
   // MARK: Pages, in addresses
 
   static let pageParams: Set<String> = ["page", "p", "pagenumber", "pageno", "pageindex", "pg", "currentpage"]
+  /// The segment of a path before the number of a page.
+  static let pageSegments: Set<String> = ["page", "pages", "p"]
   static let offsetParams: Set<String> = ["offset", "skip", "start", "startat", "startindex", "from", "pageoffset"]
   static let sizeParams: Set<String> = [
     "limit", "perpage", "pagesize", "size", "maxresults", "count", "take", "top", "rows", "pagelimit", "first",

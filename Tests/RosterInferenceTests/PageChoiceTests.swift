@@ -365,6 +365,33 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     #expect(try sample.finding().resource.pages.style == .offset(param: .query("start")))
   }
 
+  @Test(
+    "A page number at the end of the path becomes a placeholder, and a pull starts at the first page",
+    arguments: [("/league/standings/page/1", 1), ("/league/standings/page/3", 1), ("/league/standings/p/0", 0)])
+  func pageInPath(path: String, first: Int) throws {
+    let found = try Sample(name: "", url: "https://a.example\(path)", body: #"[{"id":1},{"id":2}]"#).finding()
+    #expect(found.resource.path == String(path.dropLast()) + "{page}" && found.resource.name == "standing")
+    #expect(found.resource.pages.style == .number(param: .path, first: first))
+    #expect(!found.toml.contains("param ="))
+  }
+
+  @Test("A size that upstream has lowered is not asked for again, because upstream may skip the difference")
+  func loweredSize() throws {
+    for (next, size) in [("\"/x?start=100&limit=100\"", 2), ("null", 100)] {
+      let sample = Sample(
+        name: "", url: "https://a.example/x?limit=100", body: #"{"data":[{"id":1},{"id":2}],"next":\#(next)}"#)
+      #expect(try sample.finding().resource.pages.size == .init(size, param: .query("limit")))
+    }
+  }
+
+  @Test("Records in several lists of one object are named, because a definition reads one list")
+  func mapOfLists() throws {
+    let lists = (1...3).map { #""2026-01-0\#($0)":[{"id":\#($0)}]"# }.joined(separator: ",")
+    let toml = try Sample(name: "", url: "https://a.example/feed", body: "{\"days\":{\(lists)}}").finding().toml
+    #expect(toml.contains("the records are in 3 lists, one for each member of /days"))
+    #expect(!toml.contains("param ="))
+  }
+
   @Test("A page and a size whose product exceeds Int stop nothing")
   func hugePage() throws {
     let sample = Sample(

@@ -36,6 +36,19 @@ import Testing
     }
   }
 
+  @Test("G5.13, G5.14: a doubt about the pages of an idle daemon is in the status until a sync has none")
+  func doubt() {
+    let board = makeBoard()
+    for trouble in [Diagnosis.shortPages("item", size: 100, longest: 50), nil] {
+      var record = ended(.published)
+      record.trouble = trouble
+      board.syncEnded(record, cache: snapshot)
+      #expect(board.status().state == .idle && board.status().reason == trouble?.what)
+      let sentence = "item: upstream sends at most 50 records on a page, and not size (100)"
+      #expect(board.message.contains(sentence) == (trouble != nil))
+    }
+  }
+
   @Test("S6.2, S18.3: failed lists degrade the state until they are pulled, also after a sync that was cancelled")
   func failedLists() {
     let board = makeBoard()
