@@ -127,9 +127,10 @@ import Testing
     #expect(try bench.ask("SELECT count(*) - count(DISTINCT day) FROM report") == ["0"])
     let rows = try bench.ask(Self.question)
     #expect(rows.contains("2025-05-11 20219 2025-05-11") && rows.contains("2025-05-10 20218 2025-05-01"))
-    for round in 1...2 {
-      let again = try await bench.sync(resources, isFresh: true, after: Double(round) * 60)
+    for (round, isDryRun) in [(1, true), (2, false), (3, true)] {
+      let again = try await bench.sync(resources, isFresh: true, isDryRun: isDryRun, after: Double(round) * 60)
       #expect(again.added + again.changed + again.removed == 0 && again.error == nil)
+      if isDryRun { #expect(try bench.pending().isEmpty) }
     }
     #expect(try bench.ask(Self.question) == rows)
     #expect(try bench.ask("SELECT sum(records) FROM cache_lists WHERE parent_id > 0") == ["46"])

@@ -26,5 +26,10 @@ struct PullKey {
       return parts.count == 2 ? Resource(name: String(parts[0]), pulledBy: String(parts[1])) : nil
     }
     guard resources.count == lines.count - 1 else { return nil }
+    // The definition of a child does not have the windows of its parent.
+    for index in resources.indices {
+      let parent = resources.first { $0.name == resources[index].each?.parent }
+      resources[index].each?.windows = parent?.windows
+    }
   }
 }

@@ -16,14 +16,16 @@ struct ResourceDifferences {
   private let found: ResourceComparison
   /// nil if the resource has no snapshot, so that every record is new.
   private let stored: StoredRecords?
+  /// nil unless windows may share records.
+  private let owners: WindowOwners?
   /// Rejected records in answers.
   private var rejected = 0
 
   init(_ data: PullData, scope: ListScope, found: ResourceComparison) throws {
     (self.data, self.scope, self.found, plan) = (data, scope, found, data.plans[scope.index])
-    stored =
-      try data.database.hasSnapshot(of: plan.resource.name)
-      ? StoredRecords(data.database, data.tables[scope.index]) : nil
+    let isStored = try data.database.hasSnapshot(of: plan.resource.name)
+    stored = isStored ? try StoredRecords(data.database, data.tables[scope.index]) : nil
+    owners = isStored ? try WindowOwners(of: scope.index, in: data) : nil
   }
 
   /// Number of records in the snapshot, by resource.
@@ -64,6 +66,14 @@ struct ResourceDifferences {
   }
 
   private mutating func take(_ decoder: inout RecordDecoder, table: DifferenceTable?) throws {
+    if let owner = try owners?.owner(besides: scope.parent, key: decoder.key) {
+      switch owner {
+      case .later: return
+      case .earlier(let id, _):
+        removed += 1
+        try table?.removed(id)
+      }
+    }
     switch try stored?.standing(of: &decoder, below: scope.parent) ?? .new {
     case .same: break
     case .new:
