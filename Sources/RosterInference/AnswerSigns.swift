@@ -33,6 +33,15 @@ enum AnswerSigns {
     }
   }
 
+  /// True if the answer comes from a server that writes null for an empty list, as Go does. A member of its records is
+  /// a list in one record and null in another one.
+  static func writesNullForEmptyLists(_ records: [JSONValue]) -> Bool {
+    let members = records.flatMap(\.members)
+    let nulls = Set(members.filter { $0.value == .null }.map(\.name))
+    let isMixed = members.contains { nulls.contains($0.name) && $0.value.isList && $0.value != .list([]) }
+    return isMixed && !members.contains { $0.value == .list([]) }
+  }
+
   /// The total of an answer that says that there are no records; nil if it does not say so.
   static func emptyTotal(in body: JSONValue) -> JSONPointer? {
     let total = body.members.first { Vocabulary.total.contains($0.name.word) && $0.value.whole == 0 }

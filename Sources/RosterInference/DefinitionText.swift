@@ -228,6 +228,8 @@ extension Resource {
     switch key {
     case "no_records" where answers.noRecords.isAbsent:
       [.remark(.noRecords, text: "such servers leave out an empty list")]
+    case "no_records" where answers.noRecords.isNull:
+      [.remark(.noRecords, text: "empty lists inside the records are null")]
     case "list_of_one" where answers.isListOfOne: [.remark(.noRecords, text: "one record comes without a list")]
     default: []
     }

@@ -49,6 +49,7 @@ package enum Inference {
     guard list.detail == nil else { return rules }
     rules.isListOfOne = list.isListOfOne
     rules.noRecords.isAbsent = list.isListOfOne || AnswerSigns.leavesOutEmptyLists(body, records: list.at)
+    rules.noRecords.isNull = !list.at.isWhole && AnswerSigns.writesNullForEmptyLists(list.records)
     return rules
   }
 

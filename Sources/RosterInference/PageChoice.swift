@@ -61,6 +61,8 @@ struct PageChoice {
 
   private mutating func cursor() -> Bool {
     guard let cursor = evidence.cursor, !isCursorUnused(cursor) else { return false }
+    // Such a cursor is that of the last record, and the last page has one too (graph.facebook.com).
+    if evidence.next?.text != nil, Vocabulary.lastCursors.contains(cursor.word) { return false }
     // The size may have the value of the cursor: limit=10&offset=10.
     let size = evidence.asked.size?.name ?? PageParameters(evidence.leads).size?.name
     let leads = evidence.leads.filter { $0.name != size }

@@ -90,6 +90,8 @@ enum Vocabulary {
     "cursor", "after", "pagetoken", "continuationtoken", "continuation", "bookmark", "scrollid", "scrollparam", "next",
     "nextpage", "offset",
   ]
+  /// Cursors that do not show whether a next page exists.
+  static let lastCursors: Set<String> = ["cursor", "after"]
   /// Objects whose members are all parameters of the next page (mediawiki.org/wiki/API:Continue).
   static let continuations: Set<String> = ["continue", "querycontinue"]
   static let more: Set<String> = [

@@ -74,6 +74,18 @@ import Testing
     #expect(try !finding(#"[{"id":"1","nextPageToken":"x"}]"#).toml.contains("no_records"))
   }
 
+  @Test(
+    "L6.8: a server whose records have null in the place of an empty list gets no_records = [null]",
+    arguments: [
+      (#"{"things":[{"id":"1","tags":null},{"id":"2","tags":["a"]}]}"#, true),
+      (#"{"things":[{"id":"1","tags":null},{"id":"2","tags":["a"]},{"id":"3","tags":[]}]}"#, false),
+      (#"{"things":[{"id":"1","tags":null},{"id":"2","tags":"a"}]}"#, false),
+      (#"[{"id":"1","tags":null},{"id":"2","tags":["a"]}]"#, false),
+    ])
+  func nullLists(body: String, isNull: Bool) throws {
+    #expect(try read(finding(body)).first?.answers.noRecords.isNull == isNull)
+  }
+
   @Test("L6.8: totals and flags of another JSON type lead to the pages, as a sync reads them")
   func looseTotals() throws {
     let things = (1...10).map { #"{"id":\#($0)}"# }.joined(separator: ",")

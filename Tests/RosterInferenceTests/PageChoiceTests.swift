@@ -53,6 +53,11 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
         .cursor(param: .query("after"), at: body("/pageInfo/endCursor")), more: body("/pageInfo/hasNextPage"),
         count: body("/totalCount")), unseen: [.param, .size]),
     .init(
+      name: "Facebook: the last page has a cursor too",
+      facts: #""paging":{"cursors":{"before":"a","after":"b"},"next":"https://a.example/x?limit=2&after=b"}"#,
+      query: "limit=2", pages: .init(.next(at: body("/paging/next")), size: .init(2, param: .query("limit"))),
+      unseen: [.count]),
+    .init(
       name: "Asana: the size has the value of the cursor",
       facts: #""next_page":{"offset":"2","uri":"https://a.example/x?limit=2&offset=2"}"#, query: "limit=2",
       pages: .init(
