@@ -296,7 +296,8 @@ package struct PullPlan: Sendable {
     return PullOutcome(
       drift: list.drift, isParameterIgnored: list.isParameterIgnored, lie: list.lie, count: list.first?.count,
       extent: list.extent, refusal: list.refusal, isTokenForgotten: list.isTokenForgotten, token: list.end.token,
-      ending: list.ending, answered: list.answered, hasPages: list.pages > 0, isTotalPassed: list.isTotalPassed,
+      ending: list.ending, answered: list.answered, hasPages: list.pages > 0, hasSeveralPages: list.pages > 1,
+      isTotalPassed: list.isTotalPassed,
       isScroll: list.isScroll, isStartRefused: list.isStartRefused, isLonger: list.isLonger, lacksNext: list.lacksNext,
       shortenedTo: list.paging.isShortened(to: list.longest) ? list.longest : nil)
   }
@@ -328,6 +329,8 @@ package struct PullOutcome: Sendable, Equatable {
   var answered: Date?
   /// False if the list is empty without a page (`none`).
   var hasPages = false
+  /// True if the list has more than one page.
+  var hasSeveralPages = false
   /// True if records came after the total that upstream reports, which is capped (G5.8).
   var isTotalPassed = false
   /// True if only upstream knew the position in the list, so that a repeated request may have lost a page (G5.7).

@@ -109,6 +109,21 @@ struct ListFailures: Sendable {
   }
 }
 
+/// Whether the answers of a resource's lists have next values.
+struct NextSigns: Sendable {
+  /// The first request of the first list whose page is full and has no next value.
+  private(set) var lacking: Request?
+  /// True if a list has several pages.
+  private(set) var isSeen = false
+
+  mutating func note(_ outcome: PullOutcome, first request: Request) {
+    isSeen = isSeen || outcome.hasSeveralPages
+    if outcome.lacksNext, lacking == nil { lacking = request }
+  }
+
+  mutating func add(_ other: NextSigns) { (lacking, isSeen) = (lacking ?? other.lacking, isSeen || other.isSeen) }
+}
+
 /// The outcome of a pull of child lists, besides the lists that were obtained.
 struct ChildOutcome: Sendable {
   /// Lists whose pages do not fit together.
@@ -119,6 +134,8 @@ struct ChildOutcome: Sendable {
   var refusals: [String: [ListRefusal]] = [:]
   /// True for resources whose upstream ignores `since.param`, false if other incremental pulls received pages.
   var ignoresSince: [String: Bool] = [:]
+  /// Whether the lists of a resource show where their next pages are (G5.13).
+  var nextSigns: [String: NextSigns] = [:]
   /// The failures of lists, by resource.
   var failures: [String: ListFailures] = [:]
   /// Resources of which a list does not have the proof that its definition promises.
@@ -142,6 +159,9 @@ struct ChildOutcome: Sendable {
   /// Notes the proof of the list, and whether upstream has read `since.param`.
   mutating func note(_ list: PulledList, outcome: PullOutcome) {
     if let proof = outcome.unproven { unproven[list.resources[0], default: proof].formUnion(proof) }
+    if outcome.lacksNext || outcome.hasSeveralPages {
+      nextSigns[list.resources[0], default: NextSigns()].note(outcome, first: list.paging.first().request)
+    }
     guard let since = list.since, case .mark(let start)? = list.start, outcome.extent.transferred > 0 else { return }
     let isIgnored = since.isIgnored(from: start, lowest: outcome.extent.lowest)
     let resource = list.resources[0]

@@ -41,6 +41,7 @@ package actor Sync {
   private var pausingQuestion: String?
   /// True if upstream ignores `since.param`, by child resource.
   private var ignoresSince: [String: Bool] = [:]
+  private var nextSigns: [String: NextSigns] = [:]
 
   /// - Parameters:
   ///   - send: sends requests with the token, and counts into `tally`.
@@ -386,6 +387,9 @@ package actor Sync {
     host.tell(event)
   }
 
+  /// Notes whether the lists of a child have next values.
+  func note(_ resource: String, _ signs: NextSigns) { nextSigns[resource, default: NextSigns()].add(signs) }
+
   /// Notes whether upstream ignores `since.param` in the lists of a child.
   func note(_ resource: String, ignoresSince: Bool) {
     self.ignoresSince[resource] = self.ignoresSince[resource] == true || ignoresSince
@@ -565,7 +569,8 @@ package actor Sync {
       let first = try await compared.session.firstOfUnknownKey(resource)
       if let first { record.error? += "; the first of \(resource) is \(first.place): \(first.reason)" }
     }
-    if record.trouble == nil { record.trouble = try await ignoredSince() ?? doubtfulPages() }
+    if record.trouble == nil { record.trouble = try await ignoredSince() }
+    if record.trouble == nil { record.trouble = try await doubtfulPages() }
     if let trouble = record.trouble, trouble.kind == .shortPages || trouble.kind == .unseenNext,
       try await cache.lastTrouble()?.kind != trouble.kind
     {
@@ -596,9 +601,14 @@ package actor Sync {
   }
 
   /// The first resource whose answers do not show whether its list is whole, for status and `explain` (G5.13, G5.14).
-  private func doubtfulPages() -> Diagnosis? {
+  private func doubtfulPages() async throws -> Diagnosis? {
     let unseen = zip(lists, pulled).first { $1.lacksNext }
     if let (list, _) = unseen { return .unseenNext(list.resources[0], list.paging.first().request) }
+    for (resource, signs) in nextSigns.sorted(by: { $0.key < $1.key }) where !signs.isSeen {
+      // Most lists of a child may be due in other syncs.
+      guard let request = signs.lacking, try await !cache.hasNextValue(of: resource) else { continue }
+      return .unseenNext(resource, request)
+    }
     for plan in plans where machine.hasShortPages(plan.resource.name) {
       guard let size = plan.resource.pages.size?.records else { continue }
       let longest = zip(lists, pulled).first { $0.0.resources.contains(plan.resource.name) }?.1.shortenedTo

@@ -85,6 +85,7 @@ extension Sync {
       machine.noteUnproven(outcome.unproven)
       host.entered(.verifying)
       for (resource, ignores) in outcome.ignoresSince { note(resource, ignoresSince: ignores) }
+      for (resource, signs) in outcome.nextSigns { note(resource, signs) }
       try await pullWhole(outcome.refusals, in: pull.session)
       if !outcome.lies.isEmpty {
         try machine.lied(outcome.lies)

@@ -232,6 +232,35 @@ import Testing
     }
   }
 
+  @Test("G5.13: full lists of children are reported if no list ever had a next value")
+  func unseenNextOfChildren() async throws {
+    let shop = Resource(
+      name: "shop", path: "/shops", records: at("data"), table: "shops", pages: .init(.one),
+      columns: [.init("id", at: at("id"), .integer)])
+    var item = Self.scrolled
+    item.path = "/shops/{shop.id}/items"
+    item.each = Each(of: "shop", wholeEvery: .every(.seconds(86_400)))
+    for (lengths, hasNext) in [([10, 3], false), ([4, 3], false), ([10, 10, 3], true)] {
+      let bench = try SyncBench([:])
+      let next = Mutex(hasNext)
+      bench.shelf.answer { _, target in
+        if target == "/shops" { return Self.body(lengths.indices.map { $0 + 1 }) }
+        let shop = Int(target.split(separator: "/")[1]) ?? 1
+        if target.contains("c=") { return Self.body([shop * 100 + 50]) }
+        let rest = shop == 1 && next.withLock(\.self) ? #","next":"x""# : ""
+        return Self.body((1...lengths[shop - 1]).map { shop * 100 + $0 }, rest)
+      }
+      let isReported = lengths[0] == 10 && !hasNext
+      for round in 0...1 {
+        let record = try await bench.sync([shop, item], isFresh: true, after: Double(round))
+        #expect(record.exit == 0 && !record.isDegraded)
+        #expect((record.trouble?.kind == .unseenNext) == isReported, "\(lengths) \(round)")
+      }
+      // The only list with a next value is not pulled, and is known.
+      next.withLock { $0 = false }
+    }
+  }
+
   @Test(
     "G5.14: pages shorter than size make the proof weak, and are reported once, if upstream knows the next position",
     arguments: [WrittenList.Kind.cursor, .next, .link], [false, true])

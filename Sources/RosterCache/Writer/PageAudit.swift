@@ -4,6 +4,18 @@ internal import RosterModel
 
 /// Facts of the cache for the audit of validators (P15).
 extension Cache {
+  /// True if a published page of the resource leads to another one by a value of its answer.
+  package func hasNextValue(of resource: String) throws -> Bool {
+    try perform("read the pages") { database in
+      try database.first(
+        """
+        SELECT 1 FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
+        CROSS JOIN main.cache_pages p ON p.list_id = l.id WHERE c.name = ?1 AND p.next IS NOT NULL LIMIT 1
+        """, .text(resource)
+      ) { _ in true } ?? false
+    }
+  }
+
   func lastWholePull(of resource: String) throws -> Date? {
     try perform("read the history") { database in
       try database.first(
