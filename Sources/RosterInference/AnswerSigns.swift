@@ -5,10 +5,17 @@ import RosterModel
 enum AnswerSigns {
   /// The conditions that this answer meets: on the answer itself and on the objects around its records.
   static func conditions(of body: JSONValue, records: JSONPointer) -> [Resource.Condition] {
-    (0..<max(1, records.segments.count)).flatMap { depth in
-      let outer = JSONPointer(segments: Array(records.segments.prefix(depth)))
-      return (body[outer]?.members ?? []).compactMap { condition($0, in: outer) }
-    }
+    unreachable(body)
+      + (0..<max(1, records.segments.count)).flatMap { depth in
+        let outer = JSONPointer(segments: Array(records.segments.prefix(depth)))
+        return (body[outer]?.members ?? []).compactMap { condition($0, in: outer) }
+      }
+  }
+
+  /// A list of a Google API names the places that it could not reach, and lacks their records (google.aip.dev/217).
+  private static func unreachable(_ body: JSONValue) -> [Resource.Condition] {
+    body.members.contains { $0.name == "nextPageToken" && $0.value.text?.isEmpty == false }
+      ? [Resource.Condition(JSONPointer(segments: ["unreachable"]), .absent)] : []
   }
 
   private static func condition(_ member: JSONValue.Member, in outer: JSONPointer) -> Resource.Condition? {

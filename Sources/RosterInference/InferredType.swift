@@ -100,8 +100,20 @@ extension InferredType.Kind {
   }
 
   private static func number(_ digits: String) -> Self {
-    if digits.contains(where: { ".eE".contains($0) }) { return Double(digits)?.isFinite == true ? .real : .wide }
+    if digits.contains(where: { ".eE".contains($0) }) {
+      return Double(digits)?.isFinite == true && significantDigits(digits) <= maxRealDigits ? .real : .wide
+    }
     return Int64(digits) == nil ? .wide : .integer
+  }
+}
+
+extension InferredType.Kind {
+  /// The most digits that a double is written with. A number with more of them is a decimal, such as an amount.
+  private static let maxRealDigits = 17
+
+  private static func significantDigits(_ number: String) -> Int {
+    let digits = number.prefix { !"eE".contains($0) }.filter(\.isASCIIDigit).drop { $0 == "0" }
+    return digits.reversed().drop { $0 == "0" }.count
   }
 }
 

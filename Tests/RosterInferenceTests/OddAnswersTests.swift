@@ -86,6 +86,25 @@ import Testing
     #expect(try read(finding(body)).first?.answers.noRecords.isNull == isNull)
   }
 
+  @Test(
+    "A number with more digits than a double has is stored as written",
+    arguments: [
+      ("12345678901234567.89", Resource.ColumnType.json), ("0.30000000000000004", .real), ("1e400", .json),
+      ("1.50", .real),
+      ("100000000000000000000.0", .real),
+    ])
+  func preciseNumbers(number: String, type: Resource.ColumnType) throws {
+    let found = try finding(#"{"things":[{"id":"1","amount":\#(number)}]}"#).resource
+    #expect(found.columns.first { $0.name == "amount" }?.type == type)
+  }
+
+  @Test("R7.1: a list of a Google API must not name places that it could not reach")
+  func unreachable() throws {
+    let found = try finding(#"{"things":[{"id":"1"}],"nextPageToken":"x"}"#)
+    #expect(found.resource.answers.expect == [.init(JSONPointer(segments: ["unreachable"]), .absent)])
+    #expect(try finding(#"{"things":[{"id":"1"}],"next":"x"}"#).resource.answers.expect.isEmpty)
+  }
+
   @Test("L6.8: totals and flags of another JSON type lead to the pages, as a sync reads them")
   func looseTotals() throws {
     let things = (1...10).map { #"{"id":\#($0)}"# }.joined(separator: ",")
