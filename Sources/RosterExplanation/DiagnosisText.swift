@@ -102,6 +102,9 @@ extension Diagnosis.Kind {
     unseenNext
     If the list has more pages, their records are missing.
     Compare at of [resource.{resource}.pages] with an answer: curl -i {request}. If the list has one page, set style = "one".
+    fullPage
+    If upstream has more records, they are missing.
+    Set style and its keys in [resource.{resource}.pages] as the API's documentation describes its pages. If the list has one page, remove size there.
     shortPages
     If upstream counts the start of the next page from the size that it was asked for, records between the pages are missing.
     Set size of [resource.{resource}.pages] to the number of records that upstream sends on a page. The next sync shows whether records were missing.

@@ -250,6 +250,8 @@ struct PageChoice {
       isFull
         ? .fullPage(records)
         : .unseen(.style, text: "a sign of further pages; if there are any, set `style` and its keys"))
+    // The sync then reports a full page (G5.13).
+    if isFull { pages.size = Resource.Size(records) }
     guard let size = evidence.asked.size else { return }
     taken = [size.name]
     pages.size = Resource.Size(size.value, param: .query(size.name))

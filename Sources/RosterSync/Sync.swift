@@ -571,7 +571,7 @@ package actor Sync {
     }
     if record.trouble == nil { record.trouble = try await ignoredSince() }
     if record.trouble == nil { record.trouble = try await doubtfulPages() }
-    if let trouble = record.trouble, trouble.kind == .shortPages || trouble.kind == .unseenNext,
+    if let trouble = record.trouble, [.shortPages, .fullPage, .unseenNext].contains(trouble.kind),
       try await cache.lastTrouble()?.kind != trouble.kind
     {
       logger.warning("\(trouble.what); see rosterctl explain")
@@ -600,14 +600,22 @@ package actor Sync {
     return last
   }
 
+  private static func unseenNext(of resource: Resource, _ request: Request) -> Diagnosis {
+    resource.pages.style.kind.isSingle ? .fullPage(resource.name, request) : .unseenNext(resource.name, request)
+  }
+
   /// The first resource whose answers do not show whether its list is whole, for status and `explain` (G5.13, G5.14).
   private func doubtfulPages() async throws -> Diagnosis? {
     let unseen = zip(lists, pulled).first { $1.lacksNext }
-    if let (list, _) = unseen { return .unseenNext(list.resources[0], list.paging.first().request) }
+    if let (list, _) = unseen {
+      return Self.unseenNext(of: list.paging.resource, list.paging.first().request)
+    }
     for (resource, signs) in nextSigns.sorted(by: { $0.key < $1.key }) where !signs.isSeen {
       // Most lists of a child may be due in other syncs.
-      guard let request = signs.lacking, try await !cache.hasNextValue(of: resource) else { continue }
-      return .unseenNext(resource, request)
+      guard let request = signs.lacking, let plan = plans.first(where: { $0.resource.name == resource }),
+        try await !cache.hasNextValue(of: resource)
+      else { continue }
+      return Self.unseenNext(of: plan.resource, request)
     }
     for plan in plans where machine.hasShortPages(plan.resource.name) {
       guard let size = plan.resource.pages.size?.records else { continue }

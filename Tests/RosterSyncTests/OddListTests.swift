@@ -232,6 +232,25 @@ import Testing
     }
   }
 
+  @Test("G5.13: by one, a page of size records is reported, and no other page is")
+  func fullPage() async throws {
+    for (count, size, isReported) in [(10, 10, true), (11, 10, true), (9, 10, false), (10, nil, false)]
+      as [(Int, Int?, Bool)]
+    {
+      let bench = try SyncBench([:])
+      var resource = Self.scrolled
+      resource.pages = .init(.one)
+      resource.pages.size = size.map { .init($0) }
+      bench.shelf.answer { _, _ in Self.body(1...count) }
+      for round in 0...1 {
+        let record = try await bench.sync([resource], after: Double(round))
+        #expect(record.exit == 0 && !record.isDegraded && record.added == (round == 0 ? count : 0))
+        #expect((record.trouble?.kind == .fullPage) == isReported)
+        #expect(bench.logged().contains { $0.contains("is full") } == (isReported && round == 0) || round == 1)
+      }
+    }
+  }
+
   @Test("G5.13: full lists of children are reported if no list ever had a next value")
   func unseenNextOfChildren() async throws {
     let shop = Resource(

@@ -60,12 +60,13 @@ extension Paging {
   /// True if the only page of a list is full, and only the missing next value makes it the last one (G5.13). Sizes of
   /// pages are usually multiples of ten.
   package func lacksNext(_ facts: ListFacts) -> Bool {
-    switch resource.pages.style.kind.step {
-    case .sends(.ofAnswer), .follows(.ofAnswer): break
-    case .counts, .sends(.ofLastRecord), .follows(.ofLinkHeader), .stops: return false
-    }
     guard facts.next == nil, facts.more == nil, facts.count == nil, facts.records > 0 else { return false }
-    return facts.records.isMultiple(of: 10) || resource.pages.size.map { facts.records >= $0.records } == true
+    let isFull = resource.pages.size.map { facts.records >= $0.records } == true
+    return switch resource.pages.style.kind.step {
+    case .sends(.ofAnswer), .follows(.ofAnswer): isFull || facts.records.isMultiple(of: 10)
+    case .stops: isFull
+    case .counts, .sends(.ofLastRecord), .follows(.ofLinkHeader): false
+    }
   }
 
   /// True if all pages of a list have fewer records than `size`, and upstream decides where the next one begins. It may

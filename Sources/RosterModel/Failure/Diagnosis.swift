@@ -9,7 +9,8 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case totalAbsent, tooLarge
     case budget
     // Pages that do not form a list, and records that do not form a snapshot.
-    case drift, circle, ignoredParameter, foreignLink, unseenNext, shortPages, guarded, unstorable, rejects, unasked,
+    case drift, circle, ignoredParameter, foreignLink, unseenNext, fullPage, shortPages, guarded, unstorable, rejects,
+      unasked,
       wrongByKey,
       unproven, validators
     case absent
@@ -71,6 +72,13 @@ extension Diagnosis {
   package static func unseenNext(_ resource: String, _ request: Request) -> Diagnosis {
     Diagnosis(
       .unseenNext, "page 1 of \(resource) is full, and its answer has no next value where the definition expects it",
+      [request.concern(asPage: 1, of: resource), .resource(resource)])
+  }
+
+  /// A list with the style `one` has `size` records (G5.13).
+  package static func fullPage(_ resource: String, _ request: Request) -> Diagnosis {
+    Diagnosis(
+      .fullPage, "the only page of \(resource) is full, and style = \"one\" requests no other",
       [request.concern(asPage: 1, of: resource), .resource(resource)])
   }
 
