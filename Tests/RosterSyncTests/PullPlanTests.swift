@@ -104,7 +104,7 @@ private final class Planned {
     let first = try plan.asked()
     #expect(try plan.came(first, facts: ListFacts(records: 2, count: 9, last: 5)))
     #expect(try plan.answer(ListFacts(records: 2, count: 8, last: 4), isTransferred: false))
-    #expect(plan.outcome(of: 0) == PullOutcome(drift: nil, count: 9, hasPages: true))
+    #expect(plan.outcome(of: 0) == PullOutcome(drift: nil, count: 9, hasPages: true, hasSeveralPages: true))
   }
 
   @Test(
