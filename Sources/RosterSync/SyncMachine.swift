@@ -399,13 +399,15 @@ package struct Unproven: OptionSet, Sendable {
   package static let position = Unproven(rawValue: 2)
   /// Upstream may have lowered the size of the pages, and may skip the difference (G5.14).
   package static let size = Unproven(rawValue: 4)
+  /// The only page is full, and nothing shows that it is the last one (G5.13).
+  package static let end = Unproven(rawValue: 8)
 }
 
 extension PullOutcome {
   /// nil if the proof is the one of the definition.
   var unproven: Unproven? {
     let parts: Unproven = [
-      isTotalPassed ? .total : [], isScroll ? .position : [], shortenedTo == nil ? [] : .size,
+      isTotalPassed ? .total : [], isScroll ? .position : [], shortenedTo == nil ? [] : .size, lacksNext ? .end : [],
     ]
     return parts.isEmpty ? nil : parts
   }
@@ -421,7 +423,7 @@ extension RemovalDecision.Proof {
       self = .count
     } else {
       self =
-        pages.style.kind.isPositional || !lacking.isDisjoint(with: [.position, .size])
+        pages.style.kind.isPositional || !lacking.isDisjoint(with: [.position, .size, .end])
           || pages.style.skipsTies(key: resource.key) ? .weak : .end
     }
   }

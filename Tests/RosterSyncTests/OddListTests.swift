@@ -229,6 +229,7 @@ import Testing
       let record = try await bench.sync([Self.scrolled])
       #expect(record.exit == 0 && !record.isDegraded)
       #expect((record.trouble?.kind == .unseenNext) == isReported)
+      #expect(try bench.ask("SELECT proof FROM resources") == [isReported ? "weak" : "end"])
     }
   }
 
