@@ -34,6 +34,8 @@ final class Shelf: Sendable {
   /// The date of an answer, by the clock of upstream.
   static let date = Request.Header("Date", "Sun, 15 Jun 2025 15:06:40 GMT")
 
+  static func json(_ text: String) -> Response { Response(status: 200, headers: [date], body: Array(text.utf8)) }
+
   init(_ lists: [String: [(key: Int, record: String)]]) { state = Mutex(State(lists: lists)) }
 
   func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }

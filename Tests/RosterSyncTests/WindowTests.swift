@@ -25,7 +25,7 @@ import Testing
           values[day].map { #"{"day":"\#(Reports.text(day))","value":\#($0)}"# }
         }
       }
-      return Response(status: 200, headers: [Shelf.date], body: Array("[\(found.joined(separator: ","))]".utf8))
+      return Shelf.json("[\(found.joined(separator: ","))]")
     }
 
     static func text(_ day: Int) -> String {
@@ -63,8 +63,15 @@ import Testing
 
   private static func bench(_ reports: Reports) throws -> SyncBench {
     let bench = try SyncBench([:])
-    bench.shelf.answer { _, target in reports.answer(target) }
+    serve(reports, to: bench)
     return bench
+  }
+
+  /// Answers by the reports, except where `exception` answers.
+  private static func serve(
+    _ reports: Reports, to bench: SyncBench, except exception: @escaping @Sendable (String) -> Response? = { _ in nil }
+  ) {
+    bench.shelf.answer { _, target in exception(target) ?? reports.answer(target) }
   }
 
   /// The first bounds of the requested windows.
@@ -148,11 +155,7 @@ import Testing
     #expect(try await bench.sync(resources, after: 60).added == 1)
     #expect(try bench.ask(Self.question).last == "2025-06-10 1 2025-06-10")
     // Upstream's later window answers without it, as if its bound were excluded.
-    bench.shelf.answer { _, target in
-      let answer = reports.answer(target)
-      guard target.contains("from=2025-06-10") else { return answer }
-      return Response(status: 200, headers: [Shelf.date], body: Array("[]".utf8))
-    }
+    Self.serve(reports, to: bench) { $0.contains("from=2025-06-10") ? Shelf.json("[]") : nil }
     for round in 2...4 { _ = try await bench.sync(resources, after: Double(round) * 60) }
     #expect(try bench.ask(Self.question).last == "2025-06-10 1 2025-05-31")
     #expect(try bench.ask("SELECT count(*) - count(DISTINCT day) FROM report") == ["0"])
@@ -162,12 +165,7 @@ import Testing
   func parents() async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)
     let bench = try Self.bench(reports)
-    bench.shelf.answer { _, target in
-      if target.hasPrefix("/detail/") {
-        return Response(status: 200, headers: [Shelf.date], body: Array(#"{"note":"x"}"#.utf8))
-      }
-      return reports.answer(target)
-    }
+    Self.serve(reports, to: bench) { $0.hasPrefix("/detail/") ? Shelf.json(#"{"note":"x"}"#) : nil }
     var detail = Resource(
       name: "detail", path: "/detail/{report.day}", pages: .init(.record),
       columns: [.init("note", at: JSONPointer(segments: ["note"]))],
@@ -186,9 +184,7 @@ import Testing
   func refused() async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)
     let bench = try Self.bench(reports)
-    bench.shelf.answer { _, target in
-      target.contains("from=2025-05-21") ? Response(status: 400) : reports.answer(target)
-    }
+    Self.serve(reports, to: bench) { $0.contains("from=2025-05-21") ? Response(status: 400) : nil }
     let sync = try await bench.sync(Self.resources())
     #expect(sync.outcome == .published)
     let failed = try bench.ask(
@@ -199,7 +195,7 @@ import Testing
     #expect(
       failed.count == 1 && failed.first?.hasPrefix("2025-05-21 ") == true && failed.first?.contains("400") == true)
     #expect(try bench.ask("SELECT count(*) FROM report") == ["37"])
-    bench.shelf.answer { _, target in reports.answer(target) }
+    Self.serve(reports, to: bench)
     #expect(try await bench.sync(Self.resources(), after: 60).error == nil)
     #expect(try bench.ask("SELECT count(*) FROM report") == ["46"])
   }
@@ -210,16 +206,16 @@ import Testing
     let bench = try Self.bench(reports)
     let resources = Self.resources(every: days)
     let asked = Mutex(0)
-    bench.shelf.answer { _, target in
+    Self.serve(reports, to: bench) { _ in
       let number = asked.withLock { asked in
         asked += 1
         return asked
       }
-      return number > 3 ? Response(status: 401) : reports.answer(target)
+      return number > 3 ? Response(status: 401) : nil
     }
     #expect(try await bench.sync(resources).outcome == .failed)
     _ = bench.asked()
-    bench.shelf.answer { _, target in reports.answer(target) }
+    Self.serve(reports, to: bench)
     #expect(try await bench.sync(resources, after: 60).outcome == .published)
     let windows = try #require(Int(bench.ask("SELECT count(*) FROM window").first ?? ""))
     #expect(bench.asked().count == windows - 3)

@@ -54,6 +54,11 @@ struct ReachSite: Sendable {
     try Data(text.utf8).write(to: URL(filePath: path))
   }
 
+  /// Writes credential files by their names.
+  func writeCredentials(_ texts: [String: String]) throws {
+    for (name, text) in texts { try writeCredential(name, text) }
+  }
+
   func run(_ arguments: String...) async throws -> Program.Outcome {
     try await Program.run(
       try Program.built("rosterd"), arguments: arguments + ["--config", file], environment: site.settings)
@@ -65,6 +70,14 @@ struct ReachSite: Sendable {
       try Program.built("rosterd"), arguments: ["sync", "--json", "--config", file] + more, environment: site.settings)
     try #require(outcome.exit == exit, "\(outcome.error)")
     return try JSONDecoder().decode(SyncRecord.self, from: Data(outcome.output.utf8))
+  }
+
+  /// Expects that `check` refuses the configuration with these words.
+  func expectRefused(_ words: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    let outcome = try await run("check")
+    #expect(
+      outcome.exit == 78 && words.allSatisfy(outcome.error.contains), "\(outcome.error)", sourceLocation: sourceLocation
+    )
   }
 
   /// The first column of a query.
@@ -90,9 +103,15 @@ func withReach(
 extension JSONValue {
   /// A record by its members.
   static func record(_ members: (String, JSONValue)...) -> JSONValue { .object(members.map { .init($0.0, $0.1) }) }
+
+  /// A list of records that have nothing but an id.
+  static func list(ids: [Int]) -> JSONValue { .list(ids.map { .record(("id", .number("\($0)"))) }) }
 }
 
 extension Response {
+  /// A list of records that have nothing but an id, as the whole answer.
+  static func list(ids: [Int]) -> Response { json(.list(ids: ids)) }
+
   /// A list of records as the whole answer.
   static func list(_ records: [JSONValue], headers: [Request.Header] = []) -> Response {
     json(.list(records), headers: headers)

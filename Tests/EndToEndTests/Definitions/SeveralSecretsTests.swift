@@ -15,17 +15,12 @@ import Testing
     path = "/things"
     method = "POST"
     body = { auth = { version = 2 }, page = 1 }
-    [resource.thing.pages]
-    style = "number"
-    param = "/page"
-    [resource.thing.columns]
-    id = { at = "/id", type = "integer" }
+    pages = { style = "number", param = "/page" }
+    columns = { id = { at = "/id", type = "integer" } }
     [resource.note]
     path = "/notes"
-    [resource.note.pages]
-    style = "one"
-    [resource.note.columns]
-    id = { at = "/id", type = "integer" }
+    pages = { style = "one" }
+    columns = { id = { at = "/id", type = "integer" } }
     """
   private static let secrets = [
     "client_id": "acc0unt-7f3a", "client_secret": "appk3y-99x1", "access_token": "t0ken-5d2c", "username": "us3r-aa01",
@@ -38,19 +33,18 @@ import Testing
       guard call["X-Account"] == secrets["client_id"], call.parameter("app_key") == secrets["client_secret"],
         call["Authorization"] == "Basic \(pair)"
       else { throw Refusal(status: 401, why: "a secret is wrong") }
-      if call.path == "/notes" { return .list([.record(("id", .number("7")))]) }
+      if call.path == "/notes" { return .list(ids: [7]) }
       guard call.body["auth"]?["key"]?.text == "k:\(secrets["access_token"] ?? "")",
         call.body["auth"]?["version"] == .number("2")
       else { throw Refusal(status: 401, why: "the key in the body is wrong") }
-      return .list(
-        call.body["page"] == .number("1") ? [.record(("id", .number("1"))), .record(("id", .number("2")))] : [])
+      return .list(ids: call.body["page"] == .number("1") ? [1, 2] : [])
     }
   }
 
   @Test("T18.1, T9.1: each place carries its secret, in a POST also a member of the body, and no output has one")
   func carries() async throws {
     try await withReach(Self.toml, answer: Self.answer(Self.secrets)) { reach in
-      for (name, secret) in Self.secrets { try reach.writeCredential(name, secret) }
+      try reach.writeCredentials(Self.secrets)
       var reach = reach
       reach.site.settings["ROSTERD_LOG_LEVEL"] = "trace"
       let outcome = try await reach.run("sync", "--json")
@@ -72,7 +66,7 @@ import Testing
   @Test("T18.2: each named file is required: without it the sync is 78 before any request", arguments: secrets.keys)
   func requires(_ name: String) async throws {
     try await withReach(Self.toml, answer: Self.answer(Self.secrets)) { reach in
-      for (other, secret) in Self.secrets where other != name { try reach.writeCredential(other, secret) }
+      try reach.writeCredentials(Self.secrets.filter { $0.key != name })
       let outcome = try await reach.run("sync")
       #expect(outcome.exit == 78 && outcome.error.contains("\(reach.site.folder)/\(name)"), "\(outcome.error)")
       #expect(reach.api.take().isEmpty)
@@ -84,7 +78,7 @@ import Testing
   @Test("T18.3, T9.1: a refused secret is 77 and names all files, and a message that repeats secrets is masked")
   func refused() async throws {
     try await withReach(Self.toml, answer: Self.answer(Self.secrets)) { reach in
-      for (name, secret) in Self.secrets { try reach.writeCredential(name, secret) }
+      try reach.writeCredentials(Self.secrets)
       try reach.writeCredential("client_secret", "0ld-appkey-1")
       reach.api.become { call in
         throw Refusal(status: 401, why: "no \(call.parameter("app_key") ?? "") \(call["X-Account"] ?? "")")
@@ -101,7 +95,7 @@ import Testing
     arguments: secrets.keys)
   func changed(_ name: String) async throws {
     try await withReach(Self.toml, answer: Self.answer(Self.secrets)) { reach in
-      for (name, secret) in Self.secrets { try reach.writeCredential(name, secret) }
+      try reach.writeCredentials(Self.secrets)
       try await reach.site.withDaemon(["run", "--config", reach.file]) { _, _ in
         #expect(try await reach.site.rosterctl("wait", "--timeout", "30s").exit == 0)
         var secrets = Self.secrets
@@ -129,9 +123,7 @@ import Testing
   func refusedSend(flow: String, send: String, why: String) async throws {
     let toml = "[auth]\nflow = \"\(flow)\"\ntoken_url = \"/token\"\nsend = \(send)\n"
     try await withReach(toml) { reach in
-      let outcome = try await reach.run("check")
-      #expect(
-        outcome.exit == 78 && outcome.error.contains(why) && outcome.error.contains("auth.send"), "\(outcome.error)")
+      try await reach.expectRefused(why, "auth.send")
     }
   }
 }

@@ -145,8 +145,7 @@ final class TimedThings: Sendable {
     ])
   func refused(since: String, more: String, key: String, why: String) async throws {
     try await withReach(Self.toml(since: since, more: more)) { reach in
-      let outcome = try await reach.run("check")
-      #expect(outcome.exit == 78 && outcome.error.contains(key) && outcome.error.contains(why), "\(outcome.error)")
+      try await reach.expectRefused(key, why)
     }
   }
 
@@ -164,8 +163,7 @@ final class TimedThings: Sendable {
       id = "/id"
       """
     try await withReach(toml) { reach in
-      let outcome = try await reach.run("check")
-      #expect(outcome.exit == 78 && outcome.error.contains("is no place in a request"), "\(outcome.error)")
+      try await reach.expectRefused("is no place in a request")
     }
   }
 
