@@ -5,8 +5,8 @@
 //   words are the ends of the affected paths.
 // - `stop`: contains an offset. The process stops before it writes at or beyond that offset.
 // - `once`: contains a number n, an errno and ends of paths. The n-th call on such files fails and creates a file
-//   `failed`. Writes, truncations, flushes, openings for writing, renamings and mappings count. At its end, the process
-//   writes the number of such calls into a file `calls`.
+//   `failed`. A negative errno is a signal that the process gets instead. Writes, truncations, flushes, openings for
+//   writing, renamings and mappings count. At its end, the process writes the number of such calls into a file `calls`.
 // - `hang`: contains any number and ends of paths. The thread that writes to such a file hangs. It opens the FIFO
 //   `hung` in the folder for writing, which notifies the test. Then it opens the FIFO `go` for reading, which waits for
 //   the test.
@@ -80,7 +80,8 @@ static int fault_once(const char *kind, const char *path) {
   int code = (int)strtol(rest, &rest, 10);
   if (!is_meant(path, rest) || atomic_fetch_add(&calls, 1) + 1 != wanted) return 0;
   say("failed", path);
-  return code;
+  if (code < 0) kill(getpid(), -code);
+  return code < 0 ? 0 : code;
 }
 
 __attribute__((destructor)) static void tell_calls(void) {

@@ -29,6 +29,7 @@ struct DiskFaults {
   }
 
   /// Lets one call fail: the n-th of all calls that write, shorten, flush, open for writing, rename or map such a file.
+  /// - Parameter code: errno, or a negative signal, which the program gets instead.
   func failOnce(_ number: Int, with code: Int32, on ends: [String]) throws {
     unlink("\(folder)/failed")
     try order("once", text: (["\(number)", "\(code)"] + ends).joined(separator: " "))

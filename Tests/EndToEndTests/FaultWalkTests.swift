@@ -18,7 +18,8 @@ extension CacheTrials {
       case redefined
     }
 
-    private static let files =
+    /// The ends of the paths of all files of the cache.
+    static let files =
       [
         "", ".lock", ".pulled", ".published", ".published.new", "-wal", "-shm", ".new", ".new-wal", ".new-shm",
       ].map { "state/roster.db\($0)" } + ["/state"]

@@ -1,7 +1,42 @@
 import FoundationEssentials
+import Glibc
 import RosterJSON
 import RosterModel
+import Synchronization
 import Testing
+
+/// Reports by day for windows of two days that include both bounds. Each change gives all days another value, and adds
+/// a day that is the bound of two windows.
+private final class DailyReports: Sendable {
+  private static let days = 27
+  private let first = Date() - Double(days) * 86_400
+  private let version = Mutex(0)
+
+  private func day(_ number: Int) -> String {
+    String((first + Double(number) * 86_400).formatted(.iso8601).prefix(10))
+  }
+
+  /// The first day.
+  var start: String { day(0) }
+
+  func change() { version.withLock { $0 += 1 } }
+
+  private var reports: [(day: String, value: Int, window: String)] {
+    let version = version.withLock(\.self)
+    return (0..<Self.days).filter { $0 % 2 == 1 || $0 <= version * 2 }.map { (day($0), version, day($0 - $0 % 2)) }
+  }
+
+  /// The rows of the mirror: the later window owns the day at a bound.
+  var rows: [String] { reports.map { "\($0.day) \($0.value) \($0.window)" } }
+
+  @Sendable func answer(_ call: Call) -> Response {
+    let bounds = call.path.split(separator: "/").dropFirst().map(String.init)
+    return .list(
+      reports.filter { bounds[0] <= $0.day && $0.day <= bounds[1] }.map { report in
+        .record(("day", .text(report.day)), ("value", .number("\(report.value)")))
+      })
+  }
+}
 
 /// Windows, addresses with segments, pages in the path and starts in the page's parameter, by configuration alone.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct WindowFaultTests {
@@ -55,8 +90,59 @@ import Testing
     ])
   func refused(windows: String, more: String, why: String) async throws {
     try await withReach(Self.toml(windows, more: more)) { reach in
-      let outcome = try await reach.run("check")
-      #expect(outcome.exit == 78 && outcome.error.contains(why), "\(outcome.error)")
+      try await reach.expectRefused(why)
+    }
+  }
+
+  @Test(
+    "E10.3, P3.1: a sync killed at any file operation leaves whole windows, and the next sync completes all of them")
+  func killed() async throws {
+    let reports = DailyReports()
+    let toml = Self.toml(#"{ from = "\#(reports.start)", every = "2d", recent = 100 }"#)
+    try await withReach(toml, answer: reports.answer) { reach in
+      let faults = try DiskFaults(in: reach.site)
+      var reach = reach
+      reach.site.settings.merge(faults.settings) { $1 }
+      func rows() async throws -> [String] {
+        try await reach.column(
+          "SELECT day || ' ' || value || ' ' || from_day FROM report r JOIN window w ON w.record_id = r.window_id ORDER BY 1"
+        )
+      }
+      /// Number of file operations of a sync.
+      func calls(on files: [String]) async throws -> Int {
+        try faults.failOnce(.max, with: EIO, on: files)
+        #expect(try await reach.sync().outcome == .published)
+        reports.change()
+        return faults.calls
+      }
+      let kinds = [["state/roster.db.pulled"], CacheTrials.FaultWalkTests.files]
+      let counts = [try await calls(on: kinds[0]), try await calls(on: kinds[1])]
+      #expect(counts[0] > 3 && counts[1] > counts[0] + 20, "\(counts)")
+      var (before, kills) = (try await rows(), 0)
+      for (files, count) in zip(kinds, counts) {
+        for number in stride(from: 1, through: count, by: max(1, count / 5)) {
+          try faults.failOnce(number, with: -SIGKILL, on: files)
+          let outcome = try await reach.run("sync")
+          faults.end()
+          let what: Comment = "call \(number) of \(count) on \(faults.failed ?? "")"
+          // A few of the operations depend on the threads that meet.
+          let isKilled = faults.failed != nil
+          #expect(outcome.exit == (isKilled ? -SIGKILL : 0), what)
+          if isKilled { kills += 1 }
+          let found = try await rows()
+          #expect(found == before || found == reports.rows, what)
+          #expect(try await reach.sync().error == nil, what)
+          before = reports.rows
+          #expect(try await rows() == before, what)
+          #expect(
+            try await reach.column("SELECT sum(records) FROM resource_lists WHERE resource = 'report'") == [
+              "\(before.count)"
+            ])
+          reports.change()
+        }
+      }
+      #expect(kills > 8)
+      #expect(try await reach.column("PRAGMA integrity_check") == ["ok"])
     }
   }
 
@@ -85,7 +171,7 @@ import Testing
       let base = call.path.hasPrefix("/events/a") ? 10 : 20
       let page = try call.integer("page", or: 0, in: 1...9)
       let ids: [Int] = page < 3 ? [1, 2] : []
-      return .list(ids.map { id in .record(("id", .number("\(base + page * 2 + id)"))) })
+      return .list(ids: ids.map { base + page * 2 + $0 })
     }
     try await withReach(toml, answer: answer) { reach in
       let first = try await reach.sync()
@@ -116,7 +202,7 @@ import Testing
       let ids = [[1, 2], [3], []][min(index, 2)]
       let next = [JSONValue.text("a/1"), .text("b"), .null][min(index, 2)]
       guard index < 3, call.parameter("q") == "1" else { throw Refusal(status: 400, why: call.path) }
-      return .json(("list", .list(ids.map { .record(("id", .number("\($0)"))) })), ("next", next))
+      return .json(("list", .list(ids: ids)), ("next", next))
     } body: { reach in
       #expect(try await reach.sync().outcome == .published)
       #expect(reach.api.take().map(\.url) == asked.map { "\($0)?q=1" })
@@ -201,8 +287,7 @@ import Testing
       columns = { id = "/id" }
       """
     try await withReach(toml) { reach in
-      let outcome = try await reach.run("check")
-      #expect(outcome.exit == 78 && outcome.error.contains(why), "\(outcome.error)")
+      try await reach.expectRefused(why)
     }
   }
 }
