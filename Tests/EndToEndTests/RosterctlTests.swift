@@ -293,7 +293,8 @@ import Testing
   }
 
   @Test(
-    "L10.6: --socket and --cache of different daemons are 64", arguments: ["status", "list", "explain", "sync", "wait"])
+    "L10.6: --socket and --cache of different daemons are 64", .timeLimit(.minutes(1)),
+    arguments: ["status", "list", "explain", "sync", "wait"])
   func differentDaemons(command: String) async throws {
     try await withDaemon { rosterctl, socket in
       let outcome = try await rosterctl([command, "--socket", socket, "--cache", "/nowhere/other.db"])

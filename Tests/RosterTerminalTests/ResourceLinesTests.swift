@@ -78,6 +78,17 @@ import Testing
         """), "\(text)")
   }
 
+  @Test(
+    "The proof of a whole list is shown in words",
+    arguments: [
+      ("count", "by count"), ("end", "to its end"), ("since", "by changes"), ("weak", "not proved"), ("later", "later"),
+    ])
+  func proofs(_ proof: String, _ words: String) {
+    var resource = three[0]
+    resource.proof = proof
+    #expect(resource.proofWords == words)
+  }
+
   @Test("S9.2: a resource with since shows how old its last pulls are, and what the whole one missed")
   func since() {
     var all = three

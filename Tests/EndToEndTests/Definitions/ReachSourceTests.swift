@@ -15,6 +15,8 @@ struct ReachSource: Sendable, CustomTestStringConvertible {
   /// A question, with its answers after each edition.
   var question: String
   var rows: [[String]]
+  /// The start of an incremental request; nil if the definition has no `since`.
+  var start: (@Sendable (Call) -> String?)?
 
   var testDescription: String { file }
 }
@@ -32,7 +34,7 @@ struct ReachSource: Sendable, CustomTestStringConvertible {
       reach.site.settings.merge(source.settings) { $1 }
       reach.site.settings["ROSTERD_LIMIT_RATE"] = "0"
       reach.site.settings["ROSTERD_RETRY_MAX_RETRIES"] = "0"
-      for (name, secret) in source.credentials { try reach.writeCredential(name, secret) }
+      try reach.writeCredentials(source.credentials)
       // The first sync is interrupted at its second request for records.
       let asked = Mutex(0)
       reach.api.become { call in
@@ -50,8 +52,13 @@ struct ReachSource: Sendable, CustomTestStringConvertible {
       let whole = try await reach.sync()
       #expect(whole.error == nil && whole.rejected == 0)
       #expect(try await reach.column(source.question) == source.rows[0])
+      _ = reach.api.take()
       let same = try await reach.sync()
       #expect(same.outcome == .unchanged)
+      if let start = source.start {
+        let starts = reach.api.take().map { start(Call($0, prefix: "")) }
+        #expect(!starts.isEmpty && !starts.contains(nil))
+      }
       edition.withLock { $0 = 2 }
       let later = try await reach.sync()
       #expect(later.error == nil && later.rejected == 0)
@@ -100,7 +107,8 @@ extension ReachSource {
       return .json(("data", .record(("issues", .record(("nodes", .list(nodes)), ("pageInfo", info))))))
     },
     question: "SELECT i.id || title || name FROM issues i JOIN issue_labels l ON l.issue_id = i.record_id ORDER BY 1",
-    rows: [["1abug", "2bbug", "3cbug"], ["1abug", "2Bbug", "3cbug"]])
+    rows: [["1abug", "2bbug", "3cbug"], ["1abug", "2Bbug", "3cbug"]],
+    start: { $0.body["variables"]?["since"]?.text })
 
   static let census = ReachSource(
     file: "us-census-counties", credentials: ["access_token": "c3nsus-key"],
@@ -110,12 +118,12 @@ extension ReachSource {
       }
       let rows = [
         ["NAME", "B01001_001E", "state", "county"], ["Autauga", edition == 1 ? "55380" : "56000", "01", "001"],
-        ["Baldwin", "212830", "01", "003"],
+        ["Baldwin", "212830", "01", "003"], ["Apache", "71522", "04", "001"],
       ]
       return .json(.list(rows.map { .list($0.map(JSONValue.text)) }))
     },
     question: "SELECT state || county || name || population FROM counties ORDER BY 1",
-    rows: [["01001Autauga55380", "01003Baldwin212830"], ["01001Autauga56000", "01003Baldwin212830"]])
+    rows: ["55380", "56000"].map { ["01001Autauga\($0)", "01003Baldwin212830", "04001Apache71522"] })
 
   static let zoom = ReachSource(
     file: "zoom-meetings", settings: ["ROSTERD_AUTH_LOGIN_URL": "/oauth/token"],
@@ -189,7 +197,8 @@ extension ReachSource {
       let isFirst = call.parameter("page") == "1"
       return .json(.record(("Contacts", .list(isFirst ? contacts : []))), headers: [date])
     },
-    question: "SELECT id || name FROM contacts ORDER BY 1", rows: [["aAnn", "bBob"], ["aAnn", "bBert"]])
+    question: "SELECT id || name FROM contacts ORDER BY 1", rows: [["aAnn", "bBob"], ["aAnn", "bBert"]],
+    start: { $0["If-Modified-Since"] })
 
   static let square = ReachSource(
     file: "square-payments", credentials: ["access_token": "squ4re-token"],
@@ -228,5 +237,5 @@ extension ReachSource {
         ("time_entries", .list(entries)), ("total_pages", .number("1")), ("total_entries", .number("\(entries.count)")))
     },
     question: "SELECT id || ' ' || hours FROM time_entries ORDER BY 1",
-    rows: [["1 1.5", "2 2.0"], ["1 1.5", "2 3.5"]])
+    rows: [["1 1.5", "2 2.0"], ["1 1.5", "2 3.5"]], start: { $0.parameter("updated_since") })
 }
