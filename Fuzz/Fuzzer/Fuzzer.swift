@@ -12,7 +12,6 @@ private let check: (@Sendable ([UInt8]) -> Void)? =
   case "toml": TOMLTarget.check
   case "http": HTTPTarget.check
   case "events": EventsTarget.check
-  case "pulled": PulledTarget.check
   default: nil
   }
 

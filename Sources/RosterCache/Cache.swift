@@ -42,7 +42,7 @@ package actor Cache {
   /// Decoding plans, in the order of the definitions.
   let plans: [RecordPlan]
   /// Pages that were pulled and are not published yet.
-  var pulled: PageSpool?
+  var pulled: Staging?
   var pull = PullFacts()
   /// Counts how often this process opened or replaced the cache or the file of pulled pages. A sync may only use what
   /// it began with.
@@ -140,6 +140,7 @@ package actor Cache {
   }
 
   func shut() {
+    try? pulled?.detach()
     database?.close()
     database = nil
     pulled = nil
@@ -184,7 +185,7 @@ package actor Cache {
     do {
       switch try CacheFile.inspect(path, hadLock: hadLock) {
       case .absent:
-        try PageSpool.inspect(pulledPath, identity: nil)
+        try Staging.inspect(pulledPath, identity: nil)
         try CacheFile.create(path, schema: schema)
         try connectTwice()
       case .ours:
@@ -252,7 +253,7 @@ package actor Cache {
       PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(PulledTables.cacheSize);
       PRAGMA legacy_alter_table = ON;
       """)
-    let staging = version == 1 ? try StagingFile.read(path, upstream: upstream, in: database) : nil
+    let staging = try StagingFile.read(path, version: version, upstream: upstream, in: database)
     try schema.migrate(database)
     try Schema.look(database)
     try StoredSecrets.remove(from: database)

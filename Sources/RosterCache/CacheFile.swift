@@ -215,6 +215,9 @@ package enum CacheFile {
     return Array(bytes.prefix(count))
   }
 
+  /// The application id in a file's header; nil if the file is shorter.
+  static func applicationID(of path: String) throws -> UInt32? { number(try header(of: path), at: applicationIDOffset) }
+
   private static func number(_ header: [UInt8], at offset: Int) -> UInt32? {
     guard header.count >= offset + 4 else { return nil }
     return header[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }

@@ -12,7 +12,6 @@ struct Pending: AsyncParsableCommand {
 
   func run() async throws {
     let pending = try await place.reader().pending()
-    if let left = pending.pull.leftOut { Output.error.tell("note: \(left), and left out") }
     if json { return try pending.writeJSON { try Output.standard.write(json: $0) } }
     let terminal = Output.standard.terminal
     let text = PendingText(await settled(pending.pull), width: terminal.limit, colour: terminal.colour)

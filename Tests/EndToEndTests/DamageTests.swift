@@ -185,8 +185,8 @@ extension CacheTrials {
       case .index: try #require(unlink(site.cache + "-shm") == 0)
       case .both: for part in ["-wal", "-shm"] { try #require(unlink(site.cache + part) == 0) }
       case .replaced: try #require(rename(copy, site.cache) == 0)
-      case .pulled: try #require(unlink(site.cache + ".pulled") == 0)
-      case .pulledDamaged: try site.overwrite(site.cache + ".pulled", from: 0)
+      case .pulled: try #require(unlink(site.cache + ".next") == 0)
+      case .pulledDamaged: try site.overwrite(site.cache + ".next", from: 0)
       case .lock: try #require(unlink(site.cache + ".lock") == 0)
       }
     }

@@ -131,7 +131,7 @@ extension Site {
   /// Expects the modes of the cache's files and of the file of pulled pages.
   func expectModes(sourceLocation: SourceLocation = #_sourceLocation) throws {
     for (name, wanted) in [
-      "roster.db": 0o640, "roster.db-wal": 0o640, "roster.db-shm": 0o640, "roster.db.pulled": 0o600,
+      "roster.db": 0o640, "roster.db-wal": 0o640, "roster.db-shm": 0o640, "roster.db.next": 0o600,
     ] {
       #expect(try mode(name) == wanted, "\(name)", sourceLocation: sourceLocation)
     }

@@ -15,7 +15,7 @@ extension CacheTrials {
     }
 
     private static let stages = [
-      Stage(name: "keeping a page", call: .write, ends: "roster.db.pulled"),
+      Stage(name: "keeping a page", call: .write, ends: "roster.db.next-wal"),
       Stage(name: "writing to the cache", call: .write, ends: "roster.db-wal"),
       Stage(name: "flushing the cache", call: .sync, ends: "roster.db-wal"),
       Stage(name: "reading the cache", call: .read, ends: "roster.db"),
@@ -86,8 +86,8 @@ extension CacheTrials {
       Stage(name: "writing the cache's header", call: .write, ends: "roster.db.new"),
       Stage(name: "flushing the cache", call: .sync, ends: "roster.db.new"),
       Stage(name: "making the log's index", call: .write, ends: "roster.db-shm"),
-      Stage(name: "making the file of pulled pages", call: .open, ends: "roster.db.pulled"),
-      Stage(name: "writing the file of pulled pages", call: .write, ends: "roster.db.pulled"),
+      Stage(name: "making the file of pulled pages", call: .open, ends: "roster.db.next"),
+      Stage(name: "writing the file of pulled pages", call: .write, ends: "roster.db.next"),
     ]
 
     @Test(

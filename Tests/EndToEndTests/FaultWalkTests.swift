@@ -21,7 +21,8 @@ extension CacheTrials {
     /// The ends of the paths of all files of the cache.
     static let files =
       [
-        "", ".lock", ".pulled", ".published", ".published.new", "-wal", "-shm", ".new", ".new-wal", ".new-shm",
+        "", ".lock", ".next", ".next-wal", ".next-shm", ".published",
+        ".published.new", "-wal", "-shm", ".new", ".new-wal", ".new-shm",
       ].map { "state/roster.db\($0)" } + ["/state"]
 
     @Test(
@@ -32,7 +33,7 @@ extension CacheTrials {
         _ = try await site.sync()
         var walk = Walk(site: site, faults: faults, stage: stage)
         // The file of pulled pages has few calls.
-        let pulled = try await walk.calls(on: ["state/roster.db.pulled"])
+        let pulled = try await walk.calls(on: ["", "-wal", "-shm"].map { "state/roster.db.next\($0)" })
         try await walk.fail(Array(1...pulled))
         let calls = try await walk.calls(on: Self.files)
         #expect(pulled > 3 && calls > pulled + 40, "\(pulled) and \(calls)")

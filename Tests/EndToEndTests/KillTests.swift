@@ -118,16 +118,15 @@ import Testing
   private func kill(_ site: Site, program: Program) async throws -> Int {
     try await site.upstream.waitFor { $0.held == Self.pages - 7 }
     // No event reports that the pages are in the file, so its size is polled.
-    while kept(site) < 7 { await Task.yield() }
+    while try await kept(site) < 7 { await Task.yield() }
     _ = try await program.end(by: SIGKILL)
-    return kept(site)
+    return try await kept(site)
   }
 
-  /// Number of pages in the file of pulled pages. Each entry begins with the same word, and the first entry is the
-  /// header of all pages.
-  private func kept(_ site: Site) -> Int {
-    let file = FileManager.default.contents(atPath: site.cache + ".pulled") ?? Data()
-    return max(0, Array(file).ranges(of: Array("devieceR".utf8)).count - 1)
+  /// Number of pages in the file of pulled pages.
+  private func kept(_ site: Site) async throws -> Int {
+    let found = try await site.rows("SELECT count(*) FROM page", of: site.cache + ".next")
+    return Int(found[0][0]) ?? 0
   }
 
   @Test("P4.3: kept pages without a validator are reused without a request")

@@ -56,7 +56,7 @@ import Testing
         ])
       var shown = refused.error + refused.output + done.error + done.output
       #expect(shown.contains("/thing?page=3"))
-      for name in ["roster.db", "roster.db-wal", "roster.db.pulled"] {
+      for name in ["roster.db", "roster.db-wal", "roster.db.next"] {
         let bytes = FileManager.default.contents(atPath: "\(site.folder)/state/\(name)") ?? Data()
         shown += String(decoding: bytes, as: UTF8.self)
       }

@@ -84,7 +84,7 @@ extension CacheTrials {
         let user = try Stranger.prefix(user: Stranger.owner, group: Stranger.owner)
         try Stranger.open(site)
         try #require(chown("\(site.folder)/state", Stranger.owner, Stranger.owner) == 0)
-        for name in ["roster.db.lock", "roster.db.pulled"] {
+        for name in ["roster.db.lock", "roster.db.next"] {
           try #require(chown("\(site.folder)/state/\(name)", Stranger.owner, Stranger.owner) == 0)
         }
         try #require(chmod(site.cache, mode) == 0)
@@ -174,13 +174,13 @@ extension CacheTrials {
         try await harm(pulled, in: site)
         let report = try await site.sync()
         #expect(report.outcome == .published && report.resumed == (pulled == .whole ? 2 : 0))
-        #expect(try site.mode("roster.db.pulled") == 0o600)
+        #expect(try site.mode("roster.db.next") == 0o600)
         try await site.expectWell()
       }
     }
 
     private func harm(_ pulled: Pulled, in site: Site) async throws {
-      let path = site.cache + ".pulled"
+      let path = site.cache + ".next"
       switch pulled {
       case .whole: break
       case .removed: try #require(unlink(path) == 0)
@@ -204,7 +204,7 @@ extension CacheTrials {
 
     private func expectInTheWay(_ site: Site) async throws {
       let outcome = try await site.rosterd("sync")
-      #expect(outcome.exit == 73 && outcome.error.contains("roster.db.pulled"), "\(outcome.error)")
+      #expect(outcome.exit == 73 && outcome.error.contains("roster.db.next"), "\(outcome.error)")
     }
   }
 }

@@ -158,7 +158,7 @@ import Testing
       let none = try await site.rosterctl("pending", "--cache", site.cache)
       #expect(none.exit == 73 && none.error.split(separator: "\n").count == 1)
       _ = try await site.sync()
-      let path = "\(site.cache).pulled"
+      let path = "\(site.cache).next"
       for (text, word) in [("somebody's", "rosterd did not make this file")] {
         unlink(path)
         try Data(text.utf8).write(to: URL(filePath: path))

@@ -111,7 +111,7 @@ extension CacheTrials {
           #expect(try site.mode(name) == wanted, "\(name)")
         }
         try await site.withDaemon { _, _ in
-          let mode = try site.mode("roster.db.pulled")
+          let mode = try site.mode("roster.db.next")
           #expect(mode == 0o600)
         }
       }

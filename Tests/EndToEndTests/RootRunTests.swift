@@ -41,7 +41,8 @@ import Testing
       #expect(try await site.rosterd("sync").exit == 0)
       let unreachable = ["ROSTERD_UPSTREAM_BASE_URL": "http://127.0.0.1:1/api", "ROSTERD_RETRY_MAX_RETRIES": "0"]
       #expect(try await site.rosterd("sync", with: unreachable).exit == 69)
-      let cache = ["", "-wal", "-shm", ".lock", ".pulled", ".published", ".budget", ".trouble"].map { "roster.db\($0)" }
+      let cache = ["", "-wal", "-shm", ".lock", ".next", ".next-wal", ".next-shm", ".published", ".budget", ".trouble"]
+        .map { "roster.db\($0)" }
       try expectHandedOver(site, names: Set(cache + ["token.json", "token.json.lock"]))
       var daemon = site
       daemon.settings["ROSTERD_STATUS_SOCKET"] = "\(site.folder)/state/status.sock"
@@ -53,7 +54,7 @@ import Testing
 
   @Test(
     "For a file of root's the message of 73 says that rosterd's user must be able to write it",
-    arguments: ["roster.db", "roster.db.lock", "roster.db.pulled", "token.json", "token.json.lock"])
+    arguments: ["roster.db", "roster.db.lock", "roster.db.next", "token.json", "token.json.lock"])
   func refused(name: String) async throws {
     try await withSite(Self.scenario) { site in
       let user = try handOver(site)

@@ -133,7 +133,7 @@ import Testing
       site.upstream.hold(.pages(2...3))
       try await site.withDaemon { _, notify in
         try await site.upstream.waitFor { $0.held == 2 }
-        try faults.hang("roster.db.pulled")
+        try faults.hang("roster.db.next-wal")
         site.upstream.release()
         await faults.hung()
         #expect(try await site.curl("/healthz").status == "200")

@@ -206,7 +206,7 @@ private struct Shown {
   mutating func addFiles(of site: Site, _ when: String) {
     let folder = "\(site.folder)/state"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    #expect(names.contains("roster.db") && names.contains("roster.db-wal") && names.contains("roster.db.pulled"))
+    #expect(names.contains("roster.db") && names.contains("roster.db-wal") && names.contains("roster.db.next"))
     for name in names where !name.hasPrefix("token.json") {
       add("\(name) \(when)", bytes: Array(FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data()))
     }

@@ -27,7 +27,7 @@ import Testing
         #expect(seen.generation != nil && seen["Authorization"] == nil, "\(seen.request.url)")
       }
       var shown = outcome.error + outcome.output
-      for name in ["roster.db", "roster.db-wal", "roster.db.pulled"] {
+      for name in ["roster.db", "roster.db-wal", "roster.db.next"] {
         let file = FileManager.default.contents(atPath: "\(site.folder)/state/\(name)") ?? Data()
         shown += String(decoding: file, as: UTF8.self)
       }

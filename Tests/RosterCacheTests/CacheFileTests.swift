@@ -187,7 +187,7 @@ struct CacheFileTests {
         let cache = try await folder.define()
         _ = try await cache.mirror([[person(1)]])
         for part in CacheFile.parts { #expect(try folder.mode("roster.db" + part) == 0o640) }
-        #expect(try folder.mode("roster.db.pulled") == 0o600)
+        #expect(try folder.mode("roster.db.next") == 0o600)
         await cache.close()
       }
     }
@@ -199,7 +199,7 @@ struct CacheFileTests {
     for part in CacheFile.parts { try #require(chmod(folder.cache + part, 0o666) == 0) }
     try #require(chmod(folder.pulled, 0o666) == 0)
     await (try folder.define()).close()
-    #expect(try folder.mode("roster.db.pulled") == 0o600)
+    #expect(try folder.mode("roster.db.next") == 0o600)
     for part in CacheFile.parts { #expect(try folder.mode("roster.db" + part) == 0o640) }
   }
 }

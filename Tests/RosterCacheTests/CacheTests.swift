@@ -68,7 +68,7 @@ struct CacheTests {
   @Test("C5.6: pulled pages that cannot be read are dropped, and the cache stays")
   func damagedPulledPages() async throws {
     await (try folder.mirrored([[person(1)]])).close()
-    try folder.write([UInt8](repeating: 0x5A, count: 9_000), to: "roster.db.pulled")
+    try folder.write([UInt8](repeating: 0x5A, count: 9_000), to: "roster.db.next")
     let again = try await folder.define()
     #expect(await again.opened.movedAside == nil)
     #expect(try await again.facts().records == 1)

@@ -6,7 +6,21 @@ import Testing
 @testable import RosterCache
 
 extension Folder {
-  var pulled: String { cache + ".pulled" }
+  var pulled: String { cache + ".next" }
+
+  /// Number of pages in `next`.
+  func stagedPages() throws -> Int {
+    let database = try Database(path: pulled, access: .readOnly)
+    defer { database.close() }
+    return try database.count("SELECT count(*) FROM main.page")
+  }
+
+  /// The files of `next`, and their contents.
+  func staged() throws -> [String: Data] {
+    try ["roster.db.next", "roster.db.next-wal"].reduce(into: [:]) { $0[$1] = try bytes($1) }
+  }
+
+  func write(staged: [String: Data]) throws { for (name, bytes) in staged { try write(bytes, to: name) } }
 
   /// A cache of definitions.
   func define(

@@ -228,29 +228,6 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
-  @Test("P4.1, I6.1: of pages without the kinds of their records only whole ones are kept", arguments: [true, false])
-  func withoutKinds(isIncremental: Bool) throws {
-    let body = answer([Self.thing(1, mark: 5)])
-    var decoder = RecordDecoder(try RecordPlan(Self.resource(), isIncremental: isIncremental))
-    let page = PageBody(
-      resource: "thing", number: 1, address: isIncremental ? "since /things" : "/things", receivedAt: noon, body: body,
-      digest: 0, scan: try decoder.scan(page: body))
-    var facts = EntryFacts(page)
-    let since = SinceFacts(page, question: 1)
-    facts.since = since
-    var bytes: [UInt8] = []
-    facts.write(to: &bytes)
-    func read(_ bytes: some Collection<UInt8>) -> EntryFacts? {
-      Array(bytes).withUnsafeBytes { bytes in
-        var reader = FactsReader(bytes)
-        return EntryFacts(&reader, digest: 0)
-      }
-    }
-    #expect(since.kinds.count == (isIncremental ? 1 : 0) && read(bytes)?.since?.kinds == since.kinds)
-    let old = read(bytes.dropLast(8 + since.kinds.count))
-    #expect((old == nil) == isIncremental && old?.since?.highest == (isIncremental ? nil : "5"))
-  }
-
   @Test("I11.1, P5: an incremental pull of which every page is unchanged writes nothing")
   func unchanged() async throws {
     let (resource, cache) = try await pulledWhole()

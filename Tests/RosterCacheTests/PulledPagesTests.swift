@@ -16,7 +16,8 @@ struct PulledPagesTests {
     let cache = if let cache { cache } else { try await folder.define() }
     _ = try await cache.begin(at: noon)
     let pull = Pull(cache: cache)
-    try await cache.append([pull.received(.character, 1, people(1...2)), pull.received(.character, 2, people(3...4))])
+    try await cache.append([pull.received(.character, 1, people(1...2))])
+    try await cache.append([pull.received(.character, 2, people(3...4))])
     return cache
   }
 
@@ -42,7 +43,7 @@ struct PulledPagesTests {
       "character", pages: (1...3).map { ConfirmedPage(number: $0, page: try #require(known[address($0)])) })
     #expect(try await next.compare().first?.distinct == 6)
     #expect(try await next.publish(record).added == 6)
-    #expect(try #require(fileStatus(folder.pulled)).st_size == PageSpool.headerLength)
+    #expect(try folder.stagedPages() == 0)
     try await folder.expectSound(closing: next)
   }
 
@@ -85,8 +86,8 @@ struct PulledPagesTests {
   func torn(bytes: Int) async throws {
     let cache = try await broken()
     await cache.close()
-    let whole = try folder.bytes("roster.db.pulled")
-    try #require(truncate(folder.pulled, whole.count - bytes) == 0)
+    let whole = try folder.bytes("roster.db.next-wal")
+    try #require(truncate(folder.pulled + "-wal", whole.count - bytes) == 0)
     let next = try await folder.define()
     _ = try await next.begin(at: noon)
     #expect(try await Set(next.known("character", addresses: [address(1), address(2)]).keys) == [address(1)])
@@ -100,16 +101,16 @@ struct PulledPagesTests {
   func flipped() async throws {
     let cache = try await broken()
     await cache.close()
-    let whole = try folder.bytes("roster.db.pulled")
-    for offset in stride(from: Int(PageSpool.headerLength), to: whole.count, by: 37) {
+    let (name, whole) = ("roster.db.next-wal", try folder.bytes("roster.db.next-wal"))
+    for offset in stride(from: 0, to: whole.count, by: 997) {
       var bytes = whole
       bytes[offset] ^= 0x20
-      try folder.write(bytes, to: "roster.db.pulled")
+      try folder.write(bytes, to: name)
       let next = try await folder.define()
       _ = try await next.begin(at: noon)
       #expect(try await next.known("character", addresses: [address(1), address(2)]).count < 2, "byte \(offset)")
       await next.close()
-      try folder.write(whole, to: "roster.db.pulled")
+      try folder.write(whole, to: name)
     }
   }
 
@@ -128,7 +129,7 @@ struct PulledPagesTests {
     let next = try await folder.define([other], upstream: what == "upstream" ? "http://other" : upstream)
     _ = try await next.begin(at: noon)
     #expect(try await next.known("character", addresses: [address(1)]).isEmpty)
-    #expect(try #require(fileStatus(folder.pulled)).st_size == PageSpool.headerLength)
+    #expect(try folder.stagedPages() == 0)
     await next.close()
   }
 
@@ -136,11 +137,11 @@ struct PulledPagesTests {
   func crashAfterCommit() async throws {
     let cache = try await folder.define()
     let record = try await cache.pull(pages: paired(people(1...4)))
-    let pulled = try folder.bytes("roster.db.pulled")
+    let pulled = try folder.staged()
     _ = try await cache.publish(record)
     await cache.close()
     // Not emptied yet.
-    try folder.write(pulled, to: "roster.db.pulled")
+    try folder.write(staged: pulled)
     let feed = try folder.ask("SELECT feed FROM cache_info")
     let next = try await folder.define()
     _ = try await next.begin(at: noon)
@@ -162,7 +163,7 @@ struct PulledPagesTests {
       _ = try await cache.begin(at: noon)
       let pull = Pull(cache: cache)
       try await cache.append([pull.received(.character, 1, people(1...2))])
-      let size = fileSize(folder.pulled)
+      let size = fileSize(folder.pulled + "-wal")
       var limit = rlimit()
       try #require(getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
       let usual = limit
@@ -172,8 +173,8 @@ struct PulledPagesTests {
       let failure = await #expect(throws: Failure.self) {
         try await cache.append([pull.received(.character, 2, people(3...4))])
       }
-      #expect(failure?.kind == .cannotWrite && failure?.subject == folder.pulled)
-      #expect(fileSize(folder.pulled) == size)
+      #expect(failure?.kind == .cannotWrite)
+      #expect(try folder.stagedPages() == 1)
       limit = usual
       try #require(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
       try await cache.append([pull.received(.character, 2, people(3...4))])
@@ -203,7 +204,7 @@ struct PulledPagesTests {
     #expect(try await cache.compare().first?.repeats == 1)
     try await cache.discard("character")
     #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
-    #expect(try #require(fileStatus(folder.pulled)).st_size == PageSpool.headerLength)
+    #expect(try folder.stagedPages() == 0)
     try await Pull(cache: cache).pages(.character, pages: paired(people(1...4)))
     let found = try #require(try await cache.compare().first)
     #expect(found.distinct == 4 && found.repeats == 0 && found.missing == 0)
@@ -217,12 +218,12 @@ struct PulledPagesTests {
   func foreign(isCacheThere: Bool) async throws {
     if isCacheThere { await (try folder.define()).close() }
     if isCacheThere { try #require(unlink(folder.pulled) == 0) }
-    try folder.write(Array("somebody's\n".utf8), to: "roster.db.pulled")
+    try folder.write(Array("somebody's\n".utf8), to: "roster.db.next")
     try #require(chmod(folder.pulled, 0o644) == 0)
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
     #expect(failure?.kind == .cannotWrite && failure?.subject == folder.pulled)
-    #expect(try folder.bytes("roster.db.pulled") == Data("somebody's\n".utf8))
-    #expect(try folder.mode("roster.db.pulled") == 0o644)
+    #expect(try folder.bytes("roster.db.next") == Data("somebody's\n".utf8))
+    #expect(try folder.mode("roster.db.next") == 0o644)
     #expect(try folder.names().contains("roster.db") == isCacheThere)
   }
 
@@ -276,7 +277,7 @@ struct PulledPagesTests {
     let cache = try await folder.mirrored(paired(people(1...4)))
     try #require(unlink(folder.pulled) == 0)
     #expect(try await cache.mirror(paired(people(1...5))).added == 1)
-    #expect(try folder.mode("roster.db.pulled") == 0o600)
+    #expect(try folder.mode("roster.db.next") == 0o600)
     await cache.close()
   }
 
@@ -290,7 +291,7 @@ struct PulledPagesTests {
     let cache = try await folder.mirrored(paired(people(1...4)))
     try await broken(cache)
     await cache.close()
-    let backup = (cache: try folder.bytes(), pulled: try folder.bytes("roster.db.pulled"))
+    let backup = (cache: try folder.bytes(), pulled: try folder.staged())
     let feed = try folder.ask("SELECT feed FROM cache_info")
     await (try folder.mirrored(paired(people(1...4, mark: "!")))).close()
     #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
@@ -298,7 +299,7 @@ struct PulledPagesTests {
     if ![.overBeside, .overAlone].contains(how) { try CacheFile.remove(folder.cache) }
     try folder.write(backup.cache)
     if ![.beside, .overBeside].contains(how) { try #require(unlink(folder.pulled) == 0) }
-    if how == .together { try folder.write(backup.pulled, to: "roster.db.pulled") }
+    if how == .together { try folder.write(staged: backup.pulled) }
     let third = try await folder.define()
     #expect(try folder.ask("SELECT name FROM characters WHERE id = 1") == ["Name 1"])
     let next = try folder.ask("SELECT feed FROM cache_info")
@@ -342,8 +343,8 @@ extension Cache {
   fileprivate func enlargeTemporaryTables() throws {
     try connection.execute(
       """
-      INSERT INTO temp.listed
-      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT i, i FROM n
+      INSERT INTO temp.missed_pages
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT i, 0, 0 FROM n
       """)
   }
 

@@ -42,7 +42,7 @@ struct QueryPlan: Sendable {
     guard let table = table(step), !step.contains("VIRTUAL TABLE"), !isIntended(step, sql: sql) else { return nil }
     if step.hasPrefix("SCAN") { return "scan: \(step)" }
     guard
-      let scope = Scope(of: table, in: sql.replacing(/\bchanges\b/.wordBoundaryKind(.simple), with: "cache_changes"))
+      let scope = Scope(of: table, in: Self.withoutViews(sql))
     else {
       return "table not found: \(step)"
     }
@@ -75,8 +75,12 @@ struct QueryPlan: Sendable {
   /// A part of a step or a statement, and why it may read a whole table.
   private static let intended: [(part: String, reason: String)] = [
     ("CONSTANT ROW", "no table"), ("(SELECT ?1 AS resource, ?2 AS address) a", "one row of values"),
-    ("temp.pulled SET number", "a pull begins or is restored: all pages of the file"),
-    ("EXISTS (SELECT 1 FROM temp.pulled)", "ends at the first row"),
+    ("next.page SET number", "a pull begins: all pages"), ("EXISTS (SELECT 1 FROM next.", "ends at the first row"),
+    ("is_guarded = 1", "a pull is guarded: all pages"), ("FROM next.pull", "one row"), ("next.pull SET", "one row"),
+    ("next.decision", "a row for each resource"),
+    ("same SELECT * FROM", "a concluded pull is kept, or read by a reader"),
+    ("FROM next.lie", "a row for each resource"), ("FROM next.pause", "read once by a process"),
+    ("FROM next.list", "read once by a process"), ("DELETE FROM next.", "all pages are dropped"),
     ("FROM main.resources", "a row for each resource"),
     ("cache_identity", "one row"), ("cache_info", "a view of one row"),
     ("sqlite_schema", "a row for each table"), ("sqlite_sequence", "a row for each table"),
@@ -94,6 +98,12 @@ struct QueryPlan: Sendable {
     ("main.cache_unlisted SELECT ?, *, 0 FROM", "another definition reads each record once"),
     ("cache_record_ids", "the highest id of a table that is dropped"),
   ]
+
+  /// The plan names the tables below the views.
+  private static func withoutViews(_ sql: String) -> String {
+    sql.replacing(/\bchanges\b/.wordBoundaryKind(.simple), with: "cache_changes")
+      .replacing("temp.pulled ", with: "next.page ").replacing("temp.answers ", with: "next.page ")
+  }
 
   private static func isIntended(_ step: String, sql: String) -> Bool {
     intended.contains { step.contains($0.part) || "\(sql)\n".contains($0.part) }

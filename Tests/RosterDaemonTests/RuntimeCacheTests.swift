@@ -80,7 +80,7 @@ import Testing
   func pulledPagesLost(isDamaged: Bool) async throws {
     try await withBench { bench in
       try await bench.sync()
-      let pulled = bench.cachePath + ".pulled"
+      let pulled = bench.cachePath + ".next"
       if isDamaged {
         let file = open(pulled, O_WRONLY)
         #expect(pwrite(file, [UInt8](repeating: 0x5A, count: 100), 100, 100) == 100)

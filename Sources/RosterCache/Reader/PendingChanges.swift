@@ -124,26 +124,29 @@ extension CacheReader {
   /// The differences between the unpublished pages of a sync and the snapshot. Reads the cache and the file of pulled
   /// pages, changes neither, and blocks no writer. Throws `Failure` (73) if one of them cannot be read.
   package func pending() throws -> PendingChanges {
-    let path = try CacheFile.resolve(path) + ".pulled"
+    let path = try CacheFile.resolve(path) + ".next"
     for _ in 0..<Self.looks {
-      do {
-        let pull = try read {
-          try database.execute(Self.dropTables)
-          guard var reading = try PendingReading(self, path: path) else { return PendingPull() }
-          return try reading.run()
-        }
-        return PendingChanges(pull, reader: self)
-      } catch is PendingReading.Moved { continue }
+      do { return PendingChanges(try pendingPull(path), reader: self) } catch is PendingReading.Moved { continue }
     }
     throw Failure(
       .cannotWrite, step: "read pulled pages", subject: path, cause: "a sync drops and renews them all the time",
       hint: "ask again")
   }
 
+  private func pendingPull(_ path: String) throws -> PendingPull {
+    try? database.execute("DETACH next")
+    let identity = try read { try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } }
+    try Staging.inspect(path, identity: identity ?? nil)
+    guard let file = try Staging(reading: path, in: database) else { return PendingPull() }
+    return try read {
+      try database.execute(PulledTables.drop)
+      guard var reading = try PendingReading(self, file: file) else { return PendingPull() }
+      return try reading.run()
+    }
+  }
+
   /// A publish empties the file during a look once, seldom twice. A look that ends early costs little.
   private static let looks = 10
-
-  private static let dropTables = PulledTables.names.map { "DROP TABLE IF EXISTS \($0);" }.joined()
 }
 
 /// Reads the file of pulled pages once, beside its writer, within a transaction of the cache.
@@ -152,22 +155,19 @@ private struct PendingReading {
   struct Moved: Error {}
 
   private let reader: CacheReader
-  private let file: PageSpool
-  private let owner: PageSpool.Owner
+  private let file: Staging
+  private let owner: Staging.Owner
   private var pull = PendingPull()
   /// The upstream and the definitions of the pull.
   private var upstream = ""
   private var resources: [Resource] = []
-  private var conclusion: PullManifest?
+  private var conclusion: PullConclusion?
 
-  /// nil if the file is missing, or if its pages do not belong to the snapshot of this cache.
-  init?(_ reader: CacheReader, path: String) throws {
-    let database = reader.database
-    let identity = try database.first("SELECT feed, \(FixedTables.verified), pulled FROM main.cache_identity") {
-      (feed: $0.text(0), epoch: $0.integer(1), pulled: $0.optionalText(2))
+  /// nil if the pages do not belong to the snapshot of this cache.
+  init?(_ reader: CacheReader, file: Staging) throws {
+    let identity = try reader.database.first("SELECT feed, \(FixedTables.verified) FROM main.cache_identity") {
+      (feed: $0.text(0), epoch: $0.integer(1))
     }
-    guard let file = try PageSpool(reading: path, digest: database.pageDigest()) else { return nil }
-    try PageSpool.inspect(path, identity: identity?.pulled)
     guard let owner = try file.owner(), owner.feed == identity?.feed, owner.epoch == identity?.epoch else { return nil }
     self.reader = reader
     self.file = file
@@ -178,38 +178,26 @@ private struct PendingReading {
 
   mutating func run() throws -> PendingPull {
     do {
-      try database.execute(PulledTables.create + DifferenceTable.create)
-      try index()
+      try readPull()
       if pull.sync != nil { try compare() }
     } catch let error as SQLiteError where error.kind == .damaged {
-      // The page was whole a moment ago and was dropped since.
+      // The writer has renewed the file since.
       throw Moved()
     }
-    if try file.owner() != owner { throw Moved() }
     return pull
   }
 
-  /// Indexes the pages of the file as its writer would.
-  private mutating func index() throws {
-    var (source, conclusion) = (PullKey("", resources: []), PullManifest?.none)
-    var pages = 0
-    let end = try file.walk { facts, place, body in
-      switch facts.kind {
-      case .source: if facts.digest == owner.source, let key = PullKey(body) { source = key }
-      case .conclusion: conclusion = PullManifest(body)
-      case .lie, .pause: break
-      case .page, .again, .dropped, .answer, .list:
-        guard let index = source.resources.firstIndex(where: { $0.name == facts.resource }) else { return }
-        pages += 1
-        try PulledTables.take(facts, index: index, number: facts.number, place: place, in: database)
-      }
-    }
-    (upstream, resources, self.conclusion) = (source.upstream, source.resources, conclusion)
-    if file.size > end { pull.leftOut = "\(file.path) is incomplete after byte \(end)" }
-    guard !resources.isEmpty, pages > 0 || conclusion != nil else { return }
+  private mutating func readPull() throws {
+    conclusion = try file.conclusion()
+    try database.execute(
+      PulledTables.tables + StagingTables.views(isWhole: conclusion != nil) + DifferenceTable.create)
+    guard let source = PullKey(owner.source) else { return }
+    (upstream, resources) = (source.upstream, source.resources)
+    guard try !resources.isEmpty && (conclusion != nil || !StagingTables.isEmpty(database)) else { return }
     pull.isWhole = conclusion != nil
-    pull.sync = conclusion?.sync ?? owner.sync
-    try conclusion?.restore(database)
+    pull.sync = try conclusion?.sync ?? file.sync()
+    try ParentTables.readStaged(database)
+    try database.run("INSERT INTO temp.same SELECT * FROM next.same")
     pull.report = try database.first("\(SyncRow.select) WHERE id = ?", Value(pull.sync), read: SyncRow.read)
       .map(reader.settled)
   }
@@ -274,24 +262,24 @@ private struct PendingReading {
     let isWanted = "resource = ?1 AND state = \(ParentTables.State.wanted.rawValue)"
     try database.run(
       """
-      UPDATE temp.lists SET start = substr(kept_asked, length(asked) + 2)
-      WHERE \(isWanted) AND kept_asked > asked AND substr(kept_asked, 1, length(asked) + 1) = asked || char(10)
+      UPDATE temp.lists SET start = substr(e.asked, length(lists.asked) + 2) FROM next.list e
+      WHERE e.id = lists.list AND lists.\(isWanted) AND e.asked > lists.asked
+        AND substr(e.asked, 1, length(lists.asked) + 1) = lists.asked || char(10)
       """, Value(index))
-    let isKept = "kept IS NOT NULL AND kept_asked IS \(ParentTables.question)"
+    let isKept = """
+      EXISTS (SELECT 1 FROM next.list e WHERE e.id = lists.list AND e.asked IS \(ParentTables.question("lists")))
+      """
     if pull.isWhole {
       try database.run(
         """
         UPDATE temp.lists SET state = \(ParentTables.State.empty.rawValue)
-        WHERE \(isWanted) AND NOT (\(isKept)) AND \(ParentTables.isEmpty)
+        WHERE \(isWanted) AND NOT \(isKept) AND \(ParentTables.isEmpty)
         """, Value(index))
     }
     let lists = try database.rows(
-      "SELECT list, kept FROM temp.lists WHERE \(isWanted) AND \(isKept)", Value(index)
-    ) { (list: $0.integer(0), kept: $0.integer(1)) }
-    for list in lists {
-      let (_, body) = try file.page(at: list.kept)
-      try ListManifest(UnsafeRawBufferPointer(body))?.restore(index, list: list.list, in: database)
-    }
+      "SELECT list FROM temp.lists WHERE \(isWanted) AND \(isKept)", Value(index)
+    ) { $0.integer(0) }
+    for list in lists { try ParentTables.resume(list, in: database) }
   }
 
   private func owner(of scope: ListScope) throws -> DifferenceTable.Owner? {
@@ -322,11 +310,9 @@ private struct PendingReading {
   }
 
   private func answer(_ index: Int, plan: RecordPlan) throws {
-    for place in conclusion?.parts[index].answers ?? [] {
-      let facts = try file.facts(at: place)
-      let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, in: database)
-      try PulledTables.answer(
-        index, list: list, with: facts, place: place, isText: plan.hasTextKeys, in: database)
+    let places = try database.rows("SELECT place FROM temp.answers WHERE resource = ?1", Value(index)) { $0.integer(0) }
+    for place in places {
+      try PulledTables.answer(file.page(at: place), isText: plan.hasTextKeys, in: database)
     }
   }
 

@@ -41,7 +41,7 @@ package struct CachedPage: Sendable, Equatable {
   package var answered: Date?
   /// The time at which an unpublished pull received the page, possibly this one; nil for a published page.
   package var receivedAt: Date?
-  /// Its id in `cache_pages`, or its place in the file of pulled pages.
+  /// Its id in `cache_pages`, or its place in `next`.
   package let place: Int64
 }
 
@@ -76,20 +76,20 @@ package struct ConfirmedPage: Sendable {
 }
 
 extension CachedPage {
-  /// The entries of the file for one page: its place there, and the note that upstream sent or confirmed it again.
+  /// The rows of `next` for one page: its place there, and the note that upstream sent or confirmed it again.
   static let selectEntries = """
-    SELECT p.place, s.place, s.at, s.etag, s.last_modified, s.answered FROM (SELECT ?1 AS resource, ?2 AS list, ?3 AS address) a
-    LEFT JOIN temp.pulled p USING (resource, list, address) LEFT JOIN temp.seen s USING (resource, list, address)
+    SELECT p.place, p.is_guarded, s.question, s.is_guarded, s.at, s.etag, s.last_modified, s.answered
+    FROM (SELECT ?1 AS resource, ?2 AS list, ?3 AS address) a
+    LEFT JOIN next.page p USING (resource, list, address) LEFT JOIN next.seen s USING (resource, list, address)
     """
 
-  /// Takes the note of `selectEntries`, unless the page has a newer body. In a note of a guarded pull or of a dry run
-  /// only the validator counts, so that the page is requested again.
-  mutating func came(again entry: Row, guardedBelow: Int64) {
-    guard let noted = entry.optionalInteger(1), state == .published || noted > place else { return }
-    validator = Validator(etag: entry.optionalText(3), lastModified: entry.optionalText(4))
-    if noted < guardedBelow { return }
-    receivedAt = entry.date(2)
-    answered = entry.optionalDate(5)
+  /// Takes the note of `selectEntries`. In a note of a guarded pull or of a dry run only the validator counts, so that
+  /// the page is requested again.
+  mutating func came(again entry: Row) {
+    validator = Validator(etag: entry.optionalText(5), lastModified: entry.optionalText(6))
+    if entry.int(3) != 0 { return }
+    receivedAt = entry.date(4)
+    answered = entry.optionalDate(7)
     if state == .guarded { state = .kept }
   }
 
@@ -111,12 +111,12 @@ extension CachedPage {
     skipped = row.int(10)
   }
 
-  init(_ facts: EntryFacts, at place: Int64, guardedBelow: Int64) {
-    state = place < guardedBelow ? .guarded : .kept
+  init(_ facts: StagedPage, at place: Int64, isGuarded: Bool) {
+    state = isGuarded ? .guarded : .kept
     self.place = place
-    address = facts.address
+    address = facts.address ?? ""
     validator = facts.validator
-    digest = facts.digest ?? 0
+    digest = facts.digest
     next = facts.next
     count = facts.count
     last = facts.last

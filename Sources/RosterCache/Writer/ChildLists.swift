@@ -3,7 +3,7 @@ internal import RosterDecode
 internal import RosterModel
 
 extension Cache {
-  func data(_ database: Database, file: PageSpool) -> PullData {
+  func data(_ database: Database, file: Staging) -> PullData {
     PullData(
       database: database, file: file, tables: schema.tables, plans: plans, compared: pull.compared,
       interruption: interruption, tick: tick)
@@ -25,6 +25,7 @@ extension Cache {
     try performPull("choose the lists to request") { database, file in
       let index = try self.index(of: resource)
       return try database.transaction("BEGIN") {
+        try file.endEarlierPull()
         try database.run(
           """
           UPDATE temp.lists SET (state, parent, error, start, mark_before, mark, token, is_weak, is_resumed)
@@ -35,7 +36,7 @@ extension Cache {
           data(database, file: file), resource: index, upstream: upstream, now: now, isFresh: pull.isFresh
         ).run()
         var planned = try chooseStarts(index, at: now, permits: permits, in: database)
-        try useKept(index, at: now, maxAge: maxAge, planned: &planned, in: database, file: file)
+        try useKept(index, at: now, maxAge: maxAge, planned: &planned, in: database)
         return planned
       }
     }
@@ -43,40 +44,66 @@ extension Cache {
 
   /// Uses the lists that an interrupted sync has pulled (E8.1).
   private func useKept(
-    _ index: Int, at now: Date, maxAge: Duration, planned: inout PlannedLists, in database: Database, file: PageSpool
+    _ index: Int, at now: Date, maxAge: Duration, planned: inout PlannedLists, in database: Database
   ) throws {
-    if pull.isFresh { return }
-    let isDated = plans[index].resource.each?.changed.isEmpty == false
-    // A list that `none` has made empty in an incremental pull is kept as a whole one.
-    let kept = try database.rows(
-      """
-      SELECT list, kept, kept_at, kept_asked IS NOT \(ParentTables.question) FROM temp.lists
-      WHERE resource = ?1 AND state = \(ParentTables.State.wanted.rawValue) AND kept >= ?2
-        AND kept_asked IN (asked, \(ParentTables.question))
-      """, Value(index), .integer(pull.guardedBelow)
-    ) { (list: $0.integer(0), place: $0.integer(1), at: $0.real(2), mustBeEmpty: $0.int(3) != 0) }
-    let age = isDated ? plans[index].resource.each?.maxKeptAge ?? maxAge : maxAge
-    let earliest = pull.pauses.earliest(age: age, at: now).timeIntervalSince1970
-    for entry in kept where entry.at > earliest && entry.at <= now.timeIntervalSince1970 {
-      tick()
-      let (facts, body) = try file.page(at: entry.place)
-      guard try isSameQuestion(facts, resource: index, list: entry.list, in: database) else { continue }
-      guard let manifest = ListManifest(UnsafeRawBufferPointer(body)), manifest.pages == 0 || !entry.mustBeEmpty else {
-        continue
+    if !pull.isFresh {
+      let age = plans[index].resource.each.flatMap { $0.changed.isEmpty ? nil : $0.maxKeptAge } ?? maxAge
+      let earliest = pull.pauses.earliest(age: age, at: now)
+      for list in try keptLists(index, in: database) where list.endedAt > earliest && list.endedAt <= now {
+        tick()
+        try use(list, of: index, planned: &planned, in: database)
       }
-      try manifest.restore(index, list: entry.list, asEmpty: entry.mustBeEmpty, in: database)
-      pull.confirmed += manifest.composition.same.count
-      planned.resumedPages += manifest.pages
-      planned.earliestReceivedAt = min(planned.earliestReceivedAt ?? facts.receivedAt, facts.receivedAt)
+    }
+    // The others get new pages, if they are requested.
+    let isOpen = "SELECT list FROM temp.lists WHERE resource = ?1 AND state = \(ParentTables.State.wanted.rawValue)"
+    try database.run("DELETE FROM next.same WHERE resource = ?1 AND list IN (\(isOpen))", Value(index))
+    try database.run("UPDATE next.list SET asked = NULL WHERE resource = ?1 AND id IN (\(isOpen))", Value(index))
+  }
+
+  private struct KeptList {
+    var number: Int64
+    var endedAt: Date
+    /// An incremental pull is planned, and the kept one was whole.
+    var mustBeEmpty: Bool
+    var question: Int64?
+  }
+
+  /// The wanted lists that an interrupted sync has pulled to their end. A list that `none` has made empty in an
+  /// incremental pull is kept as a whole one.
+  private func keptLists(_ index: Int, in database: Database) throws -> [KeptList] {
+    let question = ParentTables.question("l")
+    return try database.rows(
+      """
+      SELECT l.list, e.ended_at, e.asked IS NOT \(question), e.question
+      FROM temp.lists l CROSS JOIN next.list e ON e.id = l.list
+      WHERE l.resource = ?1 AND l.state = \(ParentTables.State.wanted.rawValue) AND NOT e.is_guarded
+        AND e.asked IN (l.asked, \(question))
+      """, Value(index)
+    ) {
+      KeptList(
+        number: $0.integer(0), endedAt: $0.date(1), mustBeEmpty: $0.int(2) != 0, question: $0.optionalInteger(3))
     }
   }
 
-  /// True if the list's question is still the one by which an interrupted sync pulled it.
-  private func isSameQuestion(
-    _ facts: EntryFacts, resource index: Int, list: Int64, in database: Database
-  ) throws -> Bool {
+  private func use(
+    _ list: KeptList, of index: Int, planned: inout PlannedLists, in database: Database
+  ) throws {
     let questions = try questions(of: plans[index].resource.name, database)
-    return try questions.columns.isEmpty || facts.since?.question == questions.digest(list: list)
+    guard try questions.columns.isEmpty || list.question == questions.digest(list: list.number) else { return }
+    let counts = try ["page", "same"].map { table in
+      try database.count(
+        "SELECT count(*) FROM next.\(table) WHERE resource = ?1 AND list = ?2", Value(index), .integer(list.number))
+    }
+    guard counts[0] + counts[1] == 0 || !list.mustBeEmpty else { return }
+    try database.run(
+      "UPDATE next.page SET number = position WHERE resource = ?1 AND list = ?2", Value(index), .integer(list.number))
+    try database.run(
+      "INSERT OR REPLACE INTO temp.same SELECT * FROM next.same WHERE resource = ?1 AND list = ?2", Value(index),
+      .integer(list.number))
+    try ParentTables.resume(list.number, as: list.mustBeEmpty ? .empty : .pulled, in: database)
+    pull.confirmed += counts[1]
+    planned.resumedPages += counts[0] + counts[1]
+    planned.earliestReceivedAt = min(planned.earliestReceivedAt ?? list.endedAt, list.endedAt)
   }
 
   func wantedLists(of resource: String, after number: Int64, limit: Int) throws -> [WantedList] {
@@ -100,44 +127,46 @@ extension Cache {
   func endLists(_ ends: [ListEnd]) throws {
     guard !ends.isEmpty else { return }
     try performPull("keep pulled lists") { database, file in
-      var entries: [(EntryFacts, [UInt8])] = []
-      for end in ends {
-        let index = try self.index(of: end.resource)
-        let (state, error) = end.state.stored
-        let moved = end.mark.stored
-        try database.run(
-          """
-          UPDATE temp.lists SET state = ?2, error = ?3, answered = ?4, count = ?5, mark = ?6, token = ?7, is_weak = ?8,
-            start = CASE WHEN ?2 = \(ParentTables.State.empty.rawValue) THEN NULL ELSE start END
-          WHERE list = ?1
-          """, .integer(end.place.number), Value(state.rawValue), Value(error),
-          Value(end.answered), Value(end.count.map(Int64.init)),
-          Value(moved.mark), Value(moved.token), Value(end.isWeak))
-        if end.isKept { entries.append(try entry(of: end, index, in: database)) }
-      }
-      guard !entries.isEmpty else { return }
-      let places = try store(entries, in: database, file: file)
-      for ((facts, _), place) in zip(entries, places) {
-        let list = try ParentTables.number(of: facts.list, index(of: facts.resource), in: database)
-        try ParentTables.keep(facts, list: list, place: place, in: database)
+      try database.transaction("BEGIN") {
+        try file.stores(for: begun)
+        for end in ends {
+          let index = try self.index(of: end.resource)
+          let (state, error) = end.state.stored
+          let moved = end.mark.stored
+          try database.run(
+            """
+            UPDATE temp.lists SET state = ?2, error = ?3, answered = ?4, count = ?5, mark = ?6, token = ?7,
+              is_weak = ?8, start = CASE WHEN ?2 = \(ParentTables.State.empty.rawValue) THEN NULL ELSE start END
+            WHERE list = ?1
+            """, .integer(end.place.number), Value(state.rawValue), Value(error),
+            Value(end.answered), Value(end.count.map(Int64.init)),
+            Value(moved.mark), Value(moved.token), Value(end.isWeak))
+          if end.isKept { try keep(end, index, in: database) }
+        }
       }
     }
   }
 
-  private func entry(of end: ListEnd, _ index: Int, in database: Database) throws -> (EntryFacts, [UInt8]) {
-    let body = try ListManifest(index, list: end.place.number, end: end, in: database).bytes
-    let asked = try database.first(
-      "SELECT \(ParentTables.question) FROM temp.lists WHERE list = ?1", .integer(end.place.number)
-    ) { $0.optionalText(0) }
-    var facts = EntryFacts(
-      .list, number: begun, resource: end.resource, list: end.place.path, address: (asked ?? nil) ?? "",
-      receivedAt: end.receivedAt ?? Date(timeIntervalSince1970: 0))
+  /// Notes that the pages of the list are those of a complete pull. Others, which an earlier pull has left, go.
+  private func keep(_ end: ListEnd, _ index: Int, in database: Database) throws {
+    let list = Value.integer(end.place.number)
+    try StagingTables.add(end.place, of: index, in: database)
+    let isLeft = "resource = ?1 AND list = ?2 AND number IS NULL AND address IS NOT NULL"
+    try database.run(
+      "DELETE FROM next.body WHERE place IN (SELECT place FROM next.page WHERE \(isLeft))", Value(index), list)
+    try database.run("DELETE FROM next.page WHERE \(isLeft)", Value(index), list)
+    try database.run("DELETE FROM next.same WHERE resource = ?1 AND list = ?2", Value(index), list)
+    try database.run(
+      "INSERT INTO next.same SELECT * FROM temp.same WHERE resource = ?1 AND list = ?2", Value(index), list)
     let questions = try questions(of: end.resource, database)
-    if !questions.columns.isEmpty {
-      facts.since = SinceFacts(
-        question: try questions.digest(list: end.place.number), answered: end.answered ?? facts.receivedAt)
-    }
-    return (facts, body)
+    let question = try questions.columns.isEmpty ? nil : questions.digest(list: end.place.number)
+    try database.run(
+      """
+      UPDATE next.list SET is_guarded = 0, ended_at = ?2, question = ?3,
+        (asked, answered, count, mark, token) = (
+          SELECT \(ParentTables.question("l")), l.answered, l.count, l.mark, l.token FROM temp.lists l WHERE l.list = ?1)
+      WHERE id = ?1
+      """, list, Value(end.receivedAt ?? Date(timeIntervalSince1970: 0)), Value(question))
   }
 
   func pullAgain(_ resource: String, places: [ListPlace], asksWhole: Bool) throws {
@@ -277,6 +306,17 @@ extension ListEnd.State {
     case .empty: (.empty, nil)
     case .failed(let why): (.failed, why)
     case .vanished(let why): (.vanished, why)
+    }
+  }
+}
+
+extension Since.MarkMove {
+  /// The mark and the delta token that replace the stored ones; nil if they stay.
+  var stored: (mark: String?, token: String?) {
+    switch self {
+    case .moves(let mark): (mark.text, nil)
+    case .token(let token): (nil, token)
+    case .stays, .unreadable: (nil, nil)
     }
   }
 }

@@ -7,7 +7,8 @@ extension Cache {
     let indices = plans.indices.filter { plans[$0].resource.each == nil }
     let found = try performPull("compare the pull with the snapshot") { database, file in
       try interruptible(database) {
-        try indices.map { index in
+        try file.endEarlierPull()
+        return try indices.map { index in
           try beginComparison(index, in: database)
           let name = plans[index].resource.name
           let isIncremental = pull.incremental.contains(name)
@@ -75,9 +76,10 @@ extension Cache {
   }
 
   private func beginComparison(_ index: Int, in database: Database) throws {
-    for table in KeyTables.all.map(\.missing) + ["temp.answers"] {
+    for table in KeyTables.all.map(\.missing) {
       try database.run("DELETE FROM \(table) WHERE resource = ?1", Value(index))
     }
+    try StagingTables.forgetAnswers(of: index, in: database)
   }
 
   func missing(
@@ -99,17 +101,17 @@ extension Cache {
     try performPull("keep records asked for by key") { database, file in
       let index = try self.index(of: answer.resource)
       let isText = plans[index].hasTextKeys
-      var facts = EntryFacts(answer, kind: .answer)
+      var facts = StagedPage(answer, of: index, isAnswer: true)
       var missing = KeyList()
       for key in notFound { missing.append(key, isText: isText) }
       // Records that `where` skips are not found either. The keys of one list cannot follow those of another one.
       facts.skippedKeys.forEachKey(isText: isText) { missing.append($0) }
       facts.skippedKeys = missing.bytes
       try database.transaction("BEGIN") {
-        for place in try store([(facts, answer.body)], in: database, file: file) {
-          try PulledTables.answer(
-            index, list: answer.place.number, with: facts, place: place, isText: isText, in: database)
-        }
+        try file.stores(for: begun)
+        try StagingTables.add(answer.place, of: index, in: database)
+        _ = try file.insert(facts, body: answer.body, sync: begun)
+        try PulledTables.answer(facts, isText: isText, in: database)
       }
     }
   }
@@ -121,11 +123,11 @@ extension Cache {
       let places = try database.rows(
         """
         SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL
-        ORDER BY place >= ?3 DESC, number DESC
-        """, Value(index), .integer(list), .integer(pull.begunAt)
+        ORDER BY sync = ?3 DESC, number DESC
+        """, Value(index), .integer(list), .integer(begun)
       ) { $0.integer(0) }
       for place in places {
-        let keys = try file.facts(at: place).keys
+        let keys = try file.page(at: place).keys
         if !keys.isEmpty { return keys.lastKeys(limit, isText: isText) }
       }
       let keys = try database.first(
@@ -155,7 +157,7 @@ extension Cache {
         WHERE p.resource = \(index) AND p.number IS NOT NULL
         """)
       while try pages.step() {
-        if try !file.facts(at: pages.row.integer(1)).keys.isEmpty { return try list(pages.row.integer(0)) }
+        if try !file.page(at: pages.row.integer(1)).keys.isEmpty { return try list(pages.row.integer(0)) }
       }
       let unchanged = try database.first(
         """

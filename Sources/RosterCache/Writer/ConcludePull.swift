@@ -22,29 +22,17 @@ extension Cache {
   func concludePull(
     of sync: Int64, isGuarded: Bool, isDryRun: Bool = false, _ decisions: [String: RemovalDecision]
   ) throws {
-    try performPull("keep pulled pages") { database, file in
+    try performPull("keep pulled pages") { _, file in
       let removals = plans.map { plan -> RemovalDecision.Removal in
         decisions[plan.resource.name]?.removal ?? pull.compared[plan.resource.name]?.removal ?? .asDefined
       }
       let incremental = Set(plans.indices.filter { pull.incremental.contains(plans[$0].resource.name) })
-      let conclusion = try PullManifest(
-        database, sync: sync, isGuarded: isGuarded, isFresh: pull.isFresh, removals: removals, incremental: incremental)
-      _ = try store([], in: database, file: file)
-      if isGuarded || isDryRun { pull.guardedBelow = file.end }
-      try file.conclude(EntryFacts(.conclusion, number: sync), body: conclusion.bytes)
-      try writeOwner(database, file: file)
+      let parts = removals.enumerated().map { index, removal in
+        PullConclusion.Part(removal: removal, isIncremental: incremental.contains(index))
+      }
+      let conclusion = PullConclusion(sync: sync, isFresh: pull.isFresh, parts: parts)
+      try file.conclude(conclusion, isGuarded: isGuarded || isDryRun)
     }
-  }
-
-  /// Appends pages to the file. If the file is empty, the source of the pages precedes them. Returns the place of each
-  /// page.
-  func store(_ pages: [(facts: EntryFacts, body: [UInt8])], in database: Database, file: PageSpool) throws -> [Int64] {
-    if pull.sync != begun {
-      pull.sync = begun
-      try writeOwner(database, file: file)
-    }
-    guard file.end == PageSpool.headerLength else { return try file.append(pages) }
-    return Array(try file.append([(EntryFacts(.source, number: begun), source.bytes)] + pages).dropFirst())
   }
 
   var source: PullKey { PullKey(upstream, resources: schema.tables.map(\.resource)) }

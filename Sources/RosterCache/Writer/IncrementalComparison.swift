@@ -57,7 +57,7 @@ struct IncrementalComparison {
     found.pages += places.count
     for place in places {
       try data.onPage()
-      try receive(data.file.facts(at: place), found: &found)
+      try receive(data.file.page(at: place), found: &found)
     }
     if !places.isEmpty || found.rejected > 0 { try receiveKept(&found) }
     try settle(&found)
@@ -85,7 +85,7 @@ struct IncrementalComparison {
       """, in: scope, .text(Resource.incrementalPrefix), .text("since!"))
   }
 
-  private func receive(_ facts: EntryFacts, found: inout ResourceComparison) throws {
+  private func receive(_ facts: StagedPage, found: inout ResourceComparison) throws {
     found.received += facts.records
     found.rejected += facts.rejects
     found.rejectedUnknown += facts.rejectsOfUnknownKey
@@ -178,7 +178,7 @@ struct IncrementalComparison {
   }
 }
 
-extension EntryFacts {
+extension StagedPage {
   /// Calls `body` for each key of the page in the order of the records, with the index and the place of its record.
   /// The place of a record that is not storable is the one of the storable record before it.
   /// - Parameter kinds: `SinceFacts.kinds`

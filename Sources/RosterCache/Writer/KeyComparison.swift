@@ -119,7 +119,7 @@ struct KeyComparison {
       """, in: scope, .text(tables.resource.name))
   }
 
-  private func add(_ facts: EntryFacts, to found: inout ResourceComparison) {
+  private func add(_ facts: StagedPage, to found: inout ResourceComparison) {
     found.rejected += facts.rejects
     found.rejectedUnknown += facts.rejectsOfUnknownKey
     found.skipped += facts.skipped
@@ -134,7 +134,7 @@ struct KeyComparison {
     var ascends = true
     for place in places {
       try data.onPage()
-      let facts = try data.file.facts(at: place)
+      let facts = try data.file.page(at: place)
       facts.keys.forEachKey(isText: false) { key in
         guard case .integer(let number) = key else { return }
         if number <= last { ascends = false }
@@ -159,9 +159,9 @@ struct KeyComparison {
     var (other, storable, excluded) = (0, 0, 0)
     for place in places {
       try data.onPage()
-      let facts = try data.file.facts(at: place)
+      let facts = try data.file.page(at: place)
       add(facts, to: &found)
-      let before = scope.list == nil ? nil : try keys(of: facts.address, published)
+      let before = scope.list == nil ? nil : try keys(of: facts.address ?? "", published)
       let isRelisted = before == facts.keys && facts.rejects == 0 && facts.skipped == 0
       if isRelisted, skipsRelisted {
         found.distinct += facts.storable

@@ -23,15 +23,14 @@ enum ParentTables {
     static let isNextComplete = "list > ?2 AND +resource = ?1 AND +state IN \(complete)"
   }
 
-  /// The question for a list: the parent's columns, and the start of an incremental pull.
-  static let question = "asked || coalesce(char(10) || start, '')"
+  /// The question for a list in `row`: the parent's columns, and the start of an incremental pull.
+  static func question(_ row: String) -> String { "\(row).asked || coalesce(char(10) || \(row).start, '')" }
 
   /// A condition: the list needs no request (E4.1, R5.5). See `Family.asked`.
   static let isEmpty = "substr(asked, 1, 7) = '\"empty\"'"
 
   /// - lists: lists of children. path: JSON list of the keys of the ancestors. facts: JSON of `ParentValues`. asked:
-  ///   JSON of the parent's `changed` columns. kept: place in the file of the entry that ends the list, with the
-  ///   columns, the start and the time then (E8.1). answered: `Date` of its last answer, in seconds since 1970. start:
+  ///   JSON of the parent's `changed` columns. answered: `Date` of its last answer, in seconds since 1970. start:
   ///   the mark or delta token of an incremental pull; NULL for a whole one. mark_before: the mark before the pull.
   ///   mark, token: those after the pull; NULL if the old ones stay. is_weak: the incremental pull drifted too often
   ///   (I6.3). is_resumed: an interrupted sync pulled it, and this one does not request it (E8.1). found: its
@@ -40,7 +39,7 @@ enum ParentTables {
   /// - removed_parents: records that the publication removes.
   static let create = """
     CREATE TABLE temp.lists(list INTEGER PRIMARY KEY, resource INTEGER NOT NULL, path TEXT NOT NULL, parent INTEGER,
-      state INTEGER NOT NULL, facts TEXT, asked TEXT, kept INTEGER, kept_asked TEXT, kept_at REAL, answered REAL,
+      state INTEGER NOT NULL, facts TEXT, asked TEXT, answered REAL,
       count INTEGER, error TEXT, start TEXT, mark_before TEXT, mark TEXT, token TEXT,
       is_weak INTEGER NOT NULL DEFAULT 0, is_resumed INTEGER NOT NULL DEFAULT 0, found BLOB, UNIQUE (resource, path));
     CREATE INDEX temp.lists_by_state ON lists(resource, state, list);
@@ -54,29 +53,23 @@ enum ParentTables {
 
   static let names = ["temp.lists", "temp.parents", "temp.removed_parents"]
 
-  /// The number of a list, which is new for a new path.
-  static func number(of path: String, _ index: Int, in database: Database) throws -> Int64 {
+  /// Lists with staged pages keep their numbers.
+  static func readStaged(_ database: Database) throws {
     try database.run(
-      "INSERT OR IGNORE INTO temp.lists(resource, path, state) VALUES (?1, ?2, 0)", Value(index), .text(path))
-    return try database.first(
-      "SELECT list FROM temp.lists WHERE resource = ?1 AND path = ?2", Value(index), .text(path)
-    ) { $0.integer(0) } ?? 0
+      "INSERT INTO temp.lists(list, resource, path, state) SELECT id, resource, path, 0 FROM next.list")
   }
 
-  /// Notes an entry of the file that ends a list.
-  static func keep(_ facts: EntryFacts, list: Int64, place: Int64, in database: Database) throws {
+  /// Makes a list that an interrupted sync has pulled to its end part of this pull (E8.1).
+  /// - Parameter state: `pulled`, or `empty` if an incremental pull is planned, and the kept one has found that the
+  ///   list is empty.
+  static func resume(_ list: Int64, as state: State = .pulled, in database: Database) throws {
     try database.run(
-      "UPDATE temp.lists SET kept = ?2, kept_asked = ?3, kept_at = ?4 WHERE list = ?1", .integer(list), .integer(place),
-      .text(facts.address), Value(facts.receivedAt))
-  }
-
-  /// Forgets the end of a list, or of all lists of a resource, because pages were dropped.
-  static func forget(_ index: Int, list: Int64?, in database: Database) throws {
-    if let list {
-      try database.run("UPDATE temp.lists SET kept = NULL WHERE list = ?1", .integer(list))
-    } else {
-      try database.run("UPDATE temp.lists SET kept = NULL WHERE resource = ?1", Value(index))
-    }
+      """
+      UPDATE temp.lists SET state = ?2, is_resumed = 1,
+        (answered, count, mark, token) = (SELECT e.answered, e.count, e.mark, e.token FROM next.list e WHERE e.id = ?1),
+        start = CASE WHEN ?2 = \(State.empty.rawValue) THEN NULL ELSE start END
+      WHERE list = ?1
+      """, .integer(list), Value(state.rawValue))
   }
 
   /// Forgets what an earlier pull found. Lists with kept pages remain.

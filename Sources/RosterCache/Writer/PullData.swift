@@ -4,7 +4,7 @@ internal import RosterModel
 /// The data of a pull on one connection, that of the writer or of a reader.
 struct PullData {
   let database: Database
-  let file: PageSpool
+  let file: Staging
   let tables: [ResourceTables]
   let plans: [RecordPlan]
   /// The finished comparisons of resources without parents, by resource.
@@ -27,7 +27,7 @@ struct PullData {
     return try family.parent(of: index).map { try arePublished(upFrom: $0) } ?? true
   }
 
-  /// The places in the file of the pages that are part of this pull, by their numbers.
+  /// The places in `next` of the pages that are part of this pull, by their numbers.
   func places(of scope: ListScope) throws -> [Int64] {
     try database.rows(
       "SELECT place FROM temp.pulled WHERE resource = ?1 AND list = ?2 AND number IS NOT NULL ORDER BY number",

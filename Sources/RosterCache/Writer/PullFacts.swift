@@ -4,12 +4,6 @@ internal import RosterModel
 struct PullFacts {
   /// `Cache.generation` when the sync began.
   var generation = 0
-  /// The removal guard or a dry run ended the pull of the pages before this offset of the file.
-  var guardedBelow: Int64 = 0
-  /// End of the file when the sync began. The pages before it were received by earlier syncs.
-  var begunAt: Int64 = 0
-  /// The last sync that has appended pages to the file.
-  var sync: Int64 = 0
   /// Times without requests since the oldest of these pages.
   var pauses = RequestPauses()
   /// Resources whose published pages are ignored in this pull, so that each is transferred whole.

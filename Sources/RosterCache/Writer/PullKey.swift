@@ -6,20 +6,17 @@ struct PullKey {
   var upstream: String
   var resources: [Resource]
 
-  /// The first entry of the file of pulled pages; its digest is in the file's header. Each part is one line: neither an
-  /// address nor the JSON of a definition contains a line end.
-  var bytes: [UInt8] {
-    Array(([upstream] + resources.map { "\($0.name) \($0.pulledDefinition)" }).joined(separator: "\n").utf8)
-  }
+  /// Each part is one line: neither an address nor the JSON of a definition contains a line end.
+  var text: String { ([upstream] + resources.map { "\($0.name) \($0.pulledDefinition)" }).joined(separator: "\n") }
 
   init(_ upstream: String, resources: [Resource]) {
     self.upstream = upstream
     self.resources = resources
   }
 
-  /// nil if the bytes are not a source.
-  init?(_ bytes: some Sequence<UInt8>) {
-    let lines = String(decoding: Array(bytes), as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+  /// nil if the text is not a source.
+  init?(_ text: String) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     upstream = String(lines[0])
     resources = lines.dropFirst().compactMap { line in
       let parts = line.split(separator: " ", maxSplits: 1)

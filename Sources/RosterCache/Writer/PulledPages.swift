@@ -3,11 +3,10 @@ internal import Logging
 internal import RosterDecode
 package import RosterModel
 
-/// Stores the pages of a pull: their bodies in a file beside the cache, and the composition of the pull in temporary
-/// tables. If either is lost, the only cost is another pull.
+/// Stores the pages of a pull in `next`.
 extension Cache {
-  /// `<path>.pulled`. `roster` and `roster.db` each have their own file.
-  nonisolated var pulledPath: String { path + ".pulled" }
+  /// `<path>.next`. `roster` and `roster.db` each have their own file.
+  nonisolated var pulledPath: String { path + ".next" }
 
   /// Makes digests of bodies, to compare a body with the one of a `CachedPage` before it is scanned.
   package var digest: PageDigest {
@@ -26,7 +25,7 @@ extension Cache {
       let question = try keptQuestion(of: resource, list: place.number, database)
       // One transaction for all, because each single look-up would lock the file and release it again.
       return try database.transaction("BEGIN") {
-        let entries = try hasPulled(database) ? database.statement(CachedPage.selectEntries) : nil
+        let entries = try StagingTables.isEmpty(database) ? nil : database.statement(CachedPage.selectEntries)
         entries?.bind(1, Int64(index))
         entries?.bind(2, place.number)
         var found: [String: CachedPage] = [:]
@@ -37,10 +36,10 @@ extension Cache {
           defer { entries?.reset() }
           let entry = try entries?.step() == true ? entries?.row : nil
           if let place = entry?.optionalInteger(0) {
-            let facts = try file.facts(at: place)
+            let page = try file.page(at: place)
             // The page was read by another question, and may lack what this question looks for.
-            guard facts.since?.question ?? 0 == question else { continue }
-            found[address] = CachedPage(facts, at: place, guardedBelow: pull.guardedBelow)
+            guard page.since?.question ?? 0 == question else { continue }
+            found[address] = CachedPage(page, at: place, isGuarded: entry?.int(1) != 0)
           } else if let published {
             look.bind(1, published)
             look.bind(2, address)
@@ -49,11 +48,7 @@ extension Cache {
               found[address] = CachedPage(row: look.row, address)
             }
           }
-          if let entry, let noted = entry.optionalInteger(1),
-            try file.facts(at: noted).since?.question ?? 0 == question
-          {
-            found[address]?.came(again: entry, guardedBelow: pull.guardedBelow)
-          }
+          if let entry, entry.optionalInteger(2) == question { found[address]?.came(again: entry) }
           if pull.ignoresValidators(of: resource) { found[address]?.validator = Validator() }
         }
         return found
@@ -73,12 +68,12 @@ extension Cache {
     guard !pages.isEmpty else { return }
     for page in pages where page.place.number == 0 { pull.compared[page.resource] = nil }
     try performPull("keep pulled pages") { database, file in
-      let places = try store(pages.map { (try facts($0, in: database), $0.body) }, in: database, file: file)
       try database.transaction("BEGIN") {
-        for (page, place) in zip(pages, places) {
+        try file.stores(for: begun)
+        for page in pages {
           let index = try self.index(of: page.resource)
-          try PulledTables.insert(
-            index, list: page.place.number, address: page.address, number: page.number, place: place, in: database)
+          try StagingTables.reopen(page.place, of: index, in: database)
+          _ = try file.insert(facts(page, of: index, in: database), body: page.body, sync: begun)
           // The page differs from the published one.
           if pull.confirmed > 0 { try unconfirm(index, place: page.place, address: page.address, in: database) }
         }
@@ -86,8 +81,8 @@ extension Cache {
     }
   }
 
-  private func facts(_ page: PageBody, in database: Database) throws -> EntryFacts {
-    var facts = EntryFacts(page)
+  private func facts(_ page: PageBody, of index: Int, in database: Database) throws -> StagedPage {
+    var facts = StagedPage(page, of: index)
     let question = try keptQuestion(of: page.resource, list: page.place.number, database)
     if question != 0 { facts.since = SinceFacts(page, question: question) }
     if pull.ignoresValidators(of: page.resource) { facts.validator = Validator() }
@@ -102,12 +97,15 @@ extension Cache {
     let list = place.number
     try performPull("keep pulled pages") { database, file in
       let index = try self.index(of: resource)
-      let seen = try noteSeen(resource, place: place, pages: pages, in: database, file: file)
       let keep = try database.statement(
-        "UPDATE temp.pulled SET number = ?4 WHERE resource = ?1 AND list = ?2 AND address = ?3")
+        "UPDATE next.page SET number = ?4 WHERE resource = ?1 AND list = ?2 AND address = ?3")
       let same = try database.statement("INSERT OR REPLACE INTO temp.same VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
       try database.transaction("BEGIN") {
-        for (facts, place) in seen { try PulledTables.see(facts, index: index, list: list, place: place, in: database) }
+        if pages.contains(where: { $0.page.state != .published }) { try file.stores(for: begun) }
+        if try noteSeen(resource, place: place, pages: pages, of: index, in: database) {
+          try file.stores(for: begun)
+          file.notes()
+        }
         for confirmed in pages {
           guard confirmed.page.state == .published else {
             try keep.run([Value(index), .integer(list), .text(confirmed.page.address), Value(confirmed.number)])
@@ -126,65 +124,42 @@ extension Cache {
 
   /// Notes pages that were transferred although they are unchanged, or that have another validator now, and kept pages
   /// that upstream confirmed. The next sync does not transfer them again (P4).
+  /// Returns true if there are any.
   private func noteSeen(
-    _ resource: String, place: ListPlace, pages: [ConfirmedPage], in database: Database, file: PageSpool
-  ) throws -> [(EntryFacts, Int64)] {
+    _ resource: String, place: ListPlace, pages: [ConfirmedPage], of index: Int, in database: Database
+  ) throws -> Bool {
     let question = try keptQuestion(of: resource, list: place.number, database)
-    let seen = pages.compactMap { confirmed -> EntryFacts? in
+    var hasNotes = false
+    for confirmed in pages {
       let validator = confirmed.validator.isEmpty ? confirmed.page.validator : confirmed.validator
       let kept = confirmed.page.state == .kept ? confirmed.confirmedAt : nil
       let changed = validator == confirmed.page.validator ? nil : Date.distantPast
-      guard let at = confirmed.receivedAt ?? kept ?? changed else { return nil }
-      var facts = EntryFacts(
-        .again, number: begun, resource: resource, list: place.path, address: confirmed.page.address,
-        validator: validator, receivedAt: at)
-      if question != 0 { facts.since = SinceFacts(question: question, answered: confirmed.answered ?? at) }
-      return facts
+      guard let at = confirmed.receivedAt ?? kept ?? changed else { continue }
+      hasNotes = true
+      try StagingTables.see(
+        index, list: place.number, address: confirmed.page.address, validator: validator, at: at,
+        answered: question == 0 ? nil : confirmed.answered ?? at, question: question, in: database)
     }
-    return seen.isEmpty ? [] : Array(zip(seen, try store(seen.map { ($0, []) }, in: database, file: file)))
+    if hasNotes { try StagingTables.reopen(place, of: index, in: database) }
+    return hasNotes
   }
 
   /// Notes the published pages that upstream confirmed in this pull (304), before a time without requests. The next
   /// sync does not request them again (P4.2). The lists of children are kept as wholes (E8.1).
-  func noteConfirmed(in database: Database, file: PageSpool) throws {
-    for index in plans.indices {
-      var last: Int64 = 0
-      while let page = try noteConfirmed(of: index, after: last, in: database, file: file) { last = page }
+  func noteConfirmed(in database: Database) throws {
+    for (index, plan) in plans.enumerated() {
+      let question = try questions(of: plan.resource.name, database).common
+      try database.run(
+        """
+        INSERT OR REPLACE INTO next.seen
+        SELECT s.resource, s.list, p.address, s.confirmed,
+          CASE WHEN s.etag IS NULL AND s.last_modified IS NULL THEN p.etag ELSE s.etag END,
+          CASE WHEN s.etag IS NULL AND s.last_modified IS NULL THEN p.last_modified ELSE s.last_modified END,
+          CASE WHEN ?2 <> 0 THEN s.answered END, ?2, 0
+        FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
+        WHERE s.resource = ?1 AND s.list = 0 AND s.confirmed IS NOT NULL
+        """, Value(index), .integer(question))
     }
-  }
-
-  /// Notes one portion of these pages, in the order of their ids: memory does not grow with the number of pages (P1.8).
-  /// - Returns: The last page of the portion; nil if no page follows.
-  private func noteConfirmed(
-    of index: Int, after page: Int64, in database: Database, file: PageSpool
-  ) throws -> Int64? {
-    let name = plans[index].resource.name
-    let question = try questions(of: name, database).common
-    let pages = try database.rows(
-      """
-      SELECT s.page, p.address, s.confirmed, s.answered, s.etag, s.last_modified, p.etag, p.last_modified
-      FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
-      WHERE s.resource = ?1 AND s.list = 0 AND s.page > ?2 AND s.confirmed IS NOT NULL ORDER BY s.page LIMIT 512
-      """, Value(index), .integer(page)
-    ) { row in
-      let sent = Validator(etag: row.optionalText(4), lastModified: row.optionalText(5))
-      let known = Validator(etag: row.optionalText(6), lastModified: row.optionalText(7))
-      var facts = EntryFacts(
-        .again, number: begun, resource: name, address: row.text(1), validator: sent.isEmpty ? known : sent,
-        receivedAt: row.date(2))
-      if question != 0, let answered = row.optionalDate(3) {
-        facts.since = SinceFacts(question: question, answered: answered)
-      }
-      return (page: row.integer(0), facts: facts)
-    }
-    guard let last = pages.last else { return nil }
-    let places = try store(pages.map { ($0.facts, []) }, in: database, file: file)
-    try database.transaction("BEGIN") {
-      for (page, place) in zip(pages, places) {
-        try PulledTables.see(page.facts, index: index, list: 0, place: place, in: database)
-      }
-    }
-    return last.page
   }
 
   func discard(_ resource: String, in place: ListPlace? = nil, keepsPublished: Bool = false) throws {
@@ -194,15 +169,12 @@ extension Cache {
     }
     try performPull("discard pulled pages") { database, file in
       let index = try self.index(of: resource)
-      try PulledTables.drop(index, list: place?.number, tables: ["pulled", "same", "seen"], in: database)
-      // The file has no other page, so it can be emptied.
-      if try hasPulled(database) {
-        let entry = EntryFacts(.dropped, number: begun, resource: resource, list: place?.path ?? "")
-        _ = try file.append([(entry, [])])
+      try StagingTables.drop(index, list: place?.number, in: database)
+      if try StagingTables.isEmpty(database) {
+        try empty(file, in: database)
+        try noteLies(database)
       } else {
-        try file.empty()
-        try writeOwner(database, file: file)
-        try noteLies(database, file: file)
+        try file.stores(for: begun)
       }
     }
   }
@@ -210,15 +182,13 @@ extension Cache {
   func distrust(_ resource: String) throws {
     pull.lying.insert(resource)
     try discard(resource)
-    try performPull("note that validators lied") { database, file in
-      if try hasPulled(database) { try noteLies(database, file: file) }
-    }
+    try performPull("note that validators lied") { database, _ in try noteLies(database) }
   }
 
-  private func noteLies(_ database: Database, file: PageSpool) throws {
-    guard !pull.lying.isEmpty else { return }
-    let notes = pull.lying.sorted().map { (EntryFacts(.lie, number: begun, resource: $0), [UInt8]()) }
-    _ = try store(notes, in: database, file: file)
+  private func noteLies(_ database: Database) throws {
+    for name in pull.lying.sorted() {
+      try database.run("INSERT OR IGNORE INTO next.lie VALUES (?1)", .text(name))
+    }
   }
 
   func beginFresh() throws {
@@ -227,29 +197,19 @@ extension Cache {
       try dropPulled(database, file: file)
       pull.isFresh = true
       pull.lying = lying
-      try noteLies(database, file: file)
+      try noteLies(database)
     }
-  }
-
-  func hasPulled(_ database: Database) throws -> Bool {
-    let isThere = """
-      SELECT EXISTS (SELECT 1 FROM temp.pulled) OR EXISTS (SELECT 1 FROM temp.seen)
-        OR EXISTS (SELECT 1 FROM temp.answers)
-        OR EXISTS (SELECT 1 FROM temp.lists WHERE kept IS NOT NULL)
-      """
-    return try database.count(isThere) == 1
   }
 
   // MARK: The file and the cache
 
-  /// - Parameter migrated: The contents of the file that version 0.1 wrote beside its cache; nil for a later cache.
+  /// - Parameter migrated: The contents of the file that an earlier version wrote beside its cache; nil for a cache of
+  ///   this version.
   func openPulled(_ database: Database, migrated: StagingFile?) throws {
     try database.execute(PulledTables.create)
-    let remembered = try rememberedFile(database)
-    let file = try PageSpool(pulledPath, digest: database.pageDigest())
+    let file = try openFile(database)
     let found = try file.owner()
-    var isOurs = false
-    if let found { isOurs = try isOfSnapshot(found, file: file, in: database) }
+    let isOurs = try found.map { try isOfSnapshot($0, in: database) } ?? false
     let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, in: database)
     if try !redefine(database), !isKnown { try renewFeed(database) }
     try ListRules.apply(schema, to: database)
@@ -259,27 +219,29 @@ extension Cache {
         "UPDATE main.cache_identity SET held_by = ?1, held_at = unixepoch(), held_until = ?2", .text(upstream),
         .real(until))
     }
-    if migrated != nil { StagingFile.drop(path) }
+    StagingFile.drop(path)
     pull = PullFacts()
     generation += 1
     pulled = file
-    try remember(file, remembered: remembered, in: database)
-    if isOurs, let found { try index(file, of: found, in: database) } else { try file.empty() }
-    try writeOwner(database, file: file)
+    guard isOurs, let owner = try owner(database) else { return try empty(file, in: database) }
+    do {
+      try file.adopt(owner)
+      try readStaged(database)
+    } catch let error as SQLiteError where error.kind == .damaged {
+      // Only a part of the file was read until now.
+      try dropPulled(database, file: file)
+    }
   }
 
-  /// The file that rosterd made there last. Throws if another program's file has this name.
-  private func rememberedFile(_ database: Database) throws -> String? {
+  /// Throws if another program's file has this name. The file's identity is remembered before anything is written to
+  /// it. If a crash or the disk damages its header, the file is rosterd's all the same.
+  private func openFile(_ database: Database) throws -> Staging {
     let remembered = try database.first("SELECT pulled FROM main.cache_identity") { $0.optionalText(0) } ?? nil
-    try PageSpool.inspect(pulledPath, identity: remembered)
-    return remembered
-  }
-
-  /// Call this before anything is written to the file. Its header may be damaged by the disk or a crash, and the file
-  /// is rosterd's all the same.
-  private func remember(_ file: PageSpool, remembered: String?, in database: Database) throws {
-    let identity = FileIdentity(file.path)?.text
+    try Staging.inspect(pulledPath, identity: remembered)
+    try Staging.touch(pulledPath)
+    let identity = FileIdentity(pulledPath)?.text
     if identity != remembered { try database.run("UPDATE main.cache_identity SET pulled = ?", Value(identity)) }
+    return try Staging(pulledPath, in: database)
   }
 
   /// Adapts the tables to the definitions. Returns false if they agree already.
@@ -294,73 +256,66 @@ extension Cache {
   /// Replaces the file after it was lost, damaged or removed.
   func renewPulled(_ database: Database, because reason: String) throws {
     logger.notice("pulled pages are dropped: \(reason)", metadata: ["path": "\(pulledPath)"])
-    let remembered = try rememberedFile(database)
+    try pulled?.detach()
     pulled = nil
-    let file = try PageSpool(pulledPath, digest: database.pageDigest())
+    let file = try openFile(database)
     pulled = file
     generation += 1
-    try remember(file, remembered: remembered, in: database)
     try dropPulled(database, file: file)
   }
 
   /// Empties the file, because its pages are published or of no use.
-  func dropPulled(_ database: Database, file: PageSpool) throws {
+  func dropPulled(_ database: Database, file: Staging) throws {
     if try !PulledTables.shrink(in: database) {
-      let emptied = ["temp.pulled", "temp.same", "temp.answers", "temp.seen"] + ParentTables.names
-      for table in emptied + KeyTables.all.map(\.missing) { try database.run("DELETE FROM \(table)") }
+      for table in ["temp.same"] + ParentTables.names + KeyTables.all.map(\.missing) {
+        try database.run("DELETE FROM \(table)")
+      }
     }
     pull = PullFacts(generation: pull.generation)
-    try file.empty()
-    try writeOwner(database, file: file)
+    try empty(file, in: database)
   }
 
   /// Frees the room of the temporary tables after a sync for which the disk was full. The pulled pages are kept.
   func freeTemporaryRoom() throws {
-    try performPull("free the room of temporary tables") { database, file in
-      guard let owner = try file.owner(), try PulledTables.shrink(in: database) else { return }
-      try index(file, of: owner, in: database)
+    try performPull("free the room of temporary tables") { database, _ in
+      if try PulledTables.shrink(in: database) { try ParentTables.readStaged(database) }
     }
   }
 
-  func writeOwner(_ database: Database, file: PageSpool) throws {
-    guard var owner = try owner(database) else { throw SQLiteError.damaged("cache_identity is empty") }
-    owner.guardedBelow = pull.guardedBelow
-    owner.sync = pull.sync
-    try file.write(owner)
+  private func empty(_ file: Staging, in database: Database) throws {
+    guard let owner = try owner(database) else { throw SQLiteError.damaged("cache_identity is empty") }
+    try file.empty(for: owner)
   }
 
   /// Begins a pull: no page is part of it yet. Pages that an earlier sync kept can be confirmed.
   func beginPull(_ database: Database) throws {
-    try database.run("UPDATE temp.pulled SET number = NULL WHERE number IS NOT NULL")
-    for table in ["temp.same", "temp.answers"] + KeyTables.all.map(\.missing) {
-      try database.run("DELETE FROM \(table)")
-    }
+    if pulled == nil { try renewPulled(database, because: "their file could not be renewed") }
+    pulled?.begin()
+    for table in ["temp.same"] + KeyTables.all.map(\.missing) { try database.run("DELETE FROM \(table)") }
     try ParentTables.begin(database)
     pull = PullFacts(
-      generation: generation, guardedBelow: pull.guardedBelow, begunAt: pulled?.end ?? 0, sync: pull.sync,
-      pauses: pull.pauses, lying: pull.lying,
+      generation: generation, pauses: pull.pauses, lying: pull.lying,
       distrusted: Set(
         try database.rows("SELECT name FROM main.resources WHERE validators = 'distrusted'") { $0.text(0) }))
   }
 
   /// The owner that belongs in a file of the current cache.
-  private func owner(_ database: Database) throws -> PageSpool.Owner? {
-    let digest = try database.pageDigest()
-    return try database.first("SELECT feed, \(FixedTables.verified) FROM main.cache_identity") {
-      PageSpool.Owner(
-        feed: $0.text(0), cache: files.database?.text ?? "", epoch: $0.integer(1), source: digest(source.bytes))
+  private func owner(_ database: Database) throws -> Staging.Owner? {
+    try database.first("SELECT feed, \(FixedTables.verified) FROM main.cache_identity") {
+      Staging.Owner(feed: $0.text(0), cache: files.database?.text ?? "", epoch: $0.integer(1), source: source.text)
     }
   }
 
-  private func isOfSnapshot(_ found: PageSpool.Owner, file: PageSpool, in database: Database) throws -> Bool {
+  /// The definitions of the file may be those of an earlier version, which had another form.
+  private func isOfSnapshot(_ found: Staging.Owner, in database: Database) throws -> Bool {
     guard let own = try owner(database), found.feed == own.feed, found.epoch == own.epoch else { return false }
-    return found.source == own.source || file.source(of: found)?.bytes == source.bytes
+    return found.source == own.source || PullKey(found.source)?.text == own.source
   }
 
   /// True if this file is the one that was written last. After a restored backup, ids of `changes` that readers have
-  /// already followed would be used again. The header of the pulled pages shows this: it names the file, and no later
+  /// already followed would be used again. The file of pulled pages shows this: it names the cache, and no later
   /// sync than its own.
-  private func isCacheKnown(_ found: PageSpool.Owner?, in database: Database) throws -> Bool {
+  private func isCacheKnown(_ found: Staging.Owner?, in database: Database) throws -> Bool {
     guard let own = try owner(database), let found else { return false }
     return found.feed == own.feed && found.cache == own.cache && found.epoch <= own.epoch
   }
@@ -372,16 +327,14 @@ extension Cache {
       "the cache may not be the one that was written last: its feed is a new one", metadata: ["path": "\(path)"])
   }
 
-  private func index(_ file: PageSpool, of owner: PageSpool.Owner, in database: Database) throws {
-    (pull.guardedBelow, pull.sync) = (owner.guardedBelow, owner.sync)
-    try database.transaction("BEGIN") {
-      try file.scan { facts, place in
-        if facts.kind == .lie { pull.lying.insert(facts.resource) }
-        if facts.kind == .pause { pull.pauses.add(facts) }
-        guard let index = try? self.index(of: facts.resource) else { return }
-        try PulledTables.take(facts, index: index, number: nil, place: place, in: database)
-      }
+  /// Reads what a new process needs to know of the pages that an earlier one has stored.
+  private func readStaged(_ database: Database) throws {
+    pull.lying = Set(try database.rows("SELECT resource FROM next.lie") { $0.text(0) })
+    let pauses = try database.rows("SELECT begin, \"end\", question FROM next.pause ORDER BY rowid") {
+      (start: $0.date(0), end: $0.date(1), question: $0.optionalText(2))
     }
+    for pause in pauses { pull.pauses.add(from: pause.start, until: pause.end, by: pause.question) }
+    try ParentTables.readStaged(database)
   }
 
   private func unconfirm(_ index: Int, place: ListPlace, address: String, in database: Database) throws {
@@ -429,12 +382,12 @@ extension Cache {
   }
 
   /// Runs a step of a sync that has begun. Throws if the cache or the pulled pages were replaced since.
-  func performPull<Result>(_ step: String, _ body: (Database, PageSpool) throws -> Result) throws -> Result {
+  func performPull<Result>(_ step: String, _ body: (Database, Staging) throws -> Result) throws -> Result {
     let pulled = try pulledPages(step)
     return try perform(step) { try body($0, pulled) }
   }
 
-  func pulledPages(_ step: String) throws -> PageSpool {
+  func pulledPages(_ step: String) throws -> Staging {
     guard pull.generation == generation, let pulled else {
       throw Failure(
         .cannotWrite, step: step, subject: path, cause: "the cache was replaced since this sync began",
@@ -450,13 +403,10 @@ extension Cache {
   func notePause(from start: Date, until end: Date, by question: String?) throws {
     try performPull("note a pause of requests") { database, file in
       guard !file.hasConclusion else { return }
-      try noteConfirmed(in: database, file: file)
-      guard try hasPulled(database), pull.pauses.add(from: start, until: end, by: question) else { return }
-      let length = Int((end.timeIntervalSince(start) * 1000).rounded(.up))
-      let facts = EntryFacts(
-        .pause, number: begun, address: question ?? "", length: length, receivedAt: start)
-      // `store` would note this sync as the one that pulled the pages.
-      _ = try file.append([(facts, [])])
+      try noteConfirmed(in: database)
+      file.notes()
+      guard try !StagingTables.isEmpty(database), pull.pauses.add(from: start, until: end, by: question) else { return }
+      try database.run("INSERT INTO next.pause VALUES (?1, ?2, ?3)", Value(start), Value(end), Value(question))
     }
   }
 }

@@ -65,11 +65,11 @@ struct PulledRecords: ~Copyable {
   }
 
   /// The next page or answer; nil after the last one.
-  mutating func nextPage() throws -> EntryFacts? {
+  mutating func nextPage() throws -> StagedPage? {
     guard let (at, number) = places.popFirst() else { return nil }
     if data.interruption.isWanted { throw CancellationError() }
-    let (facts, body) = try data.file.page(at: at)
-    try decoder.begin(body, at: facts.recordsAt)
+    let facts = try data.file.page(at: at)
+    try decoder.begin(data.file.body(at: at), at: facts.recordsAt)
     self.number = number
     place = KeyPlace(page: number)
     return facts

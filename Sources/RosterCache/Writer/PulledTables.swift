@@ -6,41 +6,35 @@ enum PulledTables {
   /// The column `list` is the number of the list; 0 for the only list of a resource. `ParentTables`
   /// describes its tables.
   ///
-  /// - pulled: pages of the file. A page without a number is not part of this pull, or not yet.
-  /// - same: published pages that are part of this pull, unchanged, with the time at which upstream confirmed them.
-  /// - answers: answers of `by_key` that are part of this pull.
+  /// - same: published pages that are part of this pull, unchanged. confirmed: when upstream said so.
   /// - missed_pages: published pages that are not part of this pull.
   /// - rejected: records that cannot be stored, with the reasons.
-  /// - seen: the place in the file of a note that a page is unchanged, and its time.
-  /// - listed: the pages of a conclusion.
   ///
-  /// Each primary key except that of `listed` begins with the resource, so that no statement reads the rows of other
-  /// resources.
-  static let create = """
-    CREATE TABLE temp.pulled(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER,
-      place INTEGER NOT NULL, PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
-    CREATE TABLE temp.same(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
-      number INTEGER NOT NULL, etag TEXT, last_modified TEXT, confirmed REAL, answered REAL,
-      PRIMARY KEY (resource, list, page)) WITHOUT ROWID;
-    CREATE TABLE temp.answers(place INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
-      PRIMARY KEY (resource, list, place)) WITHOUT ROWID;
+  /// Each primary key begins with the resource, so that no statement reads the rows of other resources. The views are
+  /// those of `StagingTables`.
+  static let create = tables + StagingTables.views()
+
+  static let tables = """
+    CREATE TABLE temp.same(\(StagingTables.same)) WITHOUT ROWID;
     CREATE TABLE temp.missed_pages(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
       PRIMARY KEY (resource, list, page)) WITHOUT ROWID;
     CREATE TABLE temp.rejected(resource INTEGER NOT NULL, list INTEGER NOT NULL, page INTEGER NOT NULL,
       position INTEGER NOT NULL, reason TEXT NOT NULL, document TEXT NOT NULL,
       PRIMARY KEY (resource, list, page, position)) WITHOUT ROWID;
-    CREATE TABLE temp.seen(resource INTEGER NOT NULL, list INTEGER NOT NULL, address TEXT NOT NULL,
-      place INTEGER NOT NULL, at REAL NOT NULL, etag TEXT, last_modified TEXT, answered REAL,
-      PRIMARY KEY (resource, list, address)) WITHOUT ROWID;
     \(ParentTables.create)
-    CREATE TABLE temp.listed(place INTEGER PRIMARY KEY, number INTEGER NOT NULL);
     \(KeyTables.all.map(\.create).joined(separator: "\n"))
+
     """
 
   /// The tables above, and the table that only readers have.
   static let names =
-    ["pulled", "same", "answers", "missed_pages", "rejected", "seen", "listed", "differences"].map { "temp.\($0)" }
-    + ParentTables.names + KeyTables.all.flatMap(\.names)
+    ["same", "missed_pages", "rejected", "differences"].map { "temp.\($0)" } + ParentTables.names
+    + KeyTables.all.flatMap(\.names)
+
+  /// Drops these tables, and the views.
+  static let drop =
+    names.map { "DROP TABLE IF EXISTS \($0);" }.joined()
+    + StagingTables.views.map { "DROP VIEW IF EXISTS \($0);" }.joined()
 
   /// Closes SQLite's file of temporary tables if it is large, and makes the tables again. Such a file never shrinks: it
   /// would take room on the disk until rosterd ends. Returns false if nothing was done. Call it outside of a
@@ -61,63 +55,16 @@ enum PulledTables {
   /// KiB of memory for temporary tables, which are written once and read once.
   static let cacheSize = 500
 
-  /// Inserts a page of the file, or replaces the page of the same address.
-  static func insert(
-    _ index: Int, list: Int64, address: String, number: Int?, place: Int64, in database: Database
-  ) throws {
-    try database.statement("INSERT OR REPLACE INTO temp.pulled VALUES (?1, ?2, ?3, ?4, ?5)").run([
-      Value(index), .integer(list), .text(address), Value(number.map(Int64.init)), .integer(place),
-    ])
-  }
-
-  /// Applies one entry of the file to the tables.
-  static func take(_ facts: EntryFacts, index: Int, number: Int?, place: Int64, in database: Database) throws {
-    let list = try facts.list.isEmpty ? 0 : ParentTables.number(of: facts.list, index, in: database)
-    switch facts.kind {
-    case .page: try insert(index, list: list, address: facts.address, number: number, place: place, in: database)
-    case .again: try see(facts, index: index, list: list, place: place, in: database)
-    case .dropped: try drop(index, list: facts.list.isEmpty ? nil : list, tables: ["pulled", "seen"], in: database)
-    case .list: try ParentTables.keep(facts, list: list, place: place, in: database)
-    // An answer is part of the sync that asked, and of no later one.
-    case .answer, .source, .conclusion, .lie, .pause: break
-    }
-  }
-
-  /// Drops the rows of a list, or of all lists of a resource.
-  static func drop(_ index: Int, list: Int64?, tables: [String], in database: Database) throws {
-    for table in tables {
-      if let list {
-        try database.run(
-          "DELETE FROM temp.\(table) WHERE resource = ?1 AND list = ?2", Value(index), .integer(list))
-      } else {
-        try database.run("DELETE FROM temp.\(table) WHERE resource = ?1", Value(index))
-      }
-    }
-    try ParentTables.forget(index, list: list, in: database)
-  }
-
-  static func see(_ facts: EntryFacts, index: Int, list: Int64, place: Int64, in database: Database) throws {
-    try database.statement("INSERT OR REPLACE INTO temp.seen VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)").run([
-      Value(index), .integer(list), .text(facts.address), .integer(place),
-      Value(facts.receivedAt), Value(facts.validator.etag), Value(facts.validator.lastModified),
-      Value(facts.since?.answered),
-    ])
-  }
-
-  /// Makes an answer of `by_key` part of this pull, and notes what it says about missing records.
-  static func answer(
-    _ index: Int, list number: Int64, with facts: EntryFacts, place: Int64, isText: Bool, in database: Database
-  ) throws {
-    try database.run(
-      "INSERT OR REPLACE INTO temp.answers VALUES (?1, ?2, ?3)", .integer(place), Value(index), .integer(number))
+  /// Notes what an answer of `by_key` says about missing records.
+  static func answer(_ facts: StagedPage, isText: Bool, in database: Database) throws {
     let mark = try database.statement(
       """
       UPDATE \(KeyTables(isText: isText).missing) SET answered = ?4 WHERE resource = ?1 AND list = ?2 AND key = ?3
       """)
     for (keys, state) in [(facts.skippedKeys, 3), (facts.rejectedKeys, 2), (facts.keys, 1)] {
       try keys.forEachKey(isText: isText) { key in
-        mark.bind(1, Int64(index))
-        mark.bind(2, number)
+        mark.bind(1, Int64(facts.resource))
+        mark.bind(2, facts.list)
         mark.bind(3, key)
         mark.bind(4, Int64(state))
         try mark.run()

@@ -99,17 +99,17 @@ extension RemovalDecision {
 }
 
 extension RemovalDecision.Removal {
-  /// The number of the decision in a manifest.
+  /// The number of the decision in `next.decision`.
   var flag: Int64 {
     switch self {
     case .keepsAll: 0
     case .asDefined: 1
-    case .notFound: 4
+    case .notFound: 2
     }
   }
 
-  /// The decision in a number that may have further bits.
-  init(in flags: Int64) { self = flags & 4 == 4 ? .notFound : flags & 1 == 1 ? .asDefined : .keepsAll }
+  /// The decision of that number.
+  init(flag: Int64) { self = [.keepsAll, .asDefined, .notFound].first { $0.flag == flag } ?? .keepsAll }
 }
 
 extension ResourceComparison {

@@ -39,12 +39,3 @@ package struct RequestPauses: Sendable, Equatable {
     return end.addingTimeInterval(-left)
   }
 }
-
-extension RequestPauses {
-  /// Adds a pause that the file of pulled pages has.
-  mutating func add(_ facts: EntryFacts) {
-    add(
-      from: facts.receivedAt, until: facts.receivedAt.addingTimeInterval(Double(facts.count ?? 0) / 1000),
-      by: facts.address.isEmpty ? nil : facts.address)
-  }
-}

@@ -96,11 +96,13 @@ extension ResourceComparison {
   /// The comparison of a list. It is empty if the bytes are.
   init(resource: String, _ bytes: [UInt8]) {
     self.init(resource: resource)
-    bytes.withUnsafeBytes { bytes in
-      var reader = FactsReader(bytes)
-      for count in Self.counts { self[keyPath: count] = reader.number() ?? 0 }
-      for flag in Self.flags { self[keyPath: flag] = reader.number() == 1 }
-    }
+    var numbers = bytes.withUnsafeBytes { bytes in
+      stride(from: 0, to: bytes.count - 7, by: 8).map {
+        Int(Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: $0, as: Int64.self)))
+      }
+    }[...]
+    for count in Self.counts { self[keyPath: count] = numbers.popFirst() ?? 0 }
+    for flag in Self.flags { self[keyPath: flag] = numbers.popFirst() == 1 }
   }
 
   /// Adds the sums of one list. In a list that was pulled incrementally, no record is missing because of its absence.

@@ -259,7 +259,7 @@ struct ResourcePublication {
     records.planIndex(writes: writes * pages / count, records: before)
   }
 
-  private func isSettled(_ page: EntryFacts) -> Bool {
+  private func isSettled(_ page: StagedPage) -> Bool {
     guard let since = plan.resource.since, let facts = page.since else { return true }
     return since.isSettled(highest: facts.highest.flatMap { since.mark($0) }, answered: facts.answered)
   }
@@ -440,17 +440,17 @@ private struct PageRows {
       """)
   }
 
-  func write(_ facts: EntryFacts, _ number: Int) throws {
+  func write(_ facts: StagedPage, _ number: Int) throws {
     upsert.bind(15, blob: facts.keys)
     upsert.bind(16, blob: facts.rejectedKeys)
     upsert.bind(17, blob: facts.skippedKeys)
-    upsert.bind(18, Value(facts.address.hasPrefix(Resource.incrementalPrefix)))
+    upsert.bind(18, Value(facts.address?.hasPrefix(Resource.incrementalPrefix) == true))
     upsert.bind(19, Value(facts.since?.highest))
     try upsert.run([
-      .integer(list.id), .text(facts.address), Value(number), Value(facts.validator.etag),
+      .integer(list.id), Value(facts.address), Value(number), Value(facts.validator.etag),
       Value(facts.validator.lastModified), Value(facts.next), Value(facts.count.map(Int64.init)),
       Value(facts.last.map(Int64.init)), Value(facts.records), Value(facts.storable), Value(facts.rejects),
-      Value(facts.rejectsOfUnknownKey), Value(facts.skipped), Value(facts.digest),
+      Value(facts.rejectsOfUnknownKey), Value(facts.skipped), .integer(facts.digest),
     ])
   }
 

@@ -6,8 +6,6 @@ package struct PendingPull: Sendable, Equatable {
   package var report: SyncRecord?
   /// True if all pages are there, so that the missing records are known.
   package var isWhole = false
-  /// The reason why a part of the file is left out, a clause; nil if nothing is left out.
-  package var leftOut: String?
   /// The resources in the order of the definitions, then those that are no longer pulled.
   package var resources: [PendingResource] = []
 

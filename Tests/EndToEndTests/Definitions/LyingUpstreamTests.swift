@@ -276,7 +276,9 @@ extension Response {
 extension Site {
   /// Size of the pages that wait for a publication or for the next sync.
   fileprivate func pulledBytes() throws -> Int {
-    let attributes = try FileManager.default.attributesOfItem(atPath: "\(cache).pulled")
-    return try #require(attributes[.size] as? Int)
+    try ["", "-wal"].reduce(0) { sum, part in
+      let attributes = try FileManager.default.attributesOfItem(atPath: "\(cache).next\(part)")
+      return sum + (try #require(attributes[.size] as? Int))
+    }
   }
 }

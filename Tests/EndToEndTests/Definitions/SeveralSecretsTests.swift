@@ -55,7 +55,7 @@ import Testing
       let check = try await reach.run("check")
       #expect(check.exit == 0 && check.output.contains("\"/auth/key=k:{access_token}\""), "\(check.error)")
       var shown = outcome.error + outcome.output + check.output + check.error
-      for name in ["roster.db", "roster.db-wal", "roster.db.pulled"] {
+      for name in ["roster.db", "roster.db-wal", "roster.db.next"] {
         let file = FileManager.default.contents(atPath: "\(reach.site.folder)/state/\(name)") ?? Data()
         shown += String(decoding: file, as: UTF8.self)
       }

@@ -115,7 +115,7 @@ private final class DailyReports: Sendable {
         reports.change()
         return faults.calls
       }
-      let kinds = [["state/roster.db.pulled"], CacheTrials.FaultWalkTests.files]
+      let kinds = [["", "-wal"].map { "state/roster.db.next\($0)" }, CacheTrials.FaultWalkTests.files]
       let counts = [try await calls(on: kinds[0]), try await calls(on: kinds[1])]
       #expect(counts[0] > 3 && counts[1] > counts[0] + 20, "\(counts)")
       var (before, kills) = (try await rows(), 0)
