@@ -123,8 +123,7 @@ extension Cache {
   }
 
   /// Notes pages that were transferred although they are unchanged, or that have another validator now, and kept pages
-  /// that upstream confirmed. The next sync does not transfer them again (P4).
-  /// Returns true if there are any.
+  /// that upstream confirmed. The next sync does not transfer them again (P4). Returns true if there are any.
   private func noteSeen(
     _ resource: String, place: ListPlace, pages: [ConfirmedPage], of index: Int, in database: Database
   ) throws -> Bool {

@@ -159,7 +159,7 @@ final class Staging {
     (hasConclusion, hasNotes) = (false, false)
   }
 
-  /// Call this when a note is added to `seen`.
+  /// Call this when `seen` gets a row.
   func notes() { hasNotes = true }
 
   // MARK: The pull
@@ -219,7 +219,7 @@ final class Staging {
   /// Begins a pull. Readers see the pages of the one before until something of this one is stored.
   func begin() { isOfEarlierPull = true }
 
-  /// Ends the pull before, so that none of its pages is part of this one.
+  /// Ends the pull before: its pages are no part of this one.
   func endEarlierPull() throws {
     guard isOfEarlierPull else { return }
     try StagingTables.reset(database)
