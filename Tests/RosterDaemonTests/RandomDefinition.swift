@@ -75,8 +75,10 @@ struct RandomDefinition: Sendable {
     tables = states.enumerated().map { Table("t\(number)\($0)", state: $1, using: &dice) }
   }
 
-  /// The values that `resources.proof` may have (P7). A capped total proves only lists that are not longer.
+  /// The values that `resources.proof` may have (P7). A capped total proves only lists that are not longer. A single
+  /// page of exactly `size` records may not be the whole list (G5.13).
   var proofs: [String] {
+    if style == .one, totals == .none { return ["end", "weak"] }
     let other = [.number, .offset].contains(style) ? "weak" : "end"
     return totals == .none ? [other] : capsTotal ? ["count", other] : ["count"]
   }
