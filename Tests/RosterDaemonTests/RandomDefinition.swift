@@ -76,9 +76,9 @@ struct RandomDefinition: Sendable {
   }
 
   /// The values that `resources.proof` may have (P7). A capped total proves only lists that are not longer. A single
-  /// page of exactly `size` records may not be the whole list (G5.13).
+  /// full page that only lacks a next value may not be the whole list (G5.13).
   var proofs: [String] {
-    if style == .one, totals == .none { return ["end", "weak"] }
+    if totals == .none, [.one, .cursor, .next].contains(style), !tellsMore { return ["end", "weak"] }
     let other = [.number, .offset].contains(style) ? "weak" : "end"
     return totals == .none ? [other] : capsTotal ? ["count", other] : ["count"]
   }
