@@ -3,6 +3,7 @@ package import Logging
 internal import RosterDecode
 internal import RosterFiles
 package import RosterModel
+import Synchronization
 
 /// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a
 /// defect); `begin` throws it within a `SyncStartError`.
@@ -15,8 +16,14 @@ package actor Cache {
     package var wasUnclean = false
   }
 
-  /// Path of the database file.
+  /// Path of the database file for readers.
   package nonisolated let path: String
+  /// The file that is open: another one only while a cache of an older version has the path (`OlderCache`).
+  package nonisolated var file: String {
+    get { openFile.withLock { $0 } }
+    set { openFile.withLock { $0 = newValue } }
+  }
+  private nonisolated let openFile: Mutex<String>
   /// The thread that SQLite blocks.
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
@@ -59,6 +66,7 @@ package actor Cache {
     path: String, upstream: String, resources: [Resource], logger: Logger, tick: @escaping @Sendable () -> Void
   ) throws {
     self.path = path
+    openFile = Mutex(path)
     self.upstream = upstream
     self.logger = logger
     self.tick = tick
@@ -85,19 +93,17 @@ package actor Cache {
 
   /// File sizes in bytes, which are read without a query.
   package nonisolated func sizes() -> (database: Int64, wal: Int64) {
-    (fileSize(path), fileSize(path + "-wal"))
+    (fileSize(file), fileSize(file + "-wal"))
   }
 
-  /// The path to which a damaged cache was moved, the latest one; nil without such a file.
-  private nonisolated var damagedCopy: String? { DamagedCopies.latest(path) }
-
   /// The time at which a damaged cache was last moved aside; nil without such a file.
-  package nonisolated var damagedAt: Date? { DamagedCopies.latestTime(path) }
+  package nonisolated var damagedAt: Date? { MovedCaches.latestTime(path) }
 
   /// The facts of the snapshot that readers see.
   package func facts() throws -> CacheFacts {
     var facts = try perform("read the cache") { try CacheFacts($0, isWALPinned: isWALPinned) }
-    facts.movedAside = damagedCopy
+    facts.damaged = MovedCaches.latest(path)
+    facts.older = hasOlder ? .read : MovedCaches.latestOlder(path).map { .moved($0) }
     return facts
   }
 
@@ -183,23 +189,27 @@ package actor Cache {
   /// Inspects the file again, because the previous owner of the lock may have changed it since.
   func start(hadLock: Bool? = nil, wasReleased: Bool = true, at date: Date) throws {
     do {
-      switch try CacheFile.inspect(path, hadLock: hadLock) {
+      var found = try CacheFile.inspect(path, hadLock: hadLock)
+      file = OlderCache.file(of: path, found)
+      if hasOlder { found = try CacheFile.inspect(file, hadLock: true) } else { OlderCache.removeLeftovers(path) }
+      switch found {
       case .absent:
         try Staging.inspect(pulledPath, identity: nil)
-        try CacheFile.create(path, schema: schema)
+        try CacheFile.create(file, schema: schema)
         try connectTwice()
       case .ours:
         // A stop leaves an empty log, and so does a publish. If the log is missing, another program removed it with all
         // its content.
-        opened.wasUnclean = !wasReleased || sizes().wal > 0 || fileStatus(path + "-wal") == nil
+        opened.wasUnclean = !wasReleased || sizes().wal > 0 || fileStatus(file + "-wal") == nil
         try connectTwice()
-      case .damaged: _ = try replace(at: date)
+      case .damaged, .older: _ = try replace(at: date)
       }
+      replaceOlder()
     } catch let error as SQLiteError where error.kind == .damaged {
       _ = try replace(at: date)
       opened.wasUnclean = false
     } catch let error as SQLiteError {
-      throw error.failure("open the cache", path)
+      throw error.failure("open the cache", file)
     }
   }
 
@@ -211,7 +221,7 @@ package actor Cache {
 
   func replace(at date: Date) throws -> String {
     do {
-      let aside = try CacheFile.replace(path, schema: schema, at: date)
+      let aside = try CacheFile.replace(file, schema: schema, at: date)
       logger.error("the damaged cache was moved aside, and everything is pulled again", metadata: ["path": "\(aside)"])
       opened.movedAside = aside
       isChecked = true
@@ -223,9 +233,9 @@ package actor Cache {
   }
 
   func connect() throws {
-    let opened = try Database(path: path, access: .writer)
+    let opened = try Database(path: file, access: .writer)
     opened.tick(tick)
-    files.database = FileIdentity(path)
+    files.database = FileIdentity(file)
     do {
       try prepare(opened)
     } catch {
@@ -237,15 +247,15 @@ package actor Cache {
       throw try Self.damage(error, in: opened)
     }
     database = opened
-    files = FileIdentity.Parts(path, pulled: pulledPath)
+    files = FileIdentity.Parts(file, pulled: pulledPath)
   }
 
   private func prepare(_ database: Database) throws {
     try database.keepLog()
     database.wait(milliseconds: Self.lockTimeout, unless: interruption)
     let version = try database.count("PRAGMA user_version")
-    guard version <= Schema.version else { throw CacheFile.newer(path, version: version) }
-    try CacheFile.setModes(path)
+    guard version <= Schema.version else { throw CacheFile.newer(file, version: version) }
+    try CacheFile.setModes(file)
     TemporaryFiles.keep(in: path)
     try database.execute(
       """
@@ -253,10 +263,7 @@ package actor Cache {
       PRAGMA cache_size = -\(Self.pageCache); PRAGMA temp.cache_size = -\(PulledTables.cacheSize);
       PRAGMA legacy_alter_table = ON;
       """)
-    let staging = try StagingFile.read(path, version: version, upstream: upstream, in: database)
-    try schema.migrate(database)
     try Schema.look(database)
-    try StoredSecrets.remove(from: database)
     // The first transaction creates -wal and -shm, which a reader without write permission needs.
     try database.transaction {
       if try database.first("PRAGMA application_id", read: { $0.integer(0) }) != Int64(Schema.applicationID) {
@@ -265,14 +272,16 @@ package actor Cache {
       try database.run("UPDATE main.syncs SET outcome = 'interrupted' WHERE outcome = 'running'")
     }
     try noteLatest(database)
-    try CacheFile.setModes(path)
+    try CacheFile.setModes(file)
     // Expired history must not remain in the file. Debian's default writes every freed page once more.
     try database.execute("PRAGMA secure_delete = FAST")
     database.checkpoint(every: 0)
-    try openPulled(database, migrated: staging)
+    try openPulled(database)
     tellSnapshot(database)
   }
 
   /// Updates `<path>.published`, for which systemd units may wait.
-  func tellSnapshot(_ database: Database) { publishedFile.tell(database, logger: logger) }
+  func tellSnapshot(_ database: Database) {
+    if !hasOlder { publishedFile.tell(database, logger: logger) }
+  }
 }

@@ -11,6 +11,8 @@ package enum CacheFile {
     case absent
     /// Rosterd made it.
     case ours
+    /// An earlier version of rosterd made it, with that version of the schema.
+    case older(version: Int)
     /// Rosterd made it, and it is not a valid SQLite file any more.
     case damaged
   }
@@ -40,7 +42,7 @@ package enum CacheFile {
       guard header.starts(with: magic) else { return .damaged }
       let version = number(header, at: userVersionOffset) ?? 0
       if version > UInt32(Schema.version) { throw newer(path, version: Int(version)) }
-      return .ours
+      return version < UInt32(Schema.version) ? .older(version: Int(version)) : .ours
     }
     if header.starts(with: magic) {
       throw refusal(path, cause: "it is the SQLite file of another program", hint: "name another cache.path").with(
@@ -100,18 +102,37 @@ package enum CacheFile {
   /// Replaces a damaged cache with an empty one in a single step: a file of that name exists at all times. Returns the
   /// damaged one's new name; its `-wal` and `-shm` are moved too.
   static func replace(_ path: String, schema: Schema, at date: Date) throws -> String {
-    let aside = "\(path).damaged-\(date.rfc3339)"
-    try put(path, schema: schema) {
-      for part in logParts where fileStatus(path + part) != nil {
-        guard rename(path + part, aside + part) == 0 else { throw refusal(path, cause: reason()) }
-      }
-      // A second name, which the new file's rename can then replace. Some file systems do not support hard links.
-      guard fileStatus(path) == nil || link(path, aside) == 0 || rename(path, aside) == 0 else {
-        throw refusal(path, cause: reason())
-      }
-    }
-    DamagedCopies.prune(path, parts: [""] + logParts)
+    let aside = MovedCaches.damaged(path, at: date)
+    try put(path, schema: schema) { try move(path, to: aside) }
+    MovedCaches.prune(path, parts: [""] + logParts)
     return aside
+  }
+
+  /// Gives a cache the name of another one in a single step: a file of that name exists at all times. The other one
+  /// gets the name `aside`. No process has the caches open, and the first one has no log.
+  static func replace(_ path: String, by successor: String, aside: String) throws {
+    if fileStatus(path) != nil {
+      try remove(aside)
+      try move(path, to: aside)
+    }
+    try take(path, by: successor)
+    for part in parts { chmod(aside + part, privateMode) }
+  }
+
+  private static func move(_ path: String, to aside: String) throws {
+    for part in logParts where fileStatus(path + part) != nil {
+      guard rename(path + part, aside + part) == 0 else { throw refusal(path, cause: reason()) }
+    }
+    // A second name, which the new file's rename can then replace. Some file systems do not support hard links.
+    guard fileStatus(path) == nil || link(path, aside) == 0 || rename(path, aside) == 0 else {
+      throw refusal(path, cause: reason())
+    }
+  }
+
+  private static func take(_ path: String, by making: String) throws {
+    guard rename(making, path) == 0 else { throw refusal(path, cause: reason()) }
+    for part in logParts { unlink(making + part) }
+    try flush(parentFolder(of: path), path: path)
   }
 
   /// Creates an empty cache under another name first, so that a crash leaves a whole cache or no cache.
@@ -123,15 +144,12 @@ package enum CacheFile {
       try make(making, schema: schema)
       try flush(making, path: path)
       try clear()
-      guard rename(making, path) == 0 else { throw refusal(path, cause: reason()) }
-      // Closing the database has removed these files, unless the disk refused.
-      for part in logParts { unlink(making + part) }
     } catch {
       // An unfinished file would occupy the room that may be lacking.
       try? remove(making)
       throw error
     }
-    try flush(parentFolder(of: path), path: path)
+    try take(path, by: making)
   }
 
   /// Removes an unfinished cache that a killed process left. Any other file of that name is unchanged.
@@ -160,7 +178,7 @@ package enum CacheFile {
     try database.execute("PRAGMA synchronous = OFF; PRAGMA application_id = \(unfinishedID)")
     try flush(path, path: path)
     try database.execute("PRAGMA journal_mode = WAL")
-    try schema.migrate(database)
+    try schema.create(database)
     _ = try database.checkpoint(.truncate)
   }
 

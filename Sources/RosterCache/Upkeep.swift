@@ -16,7 +16,7 @@ extension Cache {
       isDamageSuspected = false
       isChecked = true
       try renewPulled(database, because: "it is damaged")
-      files = FileIdentity.Parts(path, pulled: pulledPath)
+      files = FileIdentity.Parts(file, pulled: pulledPath)
       return nil
     } catch let error as SQLiteError where error.kind == .damaged {
       // The damaged cache is kept unchanged.
@@ -37,7 +37,7 @@ extension Cache {
   /// open.
   func reopenIfReplaced(at date: Date) throws {
     guard let database else { return try start(at: date) }
-    let found = FileIdentity.Parts(path, pulled: pulledPath)
+    let found = FileIdentity.Parts(file, pulled: pulledPath)
     guard found != files else { return }
     if found.database != files.database {
       logger.error("the cache was removed or replaced under rosterd", metadata: ["path": "\(path)"])
@@ -61,7 +61,7 @@ extension Cache {
   /// - Parameter includingWAL: Also checks `-wal` and `-shm`, as is done before COMMIT. After it, the next sync
   ///   reopens them without any loss.
   func verifyNotReplaced(includingWAL: Bool) throws {
-    let found = FileIdentity.Parts(path, pulled: pulledPath)
+    let found = FileIdentity.Parts(file, pulled: pulledPath)
     if found.database == files.database, !includingWAL || found.log == files.log && found.index == files.index {
       return
     }
@@ -78,7 +78,7 @@ extension Cache {
     database.checkpointOnClose(false)
     for (part, identity, own) in [("-wal", found.log, files.log), ("-shm", found.index, files.index)]
     where identity != nil && identity == own {
-      unlink(path + part)
+      unlink(file + part)
     }
   }
 

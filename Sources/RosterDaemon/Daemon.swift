@@ -129,7 +129,7 @@ package struct Daemon: Sendable {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.tellStatus() }
       group.addTask { await self.beat() }
-      group.addTask { await self.lookAtDamagedCopy() }
+      group.addTask { await self.lookAtMovedCaches() }
       group.addTask { await self.reload(on: hangups) }
       if !servesMetrics { group.addTask { await self.restartMetrics() } }
       group.addTask {
@@ -170,8 +170,8 @@ extension Daemon {
     }
   }
 
-  private func lookAtDamagedCopy() async {
-    while (try? await runtime.clock.sleep(Self.fileCheck)) != nil { runtime.board.lookAtDamagedCopy() }
+  private func lookAtMovedCaches() async {
+    while (try? await runtime.clock.sleep(Self.fileCheck)) != nil { runtime.board.lookAtMovedCaches() }
   }
 
   /// As often as the name of the socket is checked (S3.4).

@@ -48,6 +48,6 @@ package enum OneSync {
 
   /// The changes that a sync has pulled and not published. Call it after the sync has ended.
   package static func pending(_ configuration: Configuration) throws -> PendingChanges {
-    try CacheReader(path: configuration.cache.path).pending()
+    try CacheReader(writtenFor: configuration.cache.path).pending()
   }
 }

@@ -3,7 +3,7 @@ import RosterFiles
 import RosterModel
 
 /// Asks the service manager for more time while a start makes progress (S4). Before the cache is open, SQLite may have
-/// to recover a log of gigabytes, or a migration may run. A start that hangs ends after the unit's TimeoutStartSec=.
+/// to recover a log of gigabytes. A start that hangs ends after the unit's TimeoutStartSec=.
 struct StartTimeout: Sendable {
   let clock: WallClock
   /// Number of bytes that this process has read and written so far; nil if it is unknown.

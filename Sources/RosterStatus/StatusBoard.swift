@@ -168,11 +168,16 @@ package final class StatusBoard: Sendable {
     state.withLock { $0.sizes = sizes }
   }
 
-  /// Ends the note about a damaged cache if its file was removed (S17.3). Looks at no file without such a note.
-  package func lookAtDamagedCopy() {
-    guard let path = state.withLock({ $0.cache.movedAside }), fileStatus(path) == nil else { return }
+  /// Ends the notes about caches that were moved aside if their files were removed (S17.3). Looks at no file without
+  /// such a note.
+  package func lookAtMovedCaches() {
+    let cache = state.withLock(\.cache)
+    let damaged = cache.damaged.flatMap { fileStatus($0) == nil ? $0 : nil }
+    let older: String? = if case .moved(let path)? = cache.older, fileStatus(path) == nil { path } else { nil }
+    if damaged == nil, older == nil { return }
     change { state in
-      if state.cache.movedAside == path { state.cache.movedAside = nil }
+      if let damaged, state.cache.damaged == damaged { state.cache.damaged = nil }
+      if let older, state.cache.older == .moved(older) { state.cache.older = nil }
     }
   }
 
@@ -278,7 +283,7 @@ extension StatusBoard {
       token: state.token,
       config: state.shownConfig)
     let log = state.cache.isWALPinned ? DaemonStatus.heldLog(path: cache.path, bytes: cache.walBytes) : nil
-    status.notes = [log, state.cache.damage, state.restart].compactMap(\.self)
+    status.notes = [log].compactMap(\.self) + state.cache.notes + [state.restart].compactMap(\.self)
     status.since = situation(of: status, state).since
     return status
   }

@@ -10,7 +10,7 @@ struct Events: AsyncParsableCommand {
     abstract: "Follows what happens, a line each, until Ctrl-C.",
     discussion: "If no daemon answers for 60 seconds, it exits with 3.")
 
-  /// A start takes seconds, one that waits for a migration longer.
+  /// A start takes seconds, one that recovers a long log longer.
   private static let policy = SilencePolicy(toldAfter: .seconds(5), givenUpAfter: .seconds(60))
 
   @OptionGroup var place: Places

@@ -36,9 +36,9 @@ struct CacheFileTests {
   /// S17.3: the moved cache is reported after another start, until the file is removed.
   private func expectReported(_ aside: String) async throws {
     let again = try await folder.define()
-    #expect(try await again.facts().movedAside == aside)
+    #expect(try await again.facts().damaged == aside)
     #expect(unlink(aside) == 0)
-    #expect(try await again.facts().movedAside == nil)
+    #expect(try await again.facts().damaged == nil)
     await again.close()
   }
 

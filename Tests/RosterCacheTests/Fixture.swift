@@ -14,8 +14,6 @@ final class Folder: Sendable {
 
   var path: String { workspace.folder }
   var cache: String { path + "/roster.db" }
-  /// File of pulled pages of version 0.1.
-  var staging: String { path + "/roster.staging.db" }
 
   func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
 

@@ -40,29 +40,6 @@ struct StoredSecretsTests {
     #expect(first.pulledList != second.pulledList)
   }
 
-  @Test("T9.5: a key in a stored definition is overwritten at the first start, also without its resource")
-  func rewritten() async throws {
-    let resource = Self.keyed("sesame-one")
-    await (try folder.mirrored(resource, pages: [someRanked])).close()
-    let number = try feed()
-    let writer = try Database(path: folder.cache, access: .writer)
-    for key in ["sesame-one", "sesame-zero"] {
-      let clear = try definition().replacing("\"***\"", with: "\"\(key)\"").replacing("token=***", with: "token=\(key)")
-      try writer.run("UPDATE main.resources SET definition = ?", .text(clear))
-    }
-    _ = try writer.checkpoint(.truncate)
-    writer.close()
-    #expect(try !files(with: "sesame-one").isEmpty)
-    // The resource is in the cache until a sync has published its removal.
-    let other = changed { $0.table = "people" }
-    let cache = try await folder.define([
-      Resource(name: "person", path: "/person", key: other.key, table: "people", columns: other.columns)
-    ])
-    #expect(try definition().contains(#""api_key":"***""#) && feed() == number)
-    await cache.close()
-    #expect(try files(with: "sesame").isEmpty)
-  }
-
   @Test("R5.5: a column of a parent in a parameter with a credential's name stays in the stored definition")
   func placeholders() throws {
     let resource = changed {

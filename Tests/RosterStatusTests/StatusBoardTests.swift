@@ -430,7 +430,7 @@ extension JSONEncoder {
     board.report(Event(.configReloaded, reason: "a restart is needed for cache.path"))
     #expect(board.message.hasSuffix("; a restart is needed for cache.path"))
     var facts = snapshot
-    facts.movedAside = "/cache/roster.db.damaged"
+    facts.damaged = "/cache/roster.db.damaged"
     board.cache(facts)
     #expect(board.message.contains("; the cache was damaged and was moved to /cache/roster.db.damaged; "))
     board.report(Event(.configReloaded))
@@ -441,13 +441,30 @@ extension JSONEncoder {
   func damagedCopy() throws {
     let workspace = Workspace()
     var facts = snapshot
-    facts.movedAside = try workspace.write("damaged", to: "roster.db.damaged-2025")
+    facts.damaged = try workspace.write("damaged", to: "roster.db.damaged-2025")
     let board = makeBoard(cache: facts)
-    board.lookAtDamagedCopy()
+    board.lookAtMovedCaches()
     #expect(board.message.contains("the cache was damaged"))
     try FileManager.default.removeItem(atPath: workspace.path("roster.db.damaged-2025"))
-    board.lookAtDamagedCopy()
+    board.lookAtMovedCaches()
     #expect(!board.message.contains("the cache was damaged"))
+  }
+
+  @Test("S17.3: the message reports an older cache until its file is removed")
+  func olderCache() throws {
+    let workspace = Workspace()
+    var facts = snapshot
+    facts.older = .read
+    let board = makeBoard(cache: facts)
+    #expect(board.message.contains("readers see the cache of an older rosterd until the first sync has published"))
+    let path = try workspace.write("older", to: "roster.db.schema-2")
+    facts.older = .moved(path)
+    board.cache(facts)
+    board.lookAtMovedCaches()
+    #expect(board.message.contains("rm \(path)*"))
+    try FileManager.default.removeItem(atPath: path)
+    board.lookAtMovedCaches()
+    #expect(!board.message.contains("older"))
   }
 
   @Test("T15.3: a bad client certificate is shown until it can be read, and hides no refused configuration file")

@@ -162,7 +162,8 @@ class Scenario:
             raise sites.Fault(f"after the next sync the cache is not what upstream has: {said}")
         if view.running:
             raise sites.Fault("a sync runs for ever")
-        left = [name.name for name in (folder / "state").iterdir() if ".damaged-" in name.name or ".new" in name.name]
+        names = [file.name for file in (folder / "state").iterdir()]
+        left = [name for name in names if any(part in name for part in (".damaged-", ".new", ".successor"))]
         if left:
             raise sites.Fault(f"{left} are left")
         for earlier in (self.before, found):
@@ -219,18 +220,14 @@ class Rotation(Changing):
         return []
 
 
-class Migration(Changing):
-    """A cache of version 0.1 with its staging file, opened by this rosterd."""
+class Older(Changing):
+    """A cache of version 0.1, which a new one replaces with the first publication."""
 
     records = 9
 
     def prepare(self, site, server):
         (site.folder / "state").mkdir()
-        for name in ("roster.db", "roster.staging.db"):
-            shutil.copy(FIRST_VERSION / name, site.folder / "state" / name)
-        with sqlite3.connect(site.folder / "state/roster.staging.db") as staging:
-            staging.execute("UPDATE info SET file = ?", (f"{site.cache.stat().st_ino} 0",))
-        staging.close()
+        shutil.copy(FIRST_VERSION / "roster.db", site.folder / "state/roster.db")
 
     def __init__(self, *arguments):
         with sqlite3.connect(f"file:{FIRST_VERSION}/roster.db?mode=ro&immutable=1", uri=True) as database:
@@ -297,4 +294,4 @@ class Again(Changing):
         self.version = 3
 
 
-ALL = [First, Changing, Rotation, Migration, Redefinition, Daemon, Again]
+ALL = [First, Changing, Rotation, Older, Redefinition, Daemon, Again]

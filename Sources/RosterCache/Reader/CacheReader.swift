@@ -12,6 +12,11 @@ package struct CacheReader {
   /// Opens the cache at `path`, which a daemon may be using.
   package init(path: String) throws { try self.init(path, access: .readOnly) }
 
+  /// Opens the cache that rosterd writes: another file while a cache of an older version has the path.
+  package init(writtenFor path: String) throws {
+    try self.init(OlderCache.file(of: path, Self.inspect(path)), access: .readOnly)
+  }
+
   /// Opens the cache at `path` after its log was written back and removed. Does not create the log again.
   package init(closed path: String) throws { try self.init(path, access: .immutable) }
 
@@ -21,6 +26,7 @@ package struct CacheReader {
     case .ours: break
     case .absent:
       throw Self.refusal(path, cause: "there is no cache yet", hint: "start rosterd, or name its cache with --cache")
+    case .older(let version): throw Self.older(path, version: version)
     case .damaged:
       throw Self.refusal(
         path, cause: "the file is damaged", hint: "start rosterd, which moves it aside and pulls all again")
@@ -242,7 +248,8 @@ package struct CacheReader {
 
   private static func older(_ path: String, version: Int) -> Failure {
     refusal(
-      path, cause: "an older rosterd made it (version \(version))", hint: "start rosterd, which brings it up to date")
+      path, cause: "an older rosterd made it (version \(version))",
+      hint: "start rosterd, whose first sync replaces it; sqlite3 can read it until then")
   }
 
   private static func newer(_ path: String, version: Int) -> Failure {

@@ -76,10 +76,10 @@ package actor SideReader {
   /// and the old connection is used.
   private func current() throws -> CacheReader {
     if isClosed { throw stopping }
-    let found = FileIdentity.Parts(cache.path)
+    let found = FileIdentity.Parts(cache.file)
     if let reader, found == files || !found.isWhole { return reader }
     drop()
-    let opened = try CacheReader(besideWriter: cache.path, interruption)
+    let opened = try CacheReader(besideWriter: cache.file, interruption)
     (reader, files) = (opened, found)
     return opened
   }

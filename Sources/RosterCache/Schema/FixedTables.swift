@@ -4,17 +4,22 @@ internal import RosterModel
 enum FixedTables {
   static let create =
     [
+      // validators: trusted or distrusted (P15). distrusted_since: the time of the sync that found the lie. parent:
+      // `each.of`; NULL for a resource with one list.
       """
       CREATE TABLE main.resources(
         name TEXT PRIMARY KEY, "table" TEXT NOT NULL, key TEXT NOT NULL, records INTEGER NOT NULL, pages INTEGER NOT NULL,
-        proof TEXT, definition TEXT NOT NULL, \(resourceColumns.joined(separator: ", ")))
+        proof TEXT, definition TEXT NOT NULL, validators TEXT NOT NULL DEFAULT 'trusted', distrusted_since TEXT,
+        parent TEXT)
       """, syncs, "CREATE INDEX main.syncs_by_outcome ON syncs(outcome)",
+      // whole: number of lists that were pulled whole. missed: as resource_lists has it, of the whole pulls in that
+      // sync. lists: number of requested lists. lists_failed: those of them that failed or vanished.
       """
       CREATE TABLE main.sync_resources(
         sync_id INTEGER NOT NULL, resource TEXT NOT NULL, pages INTEGER NOT NULL, records INTEGER NOT NULL,
         added INTEGER NOT NULL, changed INTEGER NOT NULL, removed INTEGER NOT NULL, rejected INTEGER NOT NULL,
-        skipped INTEGER NOT NULL, \(syncResourceColumns.joined(separator: ", ")), PRIMARY KEY (sync_id, resource))
-        WITHOUT ROWID
+        skipped INTEGER NOT NULL, whole INTEGER, requests INTEGER, missed INTEGER, lists INTEGER, lists_failed INTEGER,
+        PRIMARY KEY (sync_id, resource)) WITHOUT ROWID
       """, ownChanges, "CREATE INDEX main.changes_by_record ON cache_changes(resource, record_id)", rejects,
       rejectsByDocument,
       // feed: the feed in cache_info. upstream: the upstream of the snapshot. pulled: the file of pulled pages that
@@ -27,14 +32,16 @@ enum FixedTables {
       """,
       "INSERT INTO main.cache_identity VALUES (1, lower(hex(randomblob(16))), NULL, randomblob(16), NULL, NULL, NULL, NULL)",
       ownResources, lists,
-      // Each published page: its validators for the next request, and the keys that it lists.
+      // Each published page: its validators for the next request, and the keys that it lists. kind: 0 for a page of the
+      // last whole pull, 1 for a page of the last incremental pull. highest: the highest value at `since.at`, as its
+      // record has it, or the delta token of the page.
       """
       CREATE TABLE main.cache_pages(
         id INTEGER PRIMARY KEY, list_id INTEGER NOT NULL, address TEXT NOT NULL, number INTEGER NOT NULL,
         etag TEXT, last_modified TEXT, next TEXT, count INTEGER, last INTEGER, records INTEGER NOT NULL,
         storable INTEGER NOT NULL, rejects INTEGER NOT NULL, unknown INTEGER NOT NULL, skipped INTEGER NOT NULL,
         digest INTEGER NOT NULL, keys BLOB NOT NULL, rejected_keys BLOB NOT NULL, skipped_keys BLOB NOT NULL,
-        \(pageColumns.joined(separator: ", ")), UNIQUE (list_id, address))
+        kind INTEGER NOT NULL DEFAULT 0, highest TEXT, UNIQUE (list_id, address))
       """, "CREATE INDEX main.cache_pages_rejecting ON cache_pages(list_id) WHERE rejects > 0",
       // Records of the snapshot that no page of the last whole pull lists. absent: with `twice` the number of
       // successive whole pulls that missed the record (P8), with `never` 1, and 0 if upstream has it. These records and
@@ -49,24 +56,6 @@ enum FixedTables {
       info,
       resourceLists,
     ] + listIndexes + changes
-
-  /// Columns of `resources` that version 3 adds. validators: trusted or distrusted (P15). distrusted_since: the time of
-  /// the sync that found the lie. parent: `each.of`; NULL for a resource with one list.
-  static let resourceColumns = ["validators TEXT NOT NULL DEFAULT 'trusted'", "distrusted_since TEXT", "parent TEXT"]
-
-  /// Columns of `sync_resources` that version 3 adds. whole: number of lists that were pulled whole. missed: as
-  /// resource_lists has it, of the whole pulls in that sync. lists: number of requested lists. lists_failed: those of
-  /// them that failed or vanished.
-  static let syncResourceColumns = [
-    "whole INTEGER", "requests INTEGER", "missed INTEGER", "lists INTEGER", "lists_failed INTEGER",
-  ]
-
-  /// Columns of `syncs` that version 3 adds, over all resources. verified_at: the time of the oldest answer that the
-  /// sync used; NULL if it used none.
-  static let syncColumns = [
-    "lists INTEGER NOT NULL DEFAULT 0", "lists_failed INTEGER NOT NULL DEFAULT 0", verifiedColumn,
-  ]
-  static let verifiedColumn = "verified_at TEXT"
 
   /// snapshot: the sync that first published the resource. list: `Resource.listed` of its records.
   static let ownResources =
@@ -88,10 +77,8 @@ enum FixedTables {
       unknown INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, repeats INTEGER NOT NULL DEFAULT 0,
       question INTEGER NOT NULL DEFAULT 0, mark TEXT, whole_at TEXT, missed INTEGER, token TEXT, records INTEGER,
       proof TEXT, asked TEXT, due_at REAL, state TEXT NOT NULL DEFAULT 'current', error TEXT,
-      \(notFoundColumn), UNIQUE (resource_id, parent_id))
+      not_found_at REAL, UNIQUE (resource_id, parent_id))
     """
-
-  static let notFoundColumn = "not_found_at REAL"
 
   /// `due_at` of a list whose last whole pull could not ask for all missing records (I1.1).
   static let dueWhole = -1
@@ -112,10 +99,6 @@ enum FixedTables {
     "CREATE INDEX main.cache_lists_missed ON cache_lists(resource_id, missed) WHERE missed IS NOT NULL",
   ]
 
-  /// Columns of `cache_pages` that version 3 adds. kind: 0 for a page of the last whole pull, 1 for a page of the last
-  /// incremental pull. highest: the highest value at `since.at`, as its record has it, or the delta token of the page.
-  static let pageColumns = ["kind INTEGER NOT NULL DEFAULT 0", "highest TEXT"]
-
   /// Keys of records that something other than a page of a whole pull wrote or removed (I11.2). The next whole pull
   /// transfers each page that lists one of them.
   static let overlaid = """
@@ -131,27 +114,26 @@ enum FixedTables {
       FROM cache_lists l JOIN cache_resources c ON c.id = l.resource_id JOIN resources r ON r.name = c.name
     """
 
+  /// verified_at: the time of the oldest answer that the sync used; NULL if it used none.
   static let syncs = """
     CREATE TABLE main.syncs(
       id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, finished_at TEXT, outcome TEXT NOT NULL,
       pages INTEGER NOT NULL, records INTEGER NOT NULL, added INTEGER NOT NULL, changed INTEGER NOT NULL,
       removed INTEGER NOT NULL, rejected INTEGER NOT NULL, skipped INTEGER NOT NULL, requests INTEGER NOT NULL,
       not_modified INTEGER NOT NULL, resumed INTEGER NOT NULL, retries INTEGER NOT NULL, refreshes INTEGER NOT NULL,
-      bytes INTEGER NOT NULL, exit INTEGER, error TEXT, \(syncColumns.joined(separator: ", ")))
+      bytes INTEGER NOT NULL, exit INTEGER, error TEXT, lists INTEGER NOT NULL DEFAULT 0,
+      lists_failed INTEGER NOT NULL DEFAULT 0, verified_at TEXT)
     """
 
-  /// The rows of `changes`.
+  /// The rows of `changes`. If `head` and `rest` are NULL, `before` is the whole document. Otherwise it is the part of
+  /// the old document that differs from `after`. Before it come the first `head` characters of `after`; after it come
+  /// those from number `rest` on. Most changes are small, so that the history needs about half the space.
   static let ownChanges = """
     CREATE TABLE main.cache_changes(
       id INTEGER PRIMARY KEY AUTOINCREMENT, sync_id INTEGER NOT NULL, resource TEXT NOT NULL,
       record_id INTEGER NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, before TEXT, after TEXT,
-      \(changeColumns.joined(separator: ", ")))
+      head INTEGER, rest INTEGER)
     """
-
-  /// Columns that version 3 adds. If they are NULL, `before` is the whole document. Otherwise it is the part of the old
-  /// document that differs from `after`. Before it come the first `head` characters of `after`; after it come those
-  /// from number `rest` on. Most changes are small, so that the history needs about half the space.
-  static let changeColumns = ["head INTEGER", "rest INTEGER"]
 
   /// The view `changes`. Programs may change its rows as in version 2, in which it was a table. DuckDB, which parses
   /// the text itself, needs the quotes.

@@ -59,7 +59,7 @@ extension Resource {
   }
 
   private func stored(_ definition: String) -> Resource? {
-    (try? JSONValue(json: definition.utf8)).flatMap { Resource(stored: $0.current, name: name) }?.secretsMasked()
+    (try? JSONValue(json: definition.utf8)).flatMap { Resource(stored: $0, name: name) }?.secretsMasked()
   }
 
   private var definitionJSON: String { JSONWriter(TOMLItem.table(definitionItems).json).text }
@@ -78,7 +78,7 @@ extension Resource {
 
   /// Reads a stored definition. nil if rosterd did not write it.
   init?(name: String, pulledBy definition: String) {
-    guard let json = try? JSONValue(json: definition.utf8), let resource = Resource(stored: json.current, name: name),
+    guard let json = try? JSONValue(json: definition.utf8), let resource = Resource(stored: json, name: name),
       !resource.columns.isEmpty, resource.isDetail || resource.keyColumns != nil
     else { return nil }
     self = resource
@@ -92,52 +92,5 @@ extension ResourceTables {
       throw SQLiteError.damaged("the definition of \(name) cannot be read")
     }
     try self.init(resource)
-  }
-}
-
-// MARK: Definitions of earlier versions
-
-extension JSONValue {
-  /// A definition in the form of today. Earlier versions had a table of their own for the rules of answers. They wrote
-  /// an offset as seconds, and `null` for each column that may be NULL.
-  fileprivate var current: JSONValue {
-    guard case .object(let members) = self, self["no_records"] == nil else { return self }
-    let answers: [Member] = if case .object(let inner)? = self["answers"] { inner } else { [] }
-    return .object(
-      members.filter { $0.name != "answers" }.map { member in
-        switch member.name {
-        case "columns": Member(member.name, member.value.currentColumns)
-        case "lists": Member(member.name, member.value.mapMembers { $0.mapMember("columns", \.currentColumns) })
-        case "since": Member(member.name, member.value.mapMember("zone", \.currentZone))
-        default: member
-        }
-      } + answers)
-  }
-
-  private var currentColumns: JSONValue {
-    mapMembers { column in
-      guard case .object(let members) = column else { return column }
-      let isText = column["type"] == .text("text")
-      let isNullable = column[isText ? "null" : "null_in_key"] == .boolean(true)
-      let others = members.filter { $0.name != "null" && $0.name != "null_in_key" }
-      return .object(others + (isNullable ? [Member("null", .boolean(true))] : []))
-    }
-  }
-
-  private var currentZone: JSONValue {
-    guard let seconds = integer else { return self }
-    func digits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    let minutes = abs(seconds) / 60
-    return .text("\(seconds < 0 ? "-" : "+")\(digits(minutes / 60)):\(digits(minutes % 60))")
-  }
-
-  private func mapMembers(_ change: (JSONValue) -> JSONValue) -> JSONValue {
-    guard case .object(let members) = self else { return self }
-    return .object(members.map { Member($0.name, change($0.value)) })
-  }
-
-  private func mapMember(_ name: String, _ change: (JSONValue) -> JSONValue) -> JSONValue {
-    guard case .object(let members) = self else { return self }
-    return .object(members.map { $0.name == name ? Member(name, change($0.value)) : $0 })
   }
 }

@@ -4,7 +4,8 @@ internal import RosterModel
 struct Schema {
   /// "ROST", at byte 68 of the file (sqlite.org/fileformat2.html#application_id).
   static let applicationID: UInt32 = 0x524F_5354
-  /// `user_version`. Rosterd 0.1 wrote version 1, and rosterd 0.2 wrote version 2.
+  /// `user_version`. Rosterd 0.1 wrote version 1, and rosterd 0.2 wrote version 2. No rows are converted: a cache of an
+  /// older version is replaced (`OlderCache`).
   static let version = 3
   /// Four times SQLite's default. Each page is written to the log in two calls, so that a first snapshot of 5,000 pages
   /// takes a tenth less CPU time. A small cache is still below 1 MiB.
@@ -28,6 +29,16 @@ struct Schema {
     }
     try expect(ReservedNames.tables.sorted())
     try expect(Schema(of: database).tables.flatMap(\.requiredNames))
+  }
+
+  /// Creates the schema in an empty file, in one transaction.
+  func create(_ database: Database) throws {
+    try database.transaction {
+      for statement in FixedTables.create { try database.execute(statement) }
+      for table in tables { try add(table, to: database) }
+      try defineRemoved(database)
+      try database.execute("PRAGMA user_version = \(Self.version)")
+    }
   }
 
   /// Adds a resource: its empty tables and its row.

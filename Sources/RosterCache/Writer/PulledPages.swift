@@ -5,8 +5,8 @@ package import RosterModel
 
 /// Stores the pages of a pull in `next`.
 extension Cache {
-  /// `<path>.next`. `roster` and `roster.db` each have their own file.
-  nonisolated var pulledPath: String { path + ".next" }
+  /// `<file>.next`. `roster` and `roster.db` each have their own file.
+  nonisolated var pulledPath: String { file + ".next" }
 
   /// Makes digests of bodies, to compare a body with the one of a `CachedPage` before it is scanned.
   package var digest: PageDigest {
@@ -202,23 +202,14 @@ extension Cache {
 
   // MARK: The file and the cache
 
-  /// - Parameter migrated: The contents of the file that an earlier version wrote beside its cache; nil for a cache of
-  ///   this version.
-  func openPulled(_ database: Database, migrated: StagingFile?) throws {
+  func openPulled(_ database: Database) throws {
     try database.execute(PulledTables.create)
     let file = try openFile(database)
     let found = try file.owner()
     let isOurs = try found.map { try isOfSnapshot($0, in: database) } ?? false
-    let isKnown = try migrated?.isCacheKnown ?? isCacheKnown(found, in: database)
+    let isKnown = try isCacheKnown(found, in: database)
     if try !redefine(database), !isKnown { try renewFeed(database) }
     try ListRules.apply(schema, to: database)
-    if let until = migrated?.heldUntil {
-      // Version 0.1 did not store when the hold began.
-      try database.run(
-        "UPDATE main.cache_identity SET held_by = ?1, held_at = unixepoch(), held_until = ?2", .text(upstream),
-        .real(until))
-    }
-    StagingFile.drop(path)
     pull = PullFacts()
     generation += 1
     pulled = file

@@ -18,6 +18,23 @@ package struct EmptiedResource: Sendable, Equatable {
   }
 }
 
+/// A cache that an older version of rosterd made.
+package enum OlderCacheFile: Sendable, Equatable {
+  /// Readers see it until the first sync has published.
+  case read
+  /// It was moved to this path.
+  case moved(String)
+
+  /// A clause for an operator.
+  package var note: String {
+    switch self {
+    case .read: "readers see the cache of an older rosterd until the first sync has published"
+    case .moved(let path):
+      "the cache of an older rosterd, with its history, is \(path); if you do not need it: rm \(path)*"
+    }
+  }
+}
+
 /// Facts about the snapshot that readers see.
 package struct CacheFacts: Sendable, Equatable {
   /// The value of `cache_info.feed`.
@@ -48,13 +65,16 @@ package struct CacheFacts: Sendable, Equatable {
   /// True if a reader's transaction prevents SQLite from writing the log back into the database.
   package var isWALPinned: Bool
   /// The path to which a damaged cache was moved, the latest one; nil if there is no such file.
-  package var movedAside: String?
+  package var damaged: String?
+  /// The cache of an older version; nil without one.
+  package var older: OlderCacheFile?
 
-  /// A clause for an operator; nil if no cache was damaged.
-  package var damage: String? {
-    movedAside.map {
+  /// Clauses for an operator about caches that were moved aside, or will be.
+  package var notes: [String] {
+    let damage = damaged.map {
       "the cache was damaged and was moved to \($0); all is pulled from scratch; remove that file to end this note"
     }
+    return [damage, older?.note].compactMap(\.self)
   }
 
   /// The defaults describe an empty cache.

@@ -3,12 +3,17 @@ import Glibc
 internal import RosterFiles
 internal import RosterModel
 
-/// Damaged caches that were moved aside: `<path>.damaged-<time>` and their logs.
-enum DamagedCopies {
-  /// Enough copies to examine, even if a disk damages one file after another.
+/// Caches that were moved aside: damaged ones as `<path>.damaged-<time>`, and those of older versions as
+/// `<path>.schema-<version>`.
+enum MovedCaches {
+  /// Enough damaged copies to examine, even if a disk damages one file after another.
   static let most = 3
 
-  /// Removes the oldest beyond `most`.
+  static func damaged(_ path: String, at date: Date) -> String { "\(path).damaged-\(date.rfc3339)" }
+
+  static func older(_ path: String, version: Int) -> String { "\(path).schema-\(version)" }
+
+  /// Removes the oldest damaged copies beyond `most`.
   /// - Parameter parts: endings that their names may have.
   static func prune(_ path: String, parts: [String]) {
     for time in times(path, parts: parts).dropLast(most) {
@@ -16,11 +21,16 @@ enum DamagedCopies {
     }
   }
 
-  /// The path of the latest copy; nil without a copy.
+  /// The path of the latest damaged copy; nil without a copy.
   static func latest(_ path: String) -> String? { times(path, parts: [""]).last.map { "\(path).damaged-\($0)" } }
 
-  /// The time at which the latest copy was moved aside; nil without a copy.
+  /// The time at which the latest damaged copy was moved aside; nil without a copy.
   static func latestTime(_ path: String) -> Date? { times(path, parts: [""]).last.flatMap { Date(rfc3339: $0) } }
+
+  /// The path of the cache of the latest older version; nil without one.
+  static func latestOlder(_ path: String) -> String? {
+    (0..<Schema.version).map { older(path, version: $0) }.last { fileStatus($0) != nil }
+  }
 
   private static func times(_ path: String, parts: [String]) -> [String] {
     let prefix = (path.split(separator: "/").last.map(String.init) ?? path) + ".damaged-"

@@ -1,0 +1,78 @@
+import Glibc
+internal import Logging
+internal import RosterFiles
+internal import RosterModel
+
+/// A cache of an older version. Its rows are not converted. A new cache beside it, its successor, pulls everything, and
+/// takes its name with the first publication. Readers see the older one until then.
+enum OlderCache {
+  /// `<path>.successor`
+  static func successor(of path: String) -> String { path + ".successor" }
+
+  /// The file that the writer of the cache at `path` opens.
+  static func file(of path: String, _ found: CacheFile.State) -> String {
+    switch found {
+    case .older: successor(of: path)
+    case .absent, .ours, .damaged: path
+    }
+  }
+
+  /// Removes what a switch that was cut short has left. The file itself has the cache's name already, or the cache was
+  /// replaced by another one.
+  static func removeLeftovers(_ path: String) {
+    let successor = successor(of: path)
+    guard [successor, successor + "-wal", successor + ".next"].contains(where: { fileStatus($0) != nil }) else {
+      return
+    }
+    for file in [successor, successor + ".next"] { try? CacheFile.remove(file) }
+  }
+}
+
+extension Cache {
+  /// True until a cache of an older version is replaced.
+  package nonisolated var hasOlder: Bool { file != path }
+
+  /// Gives the successor the name of the older cache, because it has a snapshot. If that fails, the next publication or
+  /// the next start tries it again.
+  func replaceOlder() {
+    guard hasOlder, let database else { return }
+    do {
+      guard let version = try Self.version(at: path) else { return }
+      guard try database.count("SELECT snapshot IS NOT NULL FROM main.cache_info") == 1 else { return }
+      guard try database.checkpoint(.truncate) else { return }
+      shut()
+      let aside = MovedCaches.older(path, version: version)
+      try Self.writeBack(path)
+      // The file of pulled pages knows which cache was written last.
+      for part in CacheFile.parts { rename(pulledPath + part, path + ".next" + part) }
+      try CacheFile.replace(path, by: file, aside: aside)
+      // The pages that 0.2 had pulled.
+      rename(path + ".pulled", aside + ".pulled")
+      file = path
+      OlderCache.removeLeftovers(path)
+      logger.notice("the cache of an older version was moved aside", metadata: ["path": "\(aside)"])
+    } catch {
+      logger.error("cannot replace the cache of an older version: \(error)", metadata: ["path": "\(path)"])
+    }
+    do { if self.database == nil { try connect() } } catch {
+      logger.error("cannot open the cache again: \(error)", metadata: ["path": "\(file)"])
+    }
+  }
+
+  /// The version of the older cache; 0 if a user has removed it; nil if another cache has its name now.
+  private static func version(at path: String) throws -> Int? {
+    switch try CacheFile.inspect(path, hadLock: true) {
+    case .older(let version): version
+    case .absent: 0
+    case .ours, .damaged: nil
+    }
+  }
+
+  /// Writes the log of the older cache back, so that its file is whole under any name.
+  private static func writeBack(_ path: String) throws {
+    guard fileStatus(path) != nil else { return }
+    let older = try Database(path: path, access: .writer)
+    defer { older.close() }
+    _ = try older.checkpoint(.truncate)
+  }
+}

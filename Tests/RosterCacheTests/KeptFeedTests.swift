@@ -1,0 +1,54 @@
+import FoundationEssentials
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+/// C3.2: keys of a definition that may change without another feed.
+struct KeptFeedTests {
+  let folder = Folder()
+
+  @Test("C3.2: another by_key_records or pages.value keeps the feed, another done or shape does not")
+  func keptFeed() async throws {
+    var resource = Resource.character
+    func feed() async throws -> [String] {
+      let cache = try await folder.define([resource])
+      _ = try await cache.mirror(resource, pages: [people(1...2), people(3...4)])
+      await cache.close()
+      return try folder.ask("SELECT feed FROM cache_info")
+    }
+    let first = try await feed()
+    resource.byKeyRecords = at("data")
+    resource.pages.value = .init("p{page}", placeholder: "{page}")
+    #expect(try await feed() == first)
+    #expect(
+      try folder.ask("SELECT (definition ->> '$.by_key_records') || (definition ->> '$.pages.value') FROM resources")
+        == ["/datap{page}"])
+    resource.pages.done = .body(at("done"))
+    let second = try await feed()
+    resource.shape = .values
+    let third = try await feed()
+    #expect(second != first && third != second)
+  }
+
+  @Test("C3.2: another audit_every keeps the feed, the pages and the kept pages, and is in resources.definition later")
+  func auditEvery() async throws {
+    var resource = Resource.character
+    let cache = try await folder.define([resource])
+    _ = try await cache.mirror([people(1...2), people(3...4)])
+    let record = try await cache.begin(at: noon).record
+    try await cache.append([Pull(cache: cache).received(resource, 1, people(1...2, mark: "!"))])
+    try await cache.end(record, at: noon, history: ninetyDays)
+    await cache.close()
+    let feed = try folder.ask("SELECT feed FROM cache_info")
+    resource.auditEvery = nil
+    let next = try await folder.define([resource])
+    _ = try await next.begin(at: noon)
+    let known = try await next.known("character", addresses: [address(1), address(2)])
+    #expect(known[address(1)]?.state == .kept && known[address(2)]?.state == .published)
+    await next.close()
+    await (try folder.mirrored(resource, pages: [people(1...2, mark: "!"), people(3...4)])).close()
+    #expect(try folder.ask("SELECT feed FROM cache_info") == feed)
+    #expect(try folder.ask("SELECT definition ->> '$.audit_every' FROM resources") == ["never"])
+  }
+}

@@ -1,0 +1,129 @@
+import FoundationEssentials
+import Glibc
+import RosterFiles
+import RosterModel
+import Testing
+
+@testable import RosterCache
+
+/// C7.2: caches that rosterd 0.1.0 and 0.2.0 made (Fixtures/README.md), each with its records as SQL.
+struct OlderCacheTests {
+  struct Older: CustomTestStringConvertible {
+    var fixture: String
+    var version: Int
+    var records: String
+    var testDescription: String { fixture }
+  }
+
+  private static let all = [
+    Older(fixture: "first", version: 1, records: "SELECT id || name FROM characters ORDER BY id"),
+    Older(fixture: "later", version: 1, records: "SELECT id || name FROM characters ORDER BY id"),
+    Older(fixture: "second", version: 2, records: "SELECT id || name FROM pilots ORDER BY id"),
+    Older(fixture: "second-broken", version: 2, records: "SELECT id || name FROM pilots ORDER BY id"),
+  ]
+  private static let pages = [people(1...2), people(3...4)]
+
+  let folder = Folder()
+
+  private func take(_ older: Older) throws {
+    let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/\(older.fixture)")
+    for name in ["roster.db", "roster.db.pulled"] {
+      guard let bytes = try? Data(contentsOf: source.appending(path: name)) else { continue }
+      try folder.write(bytes, to: name)
+    }
+  }
+
+  private func ask(_ sql: String, of name: String) throws -> [String] {
+    let database = try Database(path: "\(folder.path)/\(name)", access: .readOnly)
+    return try database.rows(sql) { $0.text(0) }
+  }
+
+  /// Every file of the folder that belongs to a cache.
+  private func files() throws -> [String] {
+    try folder.names().filter { $0.hasPrefix("roster.db") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+  }
+
+  @Test("C7.2: readers see an older cache until the first publication, which moves it aside", arguments: all)
+  func replaced(older: Older) async throws {
+    try take(older)
+    let aside = "roster.db.schema-\(older.version)"
+    let (records, feed) = (try folder.ask(older.records), try folder.ask("SELECT feed FROM cache_info"))
+    #expect(!records.isEmpty)
+    let cache = try await folder.define()
+    #expect(try folder.ask("PRAGMA user_version") == ["\(older.version)"])
+    let facts = try await cache.facts()
+    #expect(facts.older == .read && facts.snapshot == nil)
+    let record = try await cache.begin(at: noon).record
+    #expect(try folder.ask(older.records) == records)
+    try await cache.end(record, at: noon, history: ninetyDays)
+    #expect(try folder.ask(older.records) == records && !files().contains("roster.db.published"))
+    let fresh = try await cache.facts().feed.replacing("-empty", with: "")
+
+    _ = try await cache.mirror(Self.pages)
+    #expect(try folder.ask("SELECT id FROM characters ORDER BY id") == ["1", "2", "3", "4"])
+    #expect(try folder.ask("PRAGMA user_version") == ["\(Schema.version)"])
+    // The feed was made with the successor.
+    let own = try folder.ask("SELECT feed FROM cache_info")
+    #expect(own != feed && own == [fresh])
+    #expect(try await cache.facts().older == .moved("\(folder.cache).schema-\(older.version)"))
+    #expect(try ask(older.records, of: aside) == records)
+    #expect(try folder.mode(aside) == CacheFile.privateMode && folder.mode("roster.db") == CacheFile.mode)
+    let moved = older.fixture == "second-broken" ? [aside + ".pulled"] : []
+    #expect(try files() == ["roster.db", "roster.db.next", "roster.db.published", aside] + moved)
+    // The next sync goes on in the same file.
+    #expect(try await cache.mirror([people(1...2), people(3...5)]).added == 1)
+    try await folder.expectSound(closing: cache)
+  }
+
+  @Test("C7.2: pages that a stopped first sync has pulled are of use to the next one")
+  func resumed() async throws {
+    try take(Self.all[2])
+    let cache = try await folder.define()
+    let record = try await cache.begin(at: noon).record
+    try await cache.append([Pull(cache: cache).received(.character, 1, people(1...2))])
+    try await cache.end(record, at: noon, history: ninetyDays)
+    await cache.close()
+    let next = try await folder.define()
+    _ = try await next.begin(at: noon)
+    #expect(try await next.known("character", addresses: [address(1)])[address(1)]?.state == .kept)
+    await next.close()
+    #expect(try folder.ask("PRAGMA user_version") == ["2"])
+  }
+
+  @Test("C7.2: a start completes the switch to a published successor")
+  func completed() async throws {
+    let other = Folder()
+    await (try other.mirrored(.character, pages: Self.pages)).close()
+    try take(Self.all[2])
+    try folder.write(other.bytes(), to: "roster.db.successor")
+    let cache = try await folder.define()
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["4"])
+    #expect(try ask("SELECT count(*) FROM pilots", of: "roster.db.schema-2") != ["0"])
+    #expect(try files() == ["roster.db", "roster.db.next", "roster.db.published", "roster.db.schema-2"])
+    try await folder.expectSound(closing: cache)
+  }
+
+  @Test("C7.2: a start removes what a switch left that was cut short after the rename")
+  func leftovers() async throws {
+    await (try folder.mirrored(.character, pages: Self.pages)).close()
+    for name in ["roster.db.successor-wal", "roster.db.successor-shm", "roster.db.successor.next"] {
+      try folder.write([], to: name)
+    }
+    await (try folder.define()).close()
+    #expect(try folder.names().allSatisfy { !$0.contains("successor") })
+  }
+
+  @Test("C7.2: if the older cache cannot be moved aside, it stays, and the next publication tries again")
+  func blocked() async throws {
+    try take(Self.all[2])
+    let aside = folder.path + "/roster.db.schema-2"
+    try FileManager.default.createDirectory(atPath: aside, withIntermediateDirectories: false)
+    let cache = try await folder.define()
+    _ = try await cache.mirror(Self.pages)
+    #expect(try folder.ask("PRAGMA user_version") == ["2"])
+    try #require(rmdir(aside) == 0)
+    _ = try await cache.mirror([people(1...2), people(3...5)])
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["5"])
+    try await folder.expectSound(closing: cache)
+  }
+}
