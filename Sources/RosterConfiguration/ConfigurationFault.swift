@@ -13,6 +13,8 @@ package struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible 
   package var problem: String
   /// The permitted values, such as "1 to 64".
   package var allowed: String
+  /// The name of the broken rule; nil for a value that is invalid by itself.
+  package var rule: String?
 
   /// `rosterd.toml:3: sync.concurrency: 100 is out of range; allowed: 1 to 64`
   package var description: String {

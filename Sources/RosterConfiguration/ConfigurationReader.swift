@@ -56,6 +56,7 @@ struct ConfigurationReader {
     var place: Place
     var problem: String
     var allowed: String
+    var rule: String?
   }
 
   private(set) var configuration = Configuration()
@@ -149,7 +150,7 @@ struct ConfigurationReader {
     if !resources.isEmpty { configuration.resources = resources }
     warnings += reader.warnings
     misplaced += reader.faults.list.map {
-      Misplaced(place: .path($0.path), problem: $0.problem, allowed: $0.allowed)
+      Misplaced(place: .path($0.path), problem: $0.problem, allowed: $0.allowed, rule: $0.rule)
     }
   }
 
@@ -192,14 +193,14 @@ struct ConfigurationReader {
   }
 
   /// The entry of a table becomes a part of the path in the file, or of the message.
-  private mutating func add(_ mistake: Mistake, at place: Misplaced.Place, allowed: String) {
+  private mutating func add(_ mistake: Mistake, at place: Misplaced.Place, allowed: String, rule: String? = nil) {
     var (place, problem) = (place, mistake.problem)
     switch (place, mistake.entry) {
     case (.path(let path), let entry?): place = .path(path + [entry])
     case (.outside, let entry?): problem = "\(entry): \(problem)"
     case (.file, _), (_, nil): break
     }
-    misplaced.append(Misplaced(place: place, problem: problem, allowed: allowed))
+    misplaced.append(Misplaced(place: place, problem: problem, allowed: allowed, rule: rule))
   }
 
   // MARK: - Omitted and contradictory settings
@@ -223,7 +224,8 @@ struct ConfigurationReader {
   mutating func check(_ further: (Configuration) -> [Conflict]) {
     for conflict in configuration.conflicts() + further(configuration) where refused.isDisjoint(with: conflict.keys) {
       add(
-        Mistake(conflict.problem, entry: conflict.entry), at: place(ofFirst: conflict.keys), allowed: conflict.allowed)
+        Mistake(conflict.problem, entry: conflict.entry), at: place(ofFirst: conflict.keys),
+        allowed: conflict.allowed, rule: conflict.rule)
     }
   }
 
@@ -250,7 +252,8 @@ struct ConfigurationReader {
         case .outside(let name): (nil, nil, name)
         }
       return ConfigurationFault(
-        file: file, line: line, key: key, problem: misplaced.problem, allowed: misplaced.allowed)
+        file: file, line: line, key: key, problem: misplaced.problem, allowed: misplaced.allowed,
+        rule: misplaced.rule)
     }
     let inFile = faults.filter { $0.file != nil }
     return inFile.sorted { ($0.line ?? 0) < ($1.line ?? 0) } + faults.filter { $0.file == nil }

@@ -8,12 +8,11 @@ package struct Conflict: Sendable, Equatable {
   package var problem: String
   /// The permitted values.
   package var allowed: String
+  /// The name of the broken rule; nil for a conflict with this machine.
+  package var rule: String?
 
   /// - Parameter problem: a clause without secrets.
-  package init(keys: [String], entry: String? = nil, problem: String, allowed: String) {
-    self.keys = keys
-    self.entry = entry
-    self.problem = problem
-    self.allowed = allowed
+  package init(keys: [String], entry: String? = nil, problem: String, allowed: String, rule: String? = nil) {
+    (self.keys, self.entry, self.problem, self.allowed, self.rule) = (keys, entry, problem, allowed, rule)
   }
 }

@@ -1,17 +1,52 @@
+/// A mistake in a definition.
+package struct DefinitionFault: Sendable {
+  /// The place of the correction.
+  package let path: [String]
+  /// The reason, as a clause.
+  package let problem: String
+  /// The permitted values in words.
+  package let allowed: String
+  /// The name of the broken rule; nil for a value that is invalid by itself.
+  package let rule: String?
+}
+
 /// Collects all mistakes. Their paths begin with `resource`.
 package struct DefinitionFaults {
   /// The mistakes in the order in which they were found.
-  package private(set) var list: [DefinitionConflict] = []
-  /// The paths of the mistakes, and all paths above them.
+  package private(set) var list: [DefinitionFault] = []
+  /// The paths of the mistakes.
+  private var places: Set<[String]> = []
+  /// The same paths, and all paths above them.
   private var refused: Set<[String]> = []
 
-  mutating func add(_ path: [String], _ problem: String, allowed: String) {
-    list.append(DefinitionConflict(path: path, problem: problem, allowed: allowed))
+  mutating func add(_ path: [String], _ problem: String, allowed: String, rule: String? = nil) {
+    list.append(DefinitionFault(path: path, problem: problem, allowed: allowed, rule: rule))
+    places.insert(path)
     for count in 0...path.count { refused.insert(Array(path.prefix(count))) }
   }
 
-  /// True if the value there, or one below it, is already refused. Conflicts that depend on it are not checked.
+  /// True if the value there, or one below it, is already refused.
   func holds(_ path: [String]) -> Bool { refused.contains(path) }
+
+  /// Checks the rules of a table, in their order. A key is refused by one rule only.
+  /// - Parameters:
+  ///   - table: The path of the table.
+  ///   - place: The place of a path below the table; by default the path itself.
+  mutating func check<Table>(
+    _ rules: [KeyRule<Table>], of values: Table, at table: [String], place: ([String]) -> [String] = { $0 }
+  ) {
+    func path(_ key: String) -> [String] { place(key.split(separator: ".").map(String.init)) }
+    for rule in rules {
+      let read = rule.keys.filter { !$0.contains("*") }
+      if read.contains(where: { holds(table + path($0)) }) { continue }
+      let found = rule.violations(values).map { violation in
+        (violation, place: table + path(violation.key ?? rule.key) + violation.entry)
+      }.filter { !places.contains($0.place) }
+      for (violation, place) in found {
+        add(place, violation.problem, allowed: violation.allowed ?? rule.allowed, rule: rule.name)
+      }
+    }
+  }
 
   /// The members of a table; nil, with a mistake, if the value is not a table.
   mutating func table(_ item: TOMLItem, at path: [String]) -> TOMLMembers? {

@@ -27,17 +27,12 @@ package struct DefinitionsReader {
       if let definition = definition(table.item, name: table.name, at: place) { written.append(definition) }
     }
     let windows = written.reduce(into: [:]) { $0[$1.resource.name] = $1.resource.windows }
-    for index in written.indices { written[index].takeWindows(of: windows) }
-    for definition in written {
-      let place = path + [definition.resource.name]
-      warnings += definition.warnings.map { "\(dotted(place + $0.path))\($0.text)" }
-      judge(
-        definition.conflicts + definition.columnConflicts + definition.eachConflicts
-          + definition.windowsConflicts(at: now), at: place)
+    for index in written.indices {
+      written[index].takeWindows(of: windows)
+      written[index].windowCount = written[index].resource.windows?.count(at: now)
     }
-    let ancestry = Ancestry(written)
-    judge(TakenTables.conflicts(written) + ancestry.conflicts(written), at: path)
-    warnings += ancestry.warnings(written)
+    for definition in written { check(definition, at: path + [definition.resource.name]) }
+    checkTogether(written, at: path)
     return written.map(\.resource)
   }
 
@@ -118,11 +113,40 @@ package struct DefinitionsReader {
     }
   }
 
-  /// Adds conflicts, except those that depend on refused values.
-  private mutating func judge(_ conflicts: [DefinitionConflict], at path: [String]) {
-    for conflict in conflicts where !conflict.restsOn.contains(where: { faults.holds(path + $0) }) {
-      faults.add(path + conflict.path, conflict.problem, allowed: conflict.allowed)
+  /// Checks the rules of one definition.
+  private mutating func check(_ definition: WrittenDefinition, at path: [String]) {
+    warnings += definition.warnings.map { "\(dotted(path + $0.path))\($0.text)" }
+    faults.check(WrittenDefinition.rules, of: definition, at: path)
+    for table in [["pages"], ["since", "pages"]] {
+      if let pages = definition.pages(at: table) { faults.check(WrittenPages.rules, of: pages, at: path + table) }
     }
+    let requests = [WrittenRequest(wholeOf: definition), WrittenRequest(incrementalOf: definition)]
+    for request in requests.compactMap(\.self) {
+      faults.check(WrittenRequest.rules, of: request, at: path, place: request.place)
+    }
+    WrittenSince(definition).map { faults.check(WrittenSince.rules, of: $0, at: path) }
+    faults.check(WrittenDefinition.nameRules, of: definition, at: path)
+  }
+
+  /// Checks the rules between definitions.
+  private mutating func checkTogether(_ written: [WrittenDefinition], at path: [String]) {
+    for tables in WrittenTables.all(of: written) {
+      faults.check(WrittenTables.rules, of: tables, at: path + [tables.definition.resource.name])
+    }
+    let names = written.map(\.resource.name).filter { faults.holds(path + [$0, "columns"]) }
+    let family = Family(written, unknown: Set(names))
+    for definition in written {
+      let child = WrittenChild(definition, of: family)
+      faults.check(WrittenChild.rules, of: child, at: path + [definition.resource.name])
+      warnings += family.warnings(definition)
+    }
+  }
+
+  /// The names of all rules.
+  package static var rules: [String] {
+    WrittenDefinition.rules.map(\.name) + WrittenPages.rules.map(\.name) + WrittenRequest.rules.map(\.name)
+      + WrittenSince.rules.map(\.name) + WrittenDefinition.nameRules.map(\.name) + WrittenTables.rules.map(\.name)
+      + WrittenChild.rules.map(\.name)
   }
 }
 
@@ -154,15 +178,15 @@ extension WrittenDefinition {
       resource.answers.noRecords.statuses += statuses.filter { !resource.answers.noRecords.statuses.contains($0) }
       resource.each?.emptyStatuses = nil
     }
-    if !has("each", "whole_every") { resource.each.map { resource.each?.wholeEvery = Each.usualWhole($0.changed) } }
-    if !has("since", "value") {
+    if !has("each.whole_every") { resource.each.map { resource.each?.wholeEvery = Each.usualWhole($0.changed) } }
+    if !has("since.value") {
       let param = resource.since?.param
       resource.since?.value = Since.usualValue(param)
     }
-    if resource.since?.isDated == true, !has("since", "form") { resource.since?.form = .http }
-    if !has("since", "overlap") { resource.since.map { resource.since?.overlap = Since.usualOverlap($0.form) } }
-    resource.listing.fillIn(hasParam: has("pages", "param"))
-    let hasParam = has("since", "pages", "param")
+    if resource.since?.isDated == true, !has("since.form") { resource.since?.form = .http }
+    if !has("since.overlap") { resource.since.map { resource.since?.overlap = Since.usualOverlap($0.form) } }
+    resource.listing.fillIn(hasParam: has("pages.param"))
+    let hasParam = has("since.pages.param")
     resource.since?.listing.fillIn(hasParam: hasParam)
   }
 }
@@ -172,7 +196,7 @@ extension WrittenDefinition {
   fileprivate mutating func takeWindows(of parents: [String: Windows]) {
     guard let parent, let windows = parents[parent] else { return }
     resource.each?.windows = windows
-    if !has("each", "whole_every") { resource.each?.wholeEvery = .every(Windows.usualWhole) }
+    if !has("each.whole_every") { resource.each?.wholeEvery = .every(Windows.usualWhole) }
   }
 }
 
@@ -237,7 +261,7 @@ extension WrittenDefinition {
             + "list that meets conditions is { list = …, where = …, value = … }"
         ))
     }
-    if has("pages", "size_param"), !has("pages", "size") {
+    if has("pages.size_param"), !has("pages.size") {
       found.append((["pages", "size_param"], " says nothing without size"))
     }
     return found
@@ -251,8 +275,8 @@ extension WrittenDefinition {
     }
     let requests = [
       (["query"], resource.query.contains { $0.hasOddDay }), (["body"], resource.body.hasOddDay),
-      (["since", "query"], has("since", "query") && since?.listing.query.contains { $0.hasOddDay } == true),
-      (["since", "body"], has("since", "body") && since?.listing.body.hasOddDay == true),
+      (["since", "query"], has("since.query") && since?.listing.query.contains { $0.hasOddDay } == true),
+      (["since", "body"], has("since.body") && since?.listing.body.hasOddDay == true),
     ]
     return (requests + texts).filter(\.1).map(\.0)
   }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import RosterModel
 
 extension ValueType<Windows> {
@@ -71,30 +70,5 @@ extension ValueType<TimeForm?> {
         return form
       },
       write: { $0?.rawValue ?? TimeForm.day })
-  }
-}
-
-extension WrittenDefinition {
-  /// Mistakes of a parent made of windows (F1.6).
-  /// - Parameter now: decides how many windows there are.
-  @Rules<DefinitionConflict> func windowsConflicts(at now: Date) -> [DefinitionConflict] {
-    if let windows = resource.windows {
-      let count = windows.count(at: now)
-      if count == 0 {
-        DefinitionConflict(
-          path: ["windows", "from"], problem: "\(windows.from.tomlString) is in the future",
-          allowed: "a time in the past")
-      }
-      if count > Windows.maxCount {
-        DefinitionConflict(
-          path: ["windows", "every"], problem: "these are \(count) windows until now",
-          allowed: "a longer every, or a later from, for at most \(Windows.maxCount) windows")
-      }
-      if resource.windowColumn == nil {
-        DefinitionConflict(
-          path: ["columns"], restsOn: [["columns"]], problem: "no column is at \"/from\"",
-          allowed: "a column at /from, and one at /to")
-      }
-    }
   }
 }

@@ -80,7 +80,7 @@ struct ColumnFaultTests {
       [resource.thing.lists.tags]
       columns.a = ""
 
-      => 6: resource.thing.lists.tags.at: is missing; allowed: a JSON Pointer to a list
+      => 6: resource.thing.lists.tags.at: is missing; allowed: a JSON Pointer to a list of its own
       [resource.thing.lists.tags]
       at = "/tags"
 
@@ -109,12 +109,12 @@ struct ColumnFaultTests {
       at = "/tags"
       columns.a = ""
 
-      => 10: resource.thing.lists.other.at: tags is at "/tags" too; allowed: a list of its own
+      => 10: resource.thing.lists.other.at: tags is at "/tags" too; allowed: a JSON Pointer to a list of its own
       [resource.thing.lists.name]
       at = "/tags"
       columns.a = ""
 
-      => 6: resource.thing.lists.name: a column or list is called name in changes already; allowed: a name of its own, without the leading thing_ too
+      => 6: resource.thing.lists.name: a column or list is called name in changes already; allowed: a name of its own, also without the resource's name at its begin
       [resource.thing.lists.tags]
       at = "/tags"
       columns.a = ""
@@ -122,7 +122,7 @@ struct ColumnFaultTests {
       at = "/t"
       columns.a = ""
 
-      => 9: resource.thing.lists.thing_tags: a column or list is called tags in changes already; allowed: a name of its own, without the leading thing_ too
+      => 9: resource.thing.lists.thing_tags: a column or list is called tags in changes already; allowed: a name of its own, also without the resource's name at its begin
       """#))
   func lists(text: String, sentence: String) throws {
     try workspace.expect(sentence, text: FaultyDefinition.start + FaultyDefinition.columns + text)

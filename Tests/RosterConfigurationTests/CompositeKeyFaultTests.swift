@@ -44,18 +44,18 @@ struct CompositeKeyFaultTests {
       => 3: resource.thing.key: the column flag, which is at "/flag", is boolean; allowed: the place of a column of the type integer or text
       key = ["/id", "/name"]
       by_key = "/things/{key}"
-      => 4: resource.thing.by_key: has {key} or {keys}, and the key has 2 places; allowed: a path with {key.id}, {key.name}
+      => 4: resource.thing.by_key: has {key} or {keys}, and the key has 2 places; allowed: {key} or {keys}; {key.COLUMN} of a composite key
       key = ["/id", "/name"]
       by_key = "/things/{key.id}"
-      => 4: resource.thing.by_key: lacks {key.name}; allowed: a path with {key.id}, {key.name}
+      => 4: resource.thing.by_key: lacks {key.name}; allowed: {key} or {keys}; {key.COLUMN} of a composite key
       key = ["/id", "/name"]
       by_key = "/things/{key.id}/{key.name}/{key.flag}"
-      => 4: resource.thing.by_key: has {key.flag}, and flag is no column of the key; allowed: a path with {key.id}, {key.name}
+      => 4: resource.thing.by_key: has {key.flag}, and flag is no column of the key; allowed: {key} or {keys}; {key.COLUMN} of a composite key
       by_key = "/things/{key.id}"
-      => 3: resource.thing.by_key: has {key.id}, and the key is one value; allowed: a path with {key} or {keys}
+      => 3: resource.thing.by_key: has {key.id}, and the key is one value; allowed: {key} or {keys}; {key.COLUMN} of a composite key
       key = ["/id", "/name"]
       pages = { style = "after", param = "a" }
-      => 4: resource.thing.pages.at: the style "after" needs it beside a key of several places; allowed: a JSON Pointer into a record
+      => 4: resource.thing.pages.at: is missing, and the key has several places; allowed: a JSON Pointer into a record
       """#))
   func faults(text: String, sentence: String) throws {
     try workspace.expect(sentence, text: FaultyDefinition.start + text + "\n" + columns)

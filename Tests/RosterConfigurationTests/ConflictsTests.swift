@@ -17,7 +17,7 @@ struct ConflictsTests {
       => rosterd.toml:1: auth.flow: the flow "bearer_refresh" needs a token_url; allowed: a URL or a path in auth.token_url
       [auth]
       token_url = "http://rickandmortyapi.com/token"
-      => rosterd.toml:2: auth.token_url: an http token_url does not go with an https base_url; allowed: an https URL or a path in auth.token_url
+      => rosterd.toml:2: auth.token_url: an http address does not go with an https base_url; allowed: an https URL or a path
       auth.flow = "static"
       [upstream.headers]
       authorization = "Bearer geheim"
@@ -25,7 +25,7 @@ struct ConflictsTests {
       [upstream]
       base_url = "http://h"
       tls.pins = ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
-      => rosterd.toml:3: upstream.tls.pins: an http base_url has no key that could be pinned; allowed: pins with an https base_url
+      => rosterd.toml:3: upstream.tls.pins: an http base_url has no TLS; allowed: pins with an https base_url
       [retry]
       base_delay = "20s"
       => rosterd.toml:2: retry.base_delay: a max_delay of 10s is less than a base_delay of 20s; allowed: a max_delay of base_delay or more

@@ -33,9 +33,9 @@ struct DefinitionFaultTests {
       => 3: resource.thing.shape: "list" is unknown; allowed: objects values map rows
       shape = "map"
       row_names = "/columns"
-      => 4: resource.thing.row_names: needs shape = "rows"; allowed: shape = "rows" beside it
+      => 4: resource.thing.row_names: needs shape = "rows"; allowed: row_names with shape = "rows"
       by_key_records = "/data"
-      => 3: resource.thing.by_key_records: needs by_key; allowed: a by_key beside it
+      => 3: resource.thing.by_key_records: needs by_key; allowed: by_key_records with by_key
       where = { "/a" = { is = "geheim" } }
       => 3: resource.thing.where."/a": is a table without "not", or with another member; allowed: JSON Pointers such as "/state" with "absent", "present", a scalar to be equal to, or { not = … }
       where = { "/a" = { not = [] } }

@@ -21,7 +21,8 @@ import Testing
 
   private static let columnHint =
     "; allowed: {RESOURCE.COLUMN} of an integer or text column of the parent or of another ancestor"
-  private static let parentHint = "; allowed: the name of another resource"
+  private static let nameHint = "; allowed: the name of another resource"
+  private static let parentHint = nameHint + ", at most 3 steps below one without each"
 
   @Test(
     "F4.1, F4.2: a parent, and columns of a parent, from line 6 on",
@@ -30,15 +31,15 @@ import Testing
       each = {}
       => 7: resource.block.each.of: is missing\#(parentHint)
       each = { of = 7 }
-      => 7: resource.block.each.of: 7 is an integer, not a string\#(parentHint)
+      => 7: resource.block.each.of: 7 is an integer, not a string\#(nameHint)
       each = { of = "none" }
-      => 7: resource.block.each.of: "none" is no resource\#(parentHint), at most 3 steps below one without each
+      => 7: resource.block.each.of: "none" is no resource\#(parentHint)
       each = { of = "block" }
       => 7: resource.block.each.of: "block" is the resource itself\#(parentHint)
       each = { of = "page", x = 1 }
       => 7: resource.block.each.x: is unknown; allowed: of, changed, whole_every, empty, none
       each = { of = "page", whole_every = "never" }
-      => 7: resource.block.each.whole_every: "never" needs changed, because no list would be pulled again; allowed: a duration, or columns of the parent in changed
+      => 7: resource.block.each.whole_every: "never" needs changed; allowed: a duration, because without changed no list would be pulled again
       each = { of = "page", whole_every = "1s" }
       => 7: resource.block.each.whole_every: 1s is out of range; allowed: 1m to 100 years, with a unit: ms s m h d; or "never"
       each = { of = "page", changed = ["id", "at"] }
@@ -50,15 +51,15 @@ import Testing
       [resource.block.each.empty]
       id = 0
       at = 0
-      => 11: resource.block.each.empty.at: "at" is no column of page; allowed: names of columns of the parent
+      => 11: resource.block.each.empty.at: "at" is no column of page; allowed: columns of the parent, with values of their types
       each = { of = "page", empty = { id = [] } }
       => 7: resource.block.each.empty.id: a list is not a scalar; allowed: columns of the parent with "absent", "present", a scalar to be equal to, or { not = … }; or a list of such tables
       each = { of = "page", empty = { id = true } }
-      => 7: resource.block.each.empty.id: true is no value of a column of type integer; allowed: numbers
+      => 7: resource.block.each.empty.id: true is no value of a column of type integer; allowed: columns of the parent, with values of their types
       each = { of = "page", empty = { flag = 0 } }
-      => 7: resource.block.each.empty.flag: 0 is no value of a column of type boolean; allowed: true, false
+      => 7: resource.block.each.empty.flag: 0 is no value of a column of type boolean; allowed: columns of the parent, with values of their types
       each = { of = "page", empty = { name = "", id = { not = [1, false] } } }
-      => 7: resource.block.each.empty.id: false is no value of a column of type integer; allowed: numbers
+      => 7: resource.block.each.empty.id: false is no value of a column of type integer; allowed: columns of the parent, with values of their types
       each = { of = "page", none = [200] }
       => 7: resource.block.each.none: 200 is out of range; allowed: integers from 400 to 599
       each = { of = "page", none = [404, 204] }
@@ -266,7 +267,7 @@ import Testing
       "4: resource.a.since: the style \"record\" has no list of changed records; allowed: no since",
       text: resource("a", of: nil, since))
     try workspace.expect(
-      "5: resource.a.by_key: its answers are lists, and with the style \"record\" a list is one record of the shape \"values\"; allowed: no by_key",
+      "5: resource.a.by_key: its answers are lists, and the style \"record\" has none; allowed: no by_key",
       text: resource("a", of: nil, "pages = { style = \"record\" }\nby_key = \"/a/{key}\"\nshape = \"values\"\n"))
   }
 }

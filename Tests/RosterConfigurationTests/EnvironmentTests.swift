@@ -56,7 +56,7 @@ struct EnvironmentTests {
       ),
       (
         ["ROSTERD_AUTH_TOKEN_URL": "http://host/token"],
-        "ROSTERD_AUTH_TOKEN_URL: an http token_url does not go with an https base_url; allowed: an https URL or a path in auth.token_url"
+        "ROSTERD_AUTH_TOKEN_URL: an http address does not go with an https base_url; allowed: an https URL or a path"
       ),
     ])
   func faults(environment: [String: String], sentence: String) throws {

@@ -88,9 +88,9 @@ struct PagesFaultTests {
       first = 1
       => 10: resource.thing.pages.first: the style "cursor" does not use it; allowed: style, param, value, start, size, size_param, at, more, done, count, short, beyond, empty, omits_false, hidden
       value = "(page:{offset})"
-      => 7: resource.thing.pages.value: does not contain {page} once; allowed: a text with one {page}
+      => 7: resource.thing.pages.value: does not contain {page} once; allowed: a text with the placeholder once
       value = "{page}{page}"
-      => 7: resource.thing.pages.value: does not contain {page} once; allowed: a text with one {page}
+      => 7: resource.thing.pages.value: does not contain {page} once; allowed: a text with the placeholder once
       style = "link"
       value = "{page}"
       => 8: resource.thing.pages.value: the style "link" does not use it; allowed: style, size, size_param, more, done, count, short, beyond, empty, omits_false, hidden
@@ -98,10 +98,10 @@ struct PagesFaultTests {
       param = "*"
       at = "/c"
       value = "{cursor}"
-      => 10: resource.thing.pages.value: has no meaning beside param = "*"; allowed: no value: each member of the object has its own
+      => 10: resource.thing.pages.value: is beside param = "*"; allowed: value or param = "*"
       more = "/m"
       done = "/d"
-      => 8: resource.thing.pages.done: is beside more; allowed: more or done: one is the opposite of the other
+      => 8: resource.thing.pages.done: is beside more; allowed: done or more
       param = "*"
       => 7: resource.thing.pages.param: "*" is for the style "cursor"; allowed: the name of a query parameter, or a place in body
       style = "after"
@@ -111,11 +111,11 @@ struct PagesFaultTests {
       param = "*"
       at = "/c"
       start = "x"
-      => 10: resource.thing.pages.start: has no meaning beside param = "*"; allowed: query, for what the first request sends
+      => 10: resource.thing.pages.start: is beside param = "*"; allowed: start or param = "*"
       style = "cursor"
       param = "*"
       at = "header:X"
-      => 9: resource.thing.pages.at: param = "*" needs an object, which no header is; allowed: a JSON Pointer to an object
+      => 9: resource.thing.pages.at: is no object, which param = "*" needs; allowed: a JSON Pointer to an object
       size = 5
       size_param = "*"
       => 8: resource.thing.pages.size_param: "*" is for param; allowed: the name of a query parameter, or a place in body
@@ -133,7 +133,7 @@ struct PagesFaultTests {
       style = "after"
       param = "a"
       at = "header:X"
-      => 9: resource.thing.pages.at: a header has nothing of the last record; allowed: a JSON Pointer into a record
+      => 9: resource.thing.pages.at: is no place in the last record; allowed: a JSON Pointer into a record
       style = "after"
       param = "a"
       start = "x"

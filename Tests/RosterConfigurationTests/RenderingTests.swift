@@ -178,7 +178,7 @@ struct RenderingTests {
       try new.replacing(old)
     } throws: {
       ($0 as? ConfigurationFaults)?.faults.first?.problem
-        == "an http token_url does not go with an https base_url until a restart"
+        == "an http address does not go with an https base_url until a restart"
     }
   }
 

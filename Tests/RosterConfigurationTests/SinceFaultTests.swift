@@ -13,7 +13,7 @@ struct SinceFaultTests {
     "F3.1, F3.2, F3.3, F3.5: each is refused at its key",
     arguments: [
       (#"param = "since""#, "at: is missing"), (#"at = "/at""#, "param: is missing"),
-      (#"at = "/at", param = "page""#, "param: is a parameter of pages too"),
+      (#"at = "/at", param = "page""#, #"param: "page" is a parameter of pages too"#),
       (#"at = "/at", param = "*""#, #"param: "*" is for pages"#),
       (#"at = "/at", param = "s", value = "x""#, #"value: "x" does not have {since} or {since:FORM} once"#),
       (#"at = "/at", param = "s", value = "{since:day}""#, #"value: "{since:day}" does not have"#),
@@ -59,7 +59,7 @@ struct SinceFaultTests {
           + #"pages = { style = "cursor", at = "/n", param = "/a/b" }"#,
         #"param: "/a" and "/a/b", which is a parameter of pages, are one in the other"#
       ),
-      (#"at = "/at", param = "s", token = "/t""#, "token: stands beside at"),
+      (#"at = "/at", param = "s", token = "/t""#, "token: is beside at"),
       (#"token = "/t", value = "x{since}""#, "value: has no effect without param"),
       (#"token = "/t", form = "unix""#, "form: is for at, and not for token"),
       (#"token = "/t", zone = "+01:00""#, "zone: is for at, and not for token"),
@@ -96,7 +96,7 @@ struct SinceFaultTests {
         #"pages = { param = "/a/b" }"#, #"param = "/a", from = "0""#,
         #""/a" and "/a/b", which is a parameter of pages, are one in the other"#
       ),
-      (#"pages = { param = "/a" }"#, #"param = "/a", from = "0""#, "is a parameter of pages too"),
+      (#"pages = { param = "/a" }"#, #"param = "/a", from = "0""#, #""/a" is a parameter of pages too"#),
       ("body = { a = [] }", #"param = "/a/0/b", from = "0", body = {}"#, #""/a/0/b" leads through something in body"#),
       (#"pages = { param = "/a/b" }"#, #"param = "/a""#, nil),
       (#"pages = { param = "/c" }"#, #"param = "/a", from = "0""#, nil),

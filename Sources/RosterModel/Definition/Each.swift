@@ -85,16 +85,23 @@ package struct Each: Sendable, Equatable {
 }
 
 extension Resource {
-  /// The placeholders of the definition, `since` included, by the key that has them (R5.2).
-  package var parentColumns: [(key: String, column: ParentColumn)] {
-    let own = listing.parentColumns
-    let since = since?.listing.parentColumns.filter { found in !own.contains { $0 == found } } ?? []
-    let tests = conditions.flatMap { $0.test.parentColumns.map { ("where", $0) } }
-    let start = [("since.value", self.since?.value), ("since.from", self.since?.from)].flatMap { key, text in
-      ParentColumn.all(in: text ?? "").map { (key, $0) }
+  /// The placeholders of the definition with their places (R5.2). The list has an inherited one twice.
+  package var placedColumns: [PlacedColumn] {
+    let since = since.map { since in
+      [("since.value", since.value), ("since.from", since.from ?? "")].flatMap { PlacedColumn.all(in: $1, at: $0) }
+        + since.listing.placedColumns.map { PlacedColumn(key: "since.\($0.key)", entry: $0.entry, column: $0.column) }
     }
-    return own + since.map { ("since.\($0.key)", $0.column) } + start + tests
-      + ParentColumn.all(in: keyQuestion?.text ?? "").map { ("by_key", $0) }
+    let tests = conditions.flatMap { condition in
+      condition.test.parentColumns.map { PlacedColumn(key: "where", entry: [condition.at.description], column: $0) }
+    }
+    return listing.placedColumns + (since ?? []) + tests
+      + PlacedColumn.all(in: keyQuestion?.text ?? "", at: "by_key")
+  }
+
+  /// The placeholders of the definition, without those that `since` inherits.
+  package var parentColumns: [PlacedColumn] {
+    let all = placedColumns
+    return all.filter { placed in !all.contains { "since.\($0.key)" == placed.key && $0.column == placed.column } }
   }
 
   /// The columns of ancestors that each list of the resource depends on, each once.
@@ -105,15 +112,35 @@ extension Resource {
   }
 }
 
+/// A placeholder `{RESOURCE.COLUMN}`, and its place in a definition.
+package struct PlacedColumn: Sendable {
+  /// The key, such as `since.query`.
+  package let key: String
+  /// The path of the entry; empty if the key has no table.
+  package let entry: [String]
+  /// The column that the placeholder names.
+  package let column: ParentColumn
+
+  fileprivate init(key: String, entry: [String], column: ParentColumn) {
+    (self.key, self.entry, self.column) = (key, entry, column)
+  }
+
+  fileprivate static func all(in text: String, at key: String, _ entry: [String] = []) -> [PlacedColumn] {
+    ParentColumn.all(in: text).map { PlacedColumn(key: key, entry: entry, column: $0) }
+  }
+}
+
 extension Listing {
   /// The columns of ancestors that are in the address of each page.
-  package var addressColumns: [ParentColumn] { parentColumns.map(\.column) }
+  package var addressColumns: [ParentColumn] { placedColumns.map(\.column) }
 
-  fileprivate var parentColumns: [(key: String, column: ParentColumn)] {
-    ParentColumn.all(in: path).map { ("path", $0) }
-      + query.flatMap { parameter in parameter.value.parentColumns.map { ("query", $0) } }
-      + body.texts.flatMap(ParentColumn.all).map { ("body", $0) }
-      + headers.flatMap { ParentColumn.all(in: $0.value) }.map { ("headers", $0) }
+  fileprivate var placedColumns: [PlacedColumn] {
+    PlacedColumn.all(in: path, at: "path")
+      + query.flatMap { parameter in
+        parameter.value.parentColumns.map { PlacedColumn(key: "query", entry: [parameter.name], column: $0) }
+      }
+      + body.placedTexts.flatMap { PlacedColumn.all(in: $0.text, at: "body", $0.place) }
+      + headers.flatMap { PlacedColumn.all(in: $0.value, at: "headers", [$0.name]) }
   }
 }
 

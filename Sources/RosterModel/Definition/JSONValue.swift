@@ -75,12 +75,29 @@ extension JSONValue {
   }
 
   /// Every text in the value, without the names of members.
-  package var texts: [String] {
+  package var texts: [String] { placedTexts.map(\.text) }
+
+  /// Every text in the value, below the names of the members that lead to it.
+  var placedTexts: [(place: [String], text: String)] {
     switch self {
-    case .text(let text): [text]
-    case .list(let values): values.flatMap(\.texts)
-    case .object(let members): members.flatMap(\.value.texts)
+    case .text(let text): [([], text)]
+    case .list(let values): values.flatMap(\.placedTexts)
+    case .object(let members):
+      members.flatMap { member in
+        member.value.placedTexts.map { ([member.name] + $0.place, $0.text) }
+      }
     case .null, .boolean, .number: []
+    }
+  }
+
+  /// The first member of an object that is an object or a list.
+  package var nestedMember: Member? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { member in
+      switch member.value {
+      case .object, .list: true
+      case .null, .boolean, .number, .text: false
+      }
     }
   }
 
