@@ -521,11 +521,20 @@ private func second(
       (["<https://a/?p=9>; rel=\"last\"", "</x>;rel=next"], "/x"),
       (["<x>; title=\"a, <b>; \\\"c\"; rel=\"prev NEXT\""], "x"),
       (["<x>; rel=next; anchor=\"/other\", <y>; rel=next"], "y"), (["<x>; rel=prev; rel=next"], nil), (["<x>"], nil),
+      (["</l?p=2>; rel=next; anchor=\"https://a/l\""], "/l?p=2"), (["<?p=2>; rel=next; anchor=\"?p=1\""], "?p=2"),
+      (["<https://a/l?p=2>; rel=next; anchor=\"#top\""], "https://a/l?p=2"),
       (["x; rel=next"], nil), ([""], nil),
       (["<x>; rel=\"next\"; results=\"false\""], nil), (["<x>; rel=\"next\"; results=\"true\""], "x"),
       (["<x>; rel=next, <y; rel=last"], "x"),
     ] as [([String], String?)])
   func next(headers: [String], target: String?) throws {
     #expect(try LinkHeader.next(in: headers.map { Request.Header("link", $0) }) == target)
+  }
+
+  @Test(
+    "G5.15: a link whose anchor is another list is not the next page, and not the end of this list",
+    arguments: ["</l?p=2>; rel=next; anchor=\"/m\"", "<?p=2>; rel=next; anchor=\"https://a/m?x\", <y>; rel=last"])
+  func foreignAnchor(header: String) {
+    #expect(throws: LinkHeader.Fault.self) { try LinkHeader.next(in: [Request.Header("Link", header)]) }
   }
 }

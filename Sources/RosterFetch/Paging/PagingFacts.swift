@@ -190,8 +190,13 @@ extension Paging {
   }
 
   private func link(_ response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
-    do throws(LinkHeader.Unclosed) { return address(try LinkHeader.next(in: response.headers), in: response) } catch {
-      throw UndefinedAnswer(reason: "an address in its Link header has no closing >")
+    do throws(LinkHeader.Fault) { return address(try LinkHeader.next(in: response.headers), in: response) } catch {
+      switch error {
+      case .unclosed: throw UndefinedAnswer(reason: "an address in its Link header has no closing >")
+      case .foreign(let anchor):
+        throw UndefinedAnswer(
+          reason: "its only Link header with rel=\"next\" belongs to another list: its anchor is \"\(anchor)\"")
+      }
     }
   }
 

@@ -1,18 +1,26 @@
 /// Link headers (RFC 8288 §3): `<https://…?page=2>; rel="next", <…>; rel="last"`, in one header or in several.
 package enum LinkHeader {
-  /// The `>` after an address is missing, so that the further links are not known.
-  package struct Unclosed: Error {}
+  /// The reason why the next page is not known.
+  package enum Fault: Error, Equatable {
+    /// The `>` after an address is missing, so that the further links are not known.
+    case unclosed
+    /// The only link to a next page has this anchor, and so belongs to another list.
+    case foreign(anchor: String)
+  }
 
   /// The target of the first link whose relation types include `next`; nil without such a link. A link with
   /// `results="false"` says that its page has no records (Sentry).
-  package static func next(in headers: [Request.Header]) throws(Unclosed) -> String? {
+  package static func next(in headers: [Request.Header]) throws(Fault) -> String? {
+    var anchor: String?
     for header in headers where header.name.lowercased() == "link" {
       var reader = LinkReader(header.value)
       while let link = try reader.next() {
-        // A link with an anchor is about another resource than the page (RFC 8288 §3.2).
-        if link.relations.contains("next"), !link.hasAnchor, !link.isEmpty { return link.target }
+        guard link.relations.contains("next"), !link.isEmpty else { continue }
+        if !link.isForeign { return link.target }
+        anchor = anchor ?? link.anchor
       }
     }
+    if let anchor { throw .foreign(anchor: anchor) }
     return nil
   }
 }
@@ -24,23 +32,37 @@ private struct LinkReader {
     var target: String
     /// Relation types in lower case, because they are case-insensitive (RFC 8288 §2.1.1).
     var relations: [Substring] = []
-    var hasAnchor = false
+    var anchor: String?
     var isEmpty = false
+
+    /// True if the link belongs to another resource than the page (RFC 8288 §3.2). A page of the list that the link
+    /// leads to is the page itself or an earlier one.
+    var isForeign: Bool {
+      guard let anchor, let path = Self.path(anchor) else { return false }
+      return path != Self.path(target)
+    }
+
+    /// The path of an address; nil if it is that of the page.
+    private static func path(_ address: String) -> Substring? {
+      let address = address.prefix { $0 != "?" && $0 != "#" }
+      guard let authority = address.firstRange(of: "//") else { return address.isEmpty ? nil : address }
+      return address[authority.upperBound...].drop { $0 != "/" }
+    }
   }
 
   private var rest: Substring
 
   init(_ header: String) { rest = header[...] }
 
-  mutating func next() throws(LinkHeader.Unclosed) -> Link? {
+  mutating func next() throws(LinkHeader.Fault) -> Link? {
     skip { $0 == "," || $0 == " " || $0 == "\t" }
     guard take("<") else { return nil }
-    guard let end = rest.firstIndex(of: ">") else { throw LinkHeader.Unclosed() }
+    guard let end = rest.firstIndex(of: ">") else { throw .unclosed }
     var link = Link(target: String(rest[..<end]))
     rest = rest[rest.index(after: end)...]
     var isRelated = false
     while let (name, value) = parameter() {
-      if name == "anchor" { link.hasAnchor = true }
+      if name == "anchor" { link.anchor = value }
       if name == "results" { link.isEmpty = value.lowercased() == "false" }
       // If a link has several `rel`, the first one applies (§3.3).
       guard name == "rel", !isRelated else { continue }
