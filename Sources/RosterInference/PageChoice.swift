@@ -244,7 +244,7 @@ struct PageChoice {
             + "sends; `headers = { Range = \"id ..; max=1000\" }` in [upstream] requests up to 1000 records (Heroku)"))
     }
     let records = evidence.records
-    let isRound = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1000].contains(records)
+    let isRound = records > 0 && records.isMultiple(of: 5)
     let isFull = isRound || records > 1 && evidence.asked.numbers.contains(records)
     notes.append(
       isFull
@@ -254,7 +254,7 @@ struct PageChoice {
     if isFull { pages.size = Resource.Size(records) }
     guard let size = evidence.asked.size else { return }
     taken = [size.name]
-    pages.size = Resource.Size(size.value, param: .query(size.name))
+    setSize(size, isLowered: isFull && records < size.value)
   }
 
   // MARK: What styles share
@@ -278,14 +278,7 @@ struct PageChoice {
   private mutating func size() {
     let records = evidence.records
     if let asked = evidence.asked.size {
-      let isLowered = evidence.goesOn && records > 0 && records < asked.value
-      pages.size = Resource.Size(isLowered ? records : asked.value, param: .query(asked.name))
-      if isLowered {
-        let text =
-          "\(asked.value) were asked for, and upstream sent \(records): with \(asked.value) it may skip records"
-        notes.append(.remark(.size, text: text))
-      }
-      return
+      return setSize(asked, isLowered: evidence.goesOn && records > 0 && records < asked.value)
     }
     if let seen = PageParameters(evidence.leads).size {
       suggestSize(seen.name, text: "requests larger pages, if upstream allows them")
@@ -294,6 +287,15 @@ struct PageChoice {
     } else {
       notes.append(.unseen(.size, text: "how to request pages of more than \(records) records (`size`, `size_param`)"))
     }
+  }
+
+  /// - Parameter isLowered: True if the answer shows that upstream sends fewer records than were asked for.
+  private mutating func setSize(_ asked: PageParameters.Counted, isLowered: Bool) {
+    let records = evidence.records
+    pages.size = Resource.Size(isLowered ? records : asked.value, param: .query(asked.name))
+    guard isLowered else { return }
+    let text = "\(asked.value) were asked for, and upstream sent \(records): with \(asked.value) it may skip records"
+    notes.append(.remark(.size, text: text))
   }
 
   private mutating func suggestSize(_ name: String, text: String) {
@@ -353,7 +355,8 @@ extension Note {
     .unseen(
       .pages,
       text: "whether more records exist: \(records) may be a full page, and `style = \"one\"` requests no other; "
-        + "if so, set `style` and its keys, such as `style = \"number\"` and `param = \"page\"` (PAGES.md)")
+        + "if so, set `style` and its keys, such as `style = \"number\"` and `param = \"page\"` (PAGES.md), "
+        + "else remove `size`")
   }
 }
 

@@ -437,7 +437,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     let body = (1...records).map { "{\"id\":\($0)}" }.joined(separator: ",")
     let toml = try Sample(name: "", url: "https://a.example/x\(query)", body: "[\(body)]").finding().toml
     #expect(toml.contains("# not seen: whether more records exist: \(records) may be a full page") == isFull)
-    #expect(toml.contains("(PAGES.md)\n[resource.") == isFull)
+    #expect(toml.contains("(PAGES.md), else remove `size`\n[resource.") == isFull)
   }
 
   @Test(
