@@ -1,5 +1,5 @@
 package import RosterJSON
-import RosterModel
+package import RosterModel
 
 /// The verdict on the answer to a page request, or to `by_key`. An answer that calls itself partial or failed is not an
 /// answer, and is never absence.
@@ -8,10 +8,44 @@ package enum AnswerReading: Sendable {
   case records(PageScan)
   /// The answer has no list, and that means no records (`no_records`). The scan has the other values of the answer.
   case noRecords(PageScan)
-  /// The answer is not an answer, for the reason that the clause says.
-  case refused(String)
+  /// The answer is not an answer.
+  case refused(AnswerRefusal)
   /// The same, of an answer that has no list and says why.
-  case refusedWithoutList(String)
+  case refusedWithoutList(AnswerRefusal)
+}
+
+/// The reason why an answer is not an answer.
+package struct AnswerRefusal: Sendable, Equatable {
+  /// The reason as a clause.
+  package var reason: String
+  /// The member that says so without a line in the definition; nil if the definition says that it counts.
+  package var sign: JSONPointer?
+
+  init(_ reason: String, sign: JSONPointer? = nil) {
+    self.reason = reason
+    self.sign = sign
+  }
+
+  /// The line of a definition with which a member is no sign.
+  package static func acceptance(of sign: JSONPointer) -> String {
+    "expect = { \(sign.description.tomlString) = \"any\" }"
+  }
+}
+
+/// A member of an answer that says what the answer lacks.
+struct AnswerLack {
+  var at: JSONPointer
+  var cause: Cause
+  var value: JSONSlice
+
+  enum Cause {
+    /// `partial` names the member.
+    case declared
+    /// The member is a sign without a line in the definition (R7.9).
+    case sign
+    /// The list goes on, and the definition does not follow it (G5.16).
+    case unfollowed
+  }
 }
 
 extension RecordDecoder {
@@ -28,7 +62,7 @@ extension RecordDecoder {
       guard case .records(let scan) = reading else { return reading }
       found = scan
       found.unseen = unseen
-      try noteLack(from: start)
+      try noteLack()
       return .records(found)
     }
   }
@@ -37,28 +71,27 @@ extension RecordDecoder {
   package mutating func scan(page body: [UInt8]) throws(Malformed) -> PageScan {
     switch try read(page: body) {
     case .records(let scan), .noRecords(let scan): return scan
-    case .refused(let reason), .refusedWithoutList(let reason):
-      throw Malformed(offset: 0, expected: "an answer, but \(reason),")
+    case .refused(let refusal), .refusedWithoutList(let refusal):
+      throw Malformed(offset: 0, expected: "an answer, but \(refusal.reason),")
     }
   }
 
   /// The reason why the answer of `by_key` is not an answer; nil if it is one.
-  package mutating func refusal(answer body: [UInt8]) throws(Malformed) -> String? {
-    let rules = plan.resource.answers
-    let place = plan.resource.byKeyRecords
-    guard !place.isWhole || rules != AnswerRules() else { return nil }
-    return try body.withUnsafeBufferPointer { bytes throws(Malformed) -> String? in
+  package mutating func refusal(answer body: [UInt8]) throws(Malformed) -> AnswerRefusal? {
+    guard let places = plan.placesByKey else { return nil }
+    return try body.withUnsafeBufferPointer { bytes throws(Malformed) -> AnswerRefusal? in
       defer { forget() }
       try startBody(bytes)
-      let start = scanner.at
-      _ = try scanner.value()
+      try readField(places.root)
       try scanner.end()
-      if let reason = try unmet(from: start) { return reason }
-      for partial in rules.partial where try hasValue(at: partial, from: start) {
-        return "it says at \(partial) that it is partial"
+      found.recordsAt = Int(slots[places.records].start)
+      if let refusal = try unmet(places) { return refusal }
+      if let sign = try validSigns().first(where: { ![.explains, .goesOn].contains($0.sign.effect) }) {
+        return refusal(sign)
       }
-      let value = try look(for: place, from: start)
-      return value.kind == .null ? try fault(besides: place, from: start) : nil
+      if let lack = try lack(places) { return AnswerRefusal("it says at \(lack.at) that it is partial") }
+      if case .null = slots[places.records].kind { return try namedFault() }
+      return nil
     }
   }
 
@@ -73,12 +106,11 @@ extension RecordDecoder {
     try readField(places.root)
     try scanner.end()
     let records = slots[places.records]
-    if let reason = try refusal(from: start) { return .refused(reason) }
-    let isMapped = isMap && records.kind.isObject
-    if !records.kind.isList, !isMapped {
-      guard plan.resource.answers.isListOfOne, records.kind.isObject else {
-        return try withoutList(records, from: start)
-      }
+    let isOne = plan.resource.answers.isListOfOne && records.kind.isObject
+    let hasList = records.kind.isList || isMap && records.kind.isObject || isOne
+    if let refused = try refusal(places, hasList: hasList) { return refused }
+    guard hasList else { return try withoutList(records) }
+    if isOne, !isMap {
       scanner.at = Int(records.start)
       found = PageScan()
       highest = nil
@@ -113,30 +145,36 @@ extension RecordDecoder {
     _ body: UnsafeBufferPointer<UInt8>, from start: Int
   ) throws(Malformed) -> AnswerReading {
     try startBody(body)
-    _ = try scanner.value()
+    let places = plan.places
+    try readField(places.root)
     try scanner.end()
+    let value = slots[places.records]
+    found.recordsAt = Int(value.start)
+    if let refused = try refusal(places, hasList: !value.kind.isAbsent) { return refused }
+    if value.kind.isAbsent { return try withoutList(value) }
+    if case .null = value.kind, let refusal = try namedFault() { return .refused(refusal) }
     scanner.at = start
-    if let reason = try refusal(from: start) { return .refused(reason) }
-    let place = plan.resource.records
-    let value = try look(for: place, from: start)
-    switch value.kind {
-    case .absent:
-      return try withoutList(.absent, from: start)
-    case .null:
-      if let reason = try fault(besides: place, from: start) { return .refused(reason) }
-    case .boolean, .integer, .number, .text, .compound, .members, .elements: break
+    let scan = try scanOne(body)
+    // An answer that is the record itself may be an error instead.
+    if plan.resource.records.isWhole, scan.records > 0, hasNoColumn, let refusal = try namedFault() {
+      return .refused(refusal)
     }
-    scanner.at = start
-    return .records(try scanOne(body))
+    return .records(scan)
+  }
+
+  /// True if the record at hand has no value in any column.
+  private var hasNoColumn: Bool {
+    tree.record.columns.allSatisfy { [.absent, .null].contains(slots[Int($0.node)].kind) }
   }
 
   /// An answer without a list: it has no records if the definition says so, and nothing in it names a fault.
-  private mutating func withoutList(_ value: JSONSlice, from start: Int) throws(Malformed) -> AnswerReading {
+  private mutating func withoutList(_ value: JSONSlice) throws(Malformed) -> AnswerReading {
     let resource = plan.resource
-    if let reason = try fault(besides: resource.records, from: start) { return .refusedWithoutList(reason) }
+    if let refusal = try namedFault() { return .refusedWithoutList(refusal) }
     let rules = resource.answers
-    for partial in rules.partial where try hasValue(at: partial, from: start) {
-      return .refused("it says at \(partial) that it is partial, and has no list of records at \"\(resource.records)\"")
+    if let lack = try lack(plan.places) {
+      let reason = "it says at \(lack.at) that it is partial, and has no list of records at \"\(resource.records)\""
+      return .refused(AnswerRefusal(reason, sign: lack.cause == .declared ? nil : lack.at))
     }
     let isNone =
       switch value.kind {
@@ -169,56 +207,101 @@ extension RecordDecoder {
 
   // MARK: What an answer says about itself
 
-  /// The reason why a page is not an answer; nil if it is one.
-  private mutating func refusal(from start: Int) throws(Malformed) -> String? {
-    if let reason = try unmet(from: start) { return reason }
-    return try graphQLFault(from: start)
+  /// The refusal of a page that is not an answer; nil if it is one.
+  private mutating func refusal(_ places: AnswerPlaces, hasList: Bool) throws(Malformed) -> AnswerReading? {
+    if let refusal = try unmet(places) { return .refused(refusal) }
+    // The members of the only record say nothing about the answer.
+    if hasList, plan.resource.records.isWhole { return nil }
+    for sign in try validSigns() {
+      switch sign.sign.effect {
+      case .isPartial: return .refused(refusal(sign))
+      case .fails: return hasList ? .refused(refusal(sign)) : .refusedWithoutList(refusal(sign))
+      case .explains:
+        if hasList, !isRecord, found.records == 0, try hasBadWords(sign.value) { return .refused(refusal(sign)) }
+      case .lacks, .goesOn: continue
+      }
+    }
+    return nil
   }
 
-  /// The first condition of `expect` that the answer does not meet, as a reason. Notes places without a value.
-  private mutating func unmet(from start: Int) throws(Malformed) -> String? {
+  /// The first condition of `expect` that the answer does not meet. Notes places without a value.
+  private mutating func unmet(_ places: AnswerPlaces) throws(Malformed) -> AnswerRefusal? {
     unseen = []
-    for condition in plan.resource.answers.expect {
-      let value = try look(for: condition.at, from: start)
+    for (condition, place) in zip(plan.resource.answers.expect, places.expect) where condition.test != .any {
+      let value = try pointed(place)
       // `absent` expects that nothing is there.
       if case .differs = condition.test, value.kind == .absent { unseen.append(condition.at) }
       if !condition.test.isMet(by: value.json) {
         let state = value.kind == .absent ? "it has nothing at \(condition.at)" : "\(condition.at) is \(value.shown)"
-        return "\(state), and expect wants an answer whose \(condition.at) \(condition.test.clause)"
+        return AnswerRefusal("\(state), and expect wants an answer whose \(condition.at) \(condition.test.clause)")
       }
     }
     return nil
   }
 
-  /// A GraphQL answer with `errors` beside `data` is partial, unless the definition names the place in `partial`.
-  private mutating func graphQLFault(from start: Int) throws(Malformed) -> String? {
-    guard plan.resource.isGraphQL, plan.resource.records.segments.first != Self.errors.segments[0],
-      !plan.resource.answers.partial.contains(where: { $0.segments.first == Self.errors.segments[0] }),
-      try look(for: Self.data, from: start).kind != .absent, try hasValue(at: Self.errors, from: start)
-    else { return nil }
-    return "it has errors beside data"
+  /// The members of the answer that are signs by their values, in its order.
+  private mutating func validSigns() throws(Malformed) -> [AnswerStatement] {
+    var signs: [AnswerStatement] = []
+    for statement in statements where try isMet(statement.sign.values, by: statement.value) { signs.append(statement) }
+    return signs
   }
 
-  private static let errors = JSONPointer(segments: ["errors"])
-  private static let data = JSONPointer(segments: ["data"])
-  /// Members with which upstream reports a fault.
-  private static let faultNames = ["error", "errors", "fault", "message"]
+  private mutating func refusal(_ sign: AnswerStatement) -> AnswerRefusal {
+    let at = place(of: sign)
+    return AnswerRefusal("\(at) is \(value(sign.value).shown)", sign: at)
+  }
 
-  /// A member that names a fault, in an object on the way to the place of the records.
-  private mutating func fault(besides place: JSONPointer, from start: Int) throws(Malformed) -> String? {
-    for depth in 0..<max(1, place.segments.count) {
-      for name in Self.faultNames where place.segments.count <= depth || place.segments[depth] != name {
-        let member = JSONPointer(segments: Array(place.segments.prefix(depth)) + [name])
-        if try hasValue(at: member, from: start) { return "it has a member \(member) and no records" }
+  /// The first member that names a fault, in an answer without records.
+  private mutating func namedFault() throws(Malformed) -> AnswerRefusal? {
+    for statement in statements where statement.envelope == nil && statement.sign.namesFault {
+      guard try isMet(.anyFault, by: statement.value) else { continue }
+      let at = place(of: statement)
+      return AnswerRefusal("it has a member \(at) and no records", sign: at)
+    }
+    return nil
+  }
+
+  /// The first place at which an answer says what it lacks.
+  mutating func lack(_ places: AnswerPlaces) throws(Malformed) -> AnswerLack? {
+    for (pointer, place) in zip(plan.resource.answers.partial, places.partial) {
+      let value = try slice(place)
+      let sign = pointer.segments.last.flatMap { AnswerSign.named(Self.word($0.utf8), in: nil) }
+      let says = if let sign, sign.isJudged { try isMet(sign.values, by: value) } else { hasValue(value) }
+      if says { return AnswerLack(at: pointer, cause: .declared, value: value) }
+    }
+    if plan.resource.records.isWhole { return nil }
+    for sign in try validSigns() {
+      switch sign.sign.effect {
+      case .lacks: return AnswerLack(at: self.place(of: sign), cause: .sign, value: sign.value)
+      case .goesOn:
+        guard places.root == plan.places.root, try isUnfollowed(sign.sign, at: places.at) else { continue }
+        return AnswerLack(at: self.place(of: sign), cause: .unfollowed, value: sign.value)
+      case .fails, .isPartial, .explains: continue
       }
     }
     return nil
+  }
+
+  /// True if the list ends at this answer by its definition, which has no key for a sign that it goes on.
+  private mutating func isUnfollowed(_ sign: AnswerSign, at next: AnswerPlaces.Place) throws(Malformed) -> Bool {
+    let pages = plan.resource.pages
+    if isRecord || pages.ending != nil || pages.count != nil || pages.style.last != nil { return false }
+    switch pages.style.kind.step {
+    case .stops: return true
+    case .counts, .sends(.ofLastRecord):
+      // Some servers name a next page after the last one too.
+      return found.records == 0 && pages.empty != .end && sign.values == .yes
+    case .sends(.ofAnswer), .follows(.ofAnswer):
+      guard case .node = next, ![.total, .totalOfNone].contains(sign.values) else { return false }
+      return try !hasValue(slice(next))
+    case .follows(.ofLinkHeader): return false
+    }
   }
 
   /// An answer that calls itself partial is noted as a rejected record of unknown key, which suspends all removals.
-  private mutating func noteLack(from start: Int) throws(Malformed) {
+  private mutating func noteLack() throws(Malformed) {
     try noteConflicts()
-    guard try partialPlace(from: start) != nil else { return }
+    guard try lack(plan.places) != nil else { return }
     found.rejects += 1
     found.rejectsOfUnknownKey += 1
   }
@@ -235,21 +318,13 @@ extension RecordDecoder {
     }
   }
 
-  /// Number of the first place of `partial` that has a value.
-  mutating func partialPlace(from start: Int) throws(Malformed) -> Int? {
-    for (index, place) in plan.resource.answers.partial.enumerated() where try hasValue(at: place, from: start) {
-      return index
-    }
-    return nil
-  }
-
   /// False if the value is absent, null, false, or empty.
-  private mutating func hasValue(at place: JSONPointer, from start: Int) throws(Malformed) -> Bool {
-    let value = try look(for: place, from: start)
-    return switch value.kind {
-    case .absent, .null, .boolean(false), .text(""): false
-    case .boolean, .integer, .number, .text, .members, .elements: true
-    case .compound: !isEmptyCompound(at: value.offset)
+  private func hasValue(_ value: JSONSlice) -> Bool {
+    switch value.kind {
+    case .absent, .null, .false: false
+    case .true, .integer, .fraction, .escapedString: true
+    case .string: !value.content.isEmpty
+    case .list, .object: !isEmptyCompound(at: Int(value.start))
     }
   }
 

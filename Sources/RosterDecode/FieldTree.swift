@@ -35,8 +35,14 @@ struct FieldTree: Sendable {
     /// The node is a list of the definition.
     static let list = Role(rawValue: 32)
 
+    /// The node is the whole answer, or an object on the way to the records.
+    static let around = Role(rawValue: 64)
+    /// The node is an object beside the records that speaks about the answer.
+    static let envelope = Role(rawValue: 128)
+
     /// Lists and objects at these nodes are read member by member; at all others they are skipped.
-    static let entered: Role = [.hasChildren, .records, .list]
+    static let entered: Role = [.hasChildren, .records, .list, .surroundings]
+    static let surroundings: Role = [.around, .envelope]
   }
 
   mutating func addRoot() -> Int {
@@ -86,13 +92,31 @@ struct FieldTree: Sendable {
   }
 
   /// The place in the form that messages use: `location.url`.
-  func path(_ node: Int) -> String {
+  func path(_ node: Int) -> String { segments(node).joined(separator: ".") }
+
+  /// The names on the way from the root to a node.
+  func segments(_ node: Int) -> [String] {
     var segments: [String] = []
     var at = node
     while let parent = nodes[at].parent {
       segments.append(nodes[at].segment)
       at = parent
     }
-    return segments.reversed().joined(separator: ".")
+    return segments.reversed()
+  }
+
+  /// Marks the objects around the records of an answer, or the whole answer if it has to be the records. All places
+  /// that were added before belong to the definition.
+  mutating func markSurroundings(of records: Int, root: Int) {
+    for node in root..<nodes.count { mark(node, role: .taken) }
+    var at: Int? = nodes[records].parent ?? records
+    while let node = at {
+      mark(node, role: .around)
+      for child in nodes[node].children
+      where child != records && AnswerSign.envelopes.contains(RecordDecoder.word(nodes[child].segment.utf8)) {
+        mark(child, role: .envelope)
+      }
+      at = nodes[node].parent
+    }
   }
 }

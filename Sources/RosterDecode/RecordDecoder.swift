@@ -57,14 +57,18 @@ package struct RecordDecoder: ~Copyable {
   /// The highest value at `since.at`, and where it is.
   var highest: (value: Int64, slice: JSONSlice)?
 
+  /// The members of the answer that are signs by their names.
+  var statements: [AnswerStatement] = []
   /// `PageScan.unseen` of the answer.
   var unseen: [JSONPointer] = []
   /// The records of the answer by their keys.
   var occurrences = Occurrences()
 
   // State of the publication's pass.
-  /// True until the end of the records, if the answer may say that it is partial.
-  var saysPartial = false
+  /// Offset of the records until their end is reached; nil afterwards.
+  var recordsAt: Int?
+  /// The records of an answer whose surroundings are read again.
+  var passed: Range<Int>?
   var collectsExtra = false
   var extras: ExtraFields
   var record: RowMemory
@@ -77,6 +81,9 @@ package struct RecordDecoder: ~Copyable {
   var rowProgress = Progress.ended
   /// Position of the current record among all records of the body, counted from 0.
   package internal(set) var position = -1
+
+  /// Number of the records that were read, storable or not.
+  var elements = 0
 
   /// Progress through a list.
   enum Progress {
@@ -119,6 +126,8 @@ package struct RecordDecoder: ~Copyable {
     slots.update(repeating: .absent)
     extras.removeAll()
     occurrences.removeAll()
+    statements.removeAll()
+    passed = nil
     name.shrink()
     record.scratch.shrink()
     row.scratch.shrink()

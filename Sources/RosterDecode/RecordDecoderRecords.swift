@@ -10,9 +10,9 @@ extension RecordDecoder {
   package mutating func begin(_ body: UnsafeBufferPointer<UInt8>, at start: Int) throws(Malformed) {
     try self.start(body, at: start)
     collectsExtra = true
-    position = -1
-    saysPartial = !plan.resource.answers.partial.isEmpty
-    // The records of an answer without a list begin at its end.
+    (position, elements) = (-1, 0)
+    // The records of an answer without a list begin at its end, and such an answer lacks nothing (R7.5).
+    recordsAt = start == body.count ? nil : start
     if start == body.count || (isRecord && scanner.peek() == UInt8(ascii: "n")) {
       progress = .ended
       return
@@ -55,6 +55,7 @@ extension RecordDecoder {
   package mutating func next() throws(Malformed) -> Step? {
     while try advances() {
       position += 1
+      elements += 1
       _ = scanner.peek()
       let start = scanner.at
       let outcome = try readRecord()
@@ -92,19 +93,29 @@ extension RecordDecoder {
 
   /// After the last record: true if the answer says that it is partial, which is reported like a rejected record.
   private mutating func rejectsPartial() throws(Malformed) -> Bool {
-    guard saysPartial else { return false }
-    saysPartial = false
-    let start = Self.textStart(bytes)
-    guard let index = try partialPlace(from: start) else { return false }
+    guard let start = recordsAt else { return false }
+    recordsAt = nil
     let behind = scanner
     defer { scanner = behind }
-    scanner.at = try find(plan.resource.answers.partial[index], from: start) ?? start
-    document = try scanner.value().range
+    guard let lack = try lack(besides: start..<max(start, scanner.at)) else { return false }
+    document = lack.value.range
     position += 1
-    fault = .partialAnswer(place: index)
+    fault = .partialAnswer(at: lack.at, lack.cause)
     tree.record.nodes.update(repeating: .absent)
     record.begin()
     return true
+  }
+
+  /// The member around a list of records that says what the list lacks. An answer of `by_key` has another form, and is
+  /// whole.
+  private mutating func lack(besides records: Range<Int>) throws(Malformed) -> AnswerLack? {
+    (passed, found.recordsAt, found.records) = (records, records.lowerBound, elements)
+    statements.removeAll()
+    scanner.at = Self.textStart(bytes)
+    try readField(plan.places.root)
+    let place = slots[plan.places.records]
+    guard !place.kind.isAbsent, Int(place.start) == records.lowerBound else { return nil }
+    return try lack(plan.places)
   }
 
   private mutating func advances() throws(Malformed) -> Bool {
@@ -268,8 +279,13 @@ extension RecordDecoder {
   }
 
   /// False for changes, of which a key may have many, and for pages by number or offset, where a duplicate key is
-  /// drift.
+  /// drift. False also if the name of a member is in the key: the last member of a name counts.
   private var findsConflicts: Bool {
-    !isDetail && !isRecord && !isMap && !plan.isIncremental && !plan.resource.pages.style.kind.isPositional
+    !isDetail && !isRecord && !hasMemberKey && !plan.isIncremental && !plan.resource.pages.style.kind.isPositional
+  }
+
+  private var hasMemberKey: Bool {
+    guard let name = plan.shape.memberName else { return false }
+    return keyNode == name || plan.keyParts.contains { plan.record.columns[$0] == name }
   }
 }

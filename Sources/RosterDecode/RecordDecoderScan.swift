@@ -241,20 +241,23 @@ extension RecordDecoder {
 
   // MARK: Values besides the records
 
-  mutating func pointed(_ place: AnswerPlaces.Place) throws(Malformed) -> PointedValue {
+  mutating func pointed(_ place: AnswerPlaces.Place) throws(Malformed) -> PointedValue { value(try slice(place)) }
+
+  /// The value at a place, which may be absent.
+  mutating func slice(_ place: AnswerPlaces.Place) throws(Malformed) -> JSONSlice {
     switch place {
-    case .nowhere: return PointedValue()
-    case .node(let node): return value(slots[node])
+    case .nowhere: return .absent
+    case .node(let node): return slots[node]
     case .inRecords(let pointer): return try look(for: pointer, from: found.recordsAt)
     case .inLastRecord(let pointer):
-      guard let lastRecord else { return PointedValue() }
-      if isMap, pointer == Self.memberNamePlace { return value(memberName) }
-      guard let place = inRecord(pointer, from: lastRecord) else { return PointedValue() }
+      guard let lastRecord else { return .absent }
+      if isMap, pointer == Self.memberNamePlace { return memberName }
+      guard let place = inRecord(pointer, from: lastRecord) else { return .absent }
       return try look(for: place, from: lastRecord)
     }
   }
 
-  private func value(_ slice: JSONSlice) -> PointedValue {
+  func value(_ slice: JSONSlice) -> PointedValue {
     let kind: PointedValue.Kind =
       switch slice.kind {
       case .absent: .absent
@@ -322,12 +325,12 @@ extension RecordDecoder {
 
   /// Goes to a place below the value that begins at `start`, by reading that value again. A style looks into one record
   /// or a few elements only.
-  mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> PointedValue {
+  private mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> JSONSlice {
     let behind = scanner
     defer { scanner = behind }
-    guard let place = try find(pointer, from: start) else { return PointedValue() }
+    guard let place = try find(pointer, from: start) else { return .absent }
     scanner.at = place
-    return value(try scanner.value())
+    return try scanner.value()
   }
 
   /// The first byte of a value below the value that begins at `start`; nil if it is absent. Moves the scanner.

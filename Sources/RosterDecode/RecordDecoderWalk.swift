@@ -18,10 +18,12 @@ extension RecordDecoder {
       try readList(node, role: role)
     } else if role.contains(.list), isListOfOne(tree.steps[node].list) {
       try checkElement(tree.steps[node].list)
+    } else if role.contains(.records), isMap {
+      try readRecords()
+    } else if !role.isDisjoint(with: .surroundings) {
+      try readSurroundings(node)
     } else if role.contains(.hasChildren) {
       try readObject(node)
-    } else if role.contains(.records), isMap {
-      try scanRecords()
     } else {
       _ = try scanner.value()
     }
@@ -33,6 +35,10 @@ extension RecordDecoder {
 
   /// Clears the slots of an earlier member with the same name, and of all nodes below it.
   private mutating func forget(_ node: Int) {
+    if !statements.isEmpty {
+      let range = slots[node].range
+      statements.removeAll { range.contains(Int($0.value.start)) }
+    }
     slots[node] = .absent
     extras.remove(node)
     for child in tree.children(of: node) where child >= 0 { forget(Int(child)) }
@@ -77,7 +83,7 @@ extension RecordDecoder {
   }
 
   @inline(__always)
-  private mutating func find(_ name: JSONSlice, in node: Int) -> Int {
+  mutating func find(_ name: JSONSlice, in node: Int) -> Int {
     name.kind.isEscaped ? tree.child(unescaped(name), of: node) : tree.child(bytes, content: name.content, of: node)
   }
 
@@ -94,11 +100,20 @@ extension RecordDecoder {
     return name[0..<name.count]
   }
 
+  /// Reads the records of a page. A later walk through the same answer passes them.
+  private mutating func readRecords() throws(Malformed) {
+    switch passed {
+    case nil: try isMap && scanner.peek() == UInt8(ascii: "[") ? scanEmptyList() : scanRecords()
+    case let records? where records.lowerBound == scanner.at && !records.isEmpty: scanner.at = records.upperBound
+    case .some: _ = try scanner.value()
+    }
+  }
+
   /// Places that select an element by its index are rare. A list that is also a list of the definition is read a second
   /// time for them.
   private mutating func readList(_ node: Int, role: FieldTree.Role) throws(Malformed) {
     let (start, spaces) = (scanner.at, scanner.spaces)
-    if role.contains(.records) { return try isMap ? scanEmptyList() : scanRecords() }
+    if role.contains(.records) { return try readRecords() }
     if role.contains(.list) { try checkElements(tree.steps[node].list) }
     if role.contains(.indexed) {
       scanner.at = start

@@ -33,7 +33,7 @@ enum RecordFault {
   /// A later record of the same answer has the same key, and differs.
   case duplicateKey
   /// Not a record, but an answer that says itself that it lacks some.
-  case partialAnswer(place: Int)
+  case partialAnswer(at: JSONPointer, AnswerLack.Cause)
 
   enum ElementFault {
     case column(node: Int, Resource.ColumnType)
@@ -67,9 +67,20 @@ enum RecordFault {
     case .element(let list, let fault):
       Self.path(plan.lists[list].node, plan: plan) + " holds something " + fault.clause(in: plan)
     case .duplicateKey: "another record of the same answer has its key, and differs; is a second field part of the key?"
-    case .partialAnswer(let place):
-      "the answer says at \(plan.resource.answers.partial[place]) that it is partial, so that nothing is removed"
+    case .partialAnswer(let place, let cause): Self.reason(of: place, cause)
     case .tooDeep: "it nests deeper than \(RecordPlan.deepest) levels"
+    }
+  }
+
+  private static func reason(of place: JSONPointer, _ cause: AnswerLack.Cause) -> String {
+    let acceptance = AnswerRefusal.acceptance(of: place)
+    return switch cause {
+    case .declared: "the answer says at \(place) that it is partial, so that nothing is removed"
+    case .sign:
+      "the answer says at \(place) that it is partial, so that nothing is removed; if it is whole, set \(acceptance)"
+    case .unfollowed:
+      "the answer says at \(place) that the list goes on, and no key of pages leads there, so that nothing is removed; "
+        + "correct pages, or set \(acceptance) if this is the whole list"
     }
   }
 

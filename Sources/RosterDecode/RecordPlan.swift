@@ -18,6 +18,8 @@ package final class RecordPlan: Sendable {
   let shape: ShapePlan
   let tree: FieldTree
   let places: AnswerPlaces
+  /// The places of an answer of `by_key`; nil if that is the record itself and nothing more.
+  let placesByKey: AnswerPlaces?
   let record: RowPlan
   let lists: [ListPlan]
   let conditions: [ConditionPlan]
@@ -57,6 +59,8 @@ package final class RecordPlan: Sendable {
     hasTextKeys = !keyParts.isEmpty || (!isDetail && resource.columns[keyColumn].type.isText)
     var tree = FieldTree()
     places = AnswerPlaces(resource, into: &tree)
+    let isBare = resource.byKeyRecords.isWhole && resource.answers == AnswerRules()
+    placesByKey = resource.byKey == nil || isBare ? nil : AnswerPlaces(byKey: resource, into: &tree)
     // The nodes of a record are contiguous, so that one call clears them all.
     let root = tree.addRoot()
     let columns = Self.columns(resource.columns, below: root, into: &tree)
@@ -154,6 +158,9 @@ struct ConditionPlan: Sendable {
 struct AnswerPlaces: Sendable {
   let root: Int
   let records: Int
+  /// Places of the conditions of `expect`.
+  let expect: [Place]
+  let partial: [Place]
   let count: Place
   let last: Place
   let more: Place
@@ -177,16 +184,13 @@ struct AnswerPlaces: Sendable {
     let root = tree.addRoot()
     self.root = root
     records = tree.node(resource.records, below: root)
-    tree.mark(records, role: .records)
+    let isRecord = resource.pages.style.kind.isRecord
+    if !isRecord { tree.mark(records, role: .records) }
     func place(_ pointer: JSONPointer?) -> Place {
-      guard let pointer else { return .nowhere }
-      let depth = resource.records.segments.count
-      let isInside =
-        pointer.segments.count > depth
-        && JSONPointer(segments: Array(pointer.segments.prefix(depth))) == resource.records
-      if isInside { return .inRecords(JSONPointer(segments: Array(pointer.segments.dropFirst(depth)))) }
-      return .node(tree.node(pointer, below: root))
+      pointer.map { Place($0, records: resource.records, below: root, in: &tree) } ?? .nowhere
     }
+    expect = resource.answers.expect.map { place($0.at) }
+    partial = resource.answers.partial.map { place($0) }
     count = place(resource.pages.count?.pointer)
     more = place(resource.pages.ending?.pointer)
     token = place(resource.since?.token?.pointer)
@@ -200,12 +204,39 @@ struct AnswerPlaces: Sendable {
       } else {
         place(style.placeInBody)
       }
+    tree.markSurroundings(of: records, root: root)
+  }
+
+  /// The places of an answer of `by_key`.
+  init(byKey resource: Resource, into tree: inout FieldTree) {
+    let root = tree.addRoot()
+    self.root = root
+    let place = resource.byKeyRecords
+    records = tree.node(place, below: root)
+    expect = resource.answers.expect.map { Place($0.at, records: place, below: root, in: &tree) }
+    partial = resource.answers.partial.map { Place($0, records: place, below: root, in: &tree) }
+    (count, last, more, at, token) = (.nowhere, .nowhere, .nowhere, .nowhere, .nowhere)
+    (readsMembers, readsElements) = (false, false)
+    if !place.isWhole { tree.markSurroundings(of: records, root: root) }
+  }
+}
+
+extension AnswerPlaces.Place {
+  fileprivate init(_ pointer: JSONPointer, records: JSONPointer, below root: Int, in tree: inout FieldTree) {
+    let depth = records.segments.count
+    let isInside =
+      pointer.segments.count > depth && JSONPointer(segments: Array(pointer.segments.prefix(depth))) == records
+    self =
+      isInside
+      ? .inRecords(JSONPointer(segments: Array(pointer.segments.dropFirst(depth))))
+      : .node(tree.node(pointer, below: root))
   }
 }
 
 extension Resource {
   fileprivate var everyPlace: [JSONPointer] {
-    [records, rowNames] + keyPlaces + [pages.style.placeInBody].compactMap(\.self)
+    [records, rowNames] + keyPlaces + answers.expect.map(\.at) + answers.partial
+      + [pages.style.placeInBody].compactMap(\.self)
       + [pages.style.last, pages.count, pages.ending].compactMap { $0?.pointer } + conditions.map(\.at)
       + columns.map(\.at)
       + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }

@@ -42,19 +42,30 @@ extension ValueType<[Resource.Parameter]> {
 
 extension ValueType<[Resource.Condition]> {
   /// Conditions on a record. The place of the whole record is for elements that are null.
-  package static var conditions: ValueType<[Resource.Condition]> { conditions(of: "a record") }
-  /// Conditions on a whole answer.
-  package static var answerConditions: ValueType<[Resource.Condition]> { conditions(of: "an answer") }
+  package static var conditions: ValueType<[Resource.Condition]> {
+    conditions(of: "a record", tests: "", read: Resource.Condition.Test.init(_:))
+  }
 
-  private static func conditions(of value: String) -> Self {
+  /// Conditions on a whole answer.
+  package static var answerConditions: ValueType<[Resource.Condition]> {
+    conditions(of: "an answer", tests: "\"any\", ") { (item) throws(Mistakes) in
+      item == .string(anyValue) ? .any : try Resource.Condition.Test(item)
+    }
+  }
+
+  private static func conditions(
+    of value: String, tests: String,
+    read: @escaping @Sendable (TOMLItem) throws(Mistakes) -> Resource.Condition.Test
+  ) -> Self {
     .entries(
       "a table of conditions",
-      allowed: "JSON Pointers such as \"/state\" with \"absent\", \"present\", a scalar to be equal to, or { not = … }",
+      allowed:
+        "JSON Pointers such as \"/state\" with \(tests)\"absent\", \"present\", a scalar to be equal to, or { not = … }",
       read: { (name, item) throws(Mistakes) in
         guard let at = JSONPointer(name), at.segments.count <= ValueType<JSONPointer>.maxNames else {
           throw Mistakes("is no JSON Pointer to a place in \(value)")
         }
-        return Resource.Condition(at, try Resource.Condition.Test(item))
+        return Resource.Condition(at, try read(item))
       },
       write: { ($0.at.description, $0.test.item) })
   }
@@ -194,6 +205,9 @@ extension Resource.Scalar {
   fileprivate var item: TOMLItem { TOMLItem(json: json) }
 }
 
+/// The test of `expect` that each value meets.
+private let anyValue = "any"
+
 extension Resource.Condition.Test {
   /// Reads `{ not = X }`, `{ not = [X, …] }`, or a scalar.
   fileprivate init(_ item: TOMLItem) throws(Mistakes) {
@@ -228,6 +242,7 @@ extension Resource.Condition.Test {
     case .absent: .string("absent")
     case .present: .string("present")
     case .equal(let scalar): scalar.item
+    case .any: .string(anyValue)
     case .differs(let scalars):
       .table(["not": scalars.count == 1 ? scalars[0].item : .list(scalars.map(\.item))])
     }

@@ -55,7 +55,8 @@ extension Resource {
   private static let answerKeys: [DefinitionKey<Resource>] = [
     DefinitionKey(
       "expect", \.answers.expect, type: .answerConditions,
-      doc: "Conditions on the whole answer of a page or of by_key, as in where."),
+      doc:
+        "Conditions on the whole answer of a page or of by_key, as in where. \"any\": the place is no sign of a fault."),
     DefinitionKey(
       "partial", \.answers.partial, type: .pointers,
       doc: "Places that have a value if the answer lacks records, such as [\"/errors\"]."),

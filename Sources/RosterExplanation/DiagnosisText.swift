@@ -77,7 +77,7 @@ extension Diagnosis.Kind {
     {hint} See where it leads: curl -sD - -o /dev/null {request}. If that is a page to log in, because the token has expired, name the status in status of [auth.expired]. A new upstream.base_url needs a restart of rosterd.
     malformed
     It is not what the definition of {resource} describes.
-    Read the answer: curl {request}. If it says that the token has expired, name its mark in where of [auth.expired]. If upstream redirects to a page to log in then, name the status of the redirect in status of [auth.expired]. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one).
+    {hint} Read the answer: curl {request}. If it says that the token has expired, name its mark in where of [auth.expired]. If upstream redirects to a page to log in then, name the status of the redirect in status of [auth.expired]. If it is a page of HTML, upstream.base_url leads elsewhere or a login is in the way; if the API has changed, correct [resource.{resource}] (rosterd infer proposes one).
     totalAbsent
     The definition of {resource} declares a total that the answer does not have.
     Read the answer: curl {request}. If the total is elsewhere, correct its place in [resource.{resource}.pages]. If upstream sends none, remove count or last there: the list then ends at an empty page, or where nothing leads on.

@@ -160,7 +160,7 @@ package final class PageFetcher: Sendable {
       let name = plan.resource.name
       let found = try scanned(response, of: name) { () -> (body: [UInt8], scan: PageScan)? in
         var decoder = RecordDecoder(plan)
-        if let reason = try decoder.refusal(answer: answer) { throw refused(reason, response, to: lookup.request) }
+        if let refusal = try decoder.refusal(answer: answer) { throw refused(refusal, response, to: lookup.request) }
         return try read(answer, lookup: lookup, plan: plan)
       }
       guard let (body, scan) = found else {
@@ -358,7 +358,7 @@ extension PageFetcher {
       return .pastTheEnd
     }
     guard let scan = scans.first else { throw malformed("no resource reads it", of: name) }
-    if wanted.page.isTrial, scan.records == 0 { return .pastTheEnd }
+    if wanted.page.isTrial, scan.records == 0, scan.rejects == 0 { return .pastTheEnd }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     facts.skipped = scans.reduce(scan.skipped) { min($0, $1.skipped) }
     if paging.resource.since != nil || paging.resource.each != nil {
@@ -385,18 +385,22 @@ extension PageFetcher {
     var decoder = RecordDecoder(plan)
     switch try decoder.read(page: body) {
     case .records(let scan), .noRecords(let scan): return scan
-    case .refusedWithoutList(let reason) where page.isTrial: throw malformed(reason, of: plan.resource.name)
-    case .refused(let reason), .refusedWithoutList(let reason): throw refused(reason, response, to: page.request)
+    case .refusedWithoutList(let refusal) where page.isTrial: throw malformed(refusal.reason, of: plan.resource.name)
+    case .refused(let refusal), .refusedWithoutList(let refusal): throw refused(refusal, response, to: page.request)
     }
   }
 
-  private func refused(_ reason: String, _ response: Response, to request: Request) -> Failure {
-    Failure(
+  private func refused(_ refusal: AnswerRefusal, _ response: Response, to request: Request) -> Failure {
+    let key =
+      refusal.sign.map {
+        "set partial = [\($0.description.tomlString)] to store it and remove nothing, or \(AnswerRefusal.acceptance(of: $0)) if it is whole"
+      } ?? "correct expect or partial of the definition"
+    return Failure(
       .badAnswer,
-      cause: "the answer calls itself partial or failed: \(reason)"
+      cause: "the answer calls itself partial or failed: \(refusal.reason)"
         + UpstreamWords.clause(of: response, to: request, showsBody: false),
       hint:
-        "see whether upstream is healthy; for an expired token set auth.expired.where; if it always answers so, correct expect or partial of the definition",
+        "see whether upstream is healthy; for an expired token set auth.expired.where; if it always answers so, \(key)",
       reason: .partialAnswer)
   }
 

@@ -17,7 +17,7 @@ struct DetailAnswer {
     at = Self.place(in: answer.body, names: [noun, parent.column.resource].compactMap(\.self))
     guard let record = answer.body[at], record.members.contains(where: { $0.value.isScalar }) else { return nil }
     self.record = record
-    if list == nil, at.isWhole, AnswerSigns.emptyTotal(in: answer.body) != nil { return nil }
+    if list == nil, at.isWhole, EmptyLists.emptyTotal(in: answer.body) != nil { return nil }
     guard let list else { return }
     let keys = Set(asked.parents.map(\.column.column.word)).union(["id"])
     let isIdentified = record.members.contains { keys.contains($0.name.word) && $0.value.isScalar }

@@ -45,11 +45,10 @@ package enum Inference {
 
   private static func answerRules(of body: JSONValue, _ list: RecordList) -> AnswerRules {
     var rules = AnswerRules()
-    rules.expect = AnswerSigns.conditions(of: body, records: list.at)
     guard list.detail == nil else { return rules }
     rules.isListOfOne = list.isListOfOne
-    rules.noRecords.isAbsent = list.isListOfOne || AnswerSigns.leavesOutEmptyLists(body, records: list.at)
-    rules.noRecords.isNull = !list.at.isWhole && AnswerSigns.writesNullForEmptyLists(list.records)
+    rules.noRecords.isAbsent = list.isListOfOne || EmptyLists.leavesOutEmptyLists(body, records: list.at)
+    rules.noRecords.isNull = !list.at.isWhole && EmptyLists.writesNullForEmptyLists(list.records)
     return rules
   }
 

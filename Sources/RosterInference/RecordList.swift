@@ -194,7 +194,7 @@ extension RecordList {
       return "the list at \(JSONPointer(segments: [empty.name])) is empty"
     }
     if let null = nullList(in: body, noun: noun) { return "the list at \(null) is null" }
-    if let total = AnswerSigns.emptyTotal(in: body) { return "the answer has no records: \(total) is 0" }
+    if let total = EmptyLists.emptyTotal(in: body) { return "the answer has no records: \(total) is 0" }
     let names = members.prefix(5).map(\.name.tomlString).joined(separator: ", ")
     let more = members.count > 5 ? " and \(members.count - 5) more" : ""
     return "the answer is an object without a list of objects in it: it has \(names)\(more)"
@@ -219,7 +219,7 @@ extension RecordList {
     if nullList(in: body, noun: noun) != nil { return hint(noRecords: "null") }
     let isFault = body.members.contains { ["error", "fault", "message", "errors"].contains($0.name) }
     if isFault { return "read what the answer says, and give the address of a list" }
-    if body.members.isEmpty || AnswerSigns.emptyTotal(in: body) != nil { return hint(noRecords: "absent") }
+    if body.members.isEmpty || EmptyLists.emptyTotal(in: body) != nil { return hint(noRecords: "absent") }
     return "give the address of a list, or for one record of each parent add --of RESOURCE.COLUMN=VALUE; "
       + "if an empty list is left out of the answer, set no_records = [\"absent\"]"
   }

@@ -67,13 +67,6 @@ enum Vocabulary {
   /// The usual parameter for such a token.
   static func tokenParam(_ name: String) -> String { name.word.hasSuffix("synctoken") ? "syncToken" : "deltaToken" }
 
-  // MARK: What an answer says about itself
-
-  /// Names that are true in an answer without a fault.
-  static let successes: Set<String> = ["success", "ok", "succeeded", "issuccess", "successful"]
-  /// Names that are true in an answer that lacks records.
-  static let lacks: Set<String> = ["incompleteresults", "timedout", "partial", "partialresults", "ispartial"]
-
   // MARK: Pages, in answers
 
   static let next: Set<String> = [

@@ -445,7 +445,7 @@ extension Resource {
     let sum = occurrences - found.passedRepeats
     // Upstream counts each rejected or skipped record with the key of another one, or does not (P7.3).
     // A partial answer is reported as a rejected record, and its total is of records that it lacks.
-    let isPartial = found.rejectedUnknown > 0 && !answers.partial.isEmpty
+    let isPartial = found.rejectedUnknown > 0
     if let count, !isPartial, count < sum && !isTotalPassed || count > occurrences && !pages.hidden {
       return "the pages hold \(sum.counted(as: "record")) of \(name), upstream reports \(count)"
     }

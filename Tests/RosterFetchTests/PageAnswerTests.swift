@@ -125,7 +125,8 @@ import Testing
   @Test(
     "P11.16, P11.15: the hint about an answer fits its cause",
     arguments: [
-      ("200 OK", #"{"ok":false}"#, "compare the answer"), ("200 OK", " [1]", "[resource.character]"),
+      ("200 OK", #"{"good":false}"#, "compare the answer"), ("200 OK", #"{"ok":false}"#, "is healthy"),
+      ("200 OK", " [1]", "[resource.character]"),
       ("200 OK", "<html>", "not a web page's"), ("403 Forbidden", "{}", "limits the rate"),
       ("404 Not Found", "{}", "upstream.base_url, and path"), ("422 Unprocessable", "{}", "correct query, body"),
     ])

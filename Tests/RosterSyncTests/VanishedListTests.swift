@@ -176,7 +176,9 @@ struct VanishedListTests {
     arguments: [true, false])
   func rejectedParent(_ isRestUnchanged: Bool) async throws {
     var (issue, comment) = (Self.issue(.twice), Self.comment)
-    issue.pages = .init(.next(at: .body(at("next"))))
+    let pages = Resource.Pages(.next(at: .body(at("next"))))
+    issue.pages = pages
+    issue.since?.listing.pages = pages
     issue.columns.append(.init("title", at: at("title")))
     comment.each = Each(of: "issue")
     let (bench, resources) = (try SyncBench(answers: Self.first), [issue, comment])

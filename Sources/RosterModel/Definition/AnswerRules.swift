@@ -36,13 +36,10 @@ package struct AnswerRules: Sendable, Equatable {
   }
 }
 
-extension Resource {
-  /// True if a page is the answer of a GraphQL server, which has `errors` beside `data` if it is partial
-  /// (spec.graphql.org, 7.1). A list at `errors` is a list.
-  package var isGraphQL: Bool { listing.method == .post && listing.body["query"]?.text != nil }
-}
-
 extension Resource.Condition.Test {
+  /// True for each value, so that a member of an answer is no sign of a fault (R7.2).
+  package static let any = Self.differs([])
+
   /// True if a value fulfils the test. Null counts as absent, and numbers are compared by value.
   package func isMet(by value: JSONValue?) -> Bool {
     let value = value == .null ? nil : value

@@ -1,0 +1,199 @@
+/// A member with which an answer says of itself that it failed, or that it is partial. The table has the names that
+/// real APIs use, so that a definition needs no line for them (R7.2).
+struct AnswerSign: Sendable {
+  /// The treatment of an answer that has such a member.
+  enum Effect: Sendable {
+    /// The answer is not an answer, and may say that there is no such page.
+    case fails
+    /// The answer is not an answer, and lacks records that it does not name.
+    case isPartial
+    /// The answer names what it lacks: it is stored, and nothing is removed.
+    case lacks
+    /// The member says why an answer has no list. Beside records it says nothing, and beside an empty list only with a
+    /// word such as "timeout".
+    case explains
+    /// The list goes on. If the definition does not follow it, the answer is stored, and nothing is removed.
+    case goesOn
+  }
+
+  /// The values of the member that have this effect.
+  enum Values: Sendable {
+    /// False, `"false"` or 0.
+    case no
+    /// True, `"true"` or 1.
+    case yes
+    /// Any value that is not empty and does not say that all is well.
+    case anyFault
+    /// The same, but numbers are counts of something.
+    case faults
+    /// A number above zero.
+    case positive
+    /// A text with a word such as "error", or a status of HTTP from 400 on.
+    case badStatus
+    /// Texts with such a word.
+    case badWords
+    /// A number above that of the records.
+    case total
+    /// A number above zero, in an answer without records.
+    case totalOfNone
+  }
+
+  var effect: Effect
+  var values: Values
+  /// The effect in an object that has an id or a name of its own; nil if the member then belongs to a record.
+  var besideID: Effect?
+
+  /// True if `partial` of a definition means these values of the member, instead of any value.
+  var isJudged: Bool {
+    switch values {
+    case .no, .badStatus, .badWords: true
+    case .yes, .anyFault, .faults, .positive, .total, .totalOfNone: false
+    }
+  }
+}
+
+extension AnswerSign {
+  /// True if the member names a fault, and not only its existence.
+  var namesFault: Bool {
+    switch values {
+    case .anyFault, .faults: effect != .goesOn
+    case .no, .yes, .positive, .badStatus, .badWords, .total, .totalOfNone: false
+    }
+  }
+
+  /// The sign of a member, by its name in lower case without other characters than letters and digits.
+  /// - Parameter envelope: the object that has the member, if it is one of `envelopes`.
+  static func named(_ name: String, in envelope: String?) -> AnswerSign? {
+    if let envelope, let sign = inEnvelopes[envelope]?[name] { return sign }
+    return all[name]
+  }
+
+  private static let all: [String: AnswerSign] = table([
+    (["success", "ok", "succeeded", "successful", "issuccess", "issuccessful"], .fails, .no, nil),
+    (["error", "fault", "exception"], .fails, .anyFault, .lacks),
+    (["errors"], .fails, .faults, .lacks),
+    (
+      ["err", "errno", "errorcode", "errcode", "errmsg", "errormsg", "errormessage", "errordescription"],
+      .fails, .anyFault, nil
+    ),
+    (["errormessages"], .fails, .faults, nil),
+    (["haserror", "haserrors", "iserror", "failed"], .fails, .yes, nil),
+    (
+      ["status", "result", "code", "cod", "statuscode", "httpstatus", "resultcode", "responsecode"],
+      .fails, .badStatus, nil
+    ),
+    (
+      [
+        "incompleteresults", "ispartial", "partialresult", "partialresults", "partialresponse", "partialdata",
+        "isincomplete",
+      ], .isPartial, .yes, .isPartial
+    ),
+    (["partial", "incomplete", "timedout", "istimedout"], .isPartial, .yes, nil),
+    (
+      [
+        "unreachable", "unreachablelocations", "warningmessages", "unprocessedkeys", "unprocessedids", "partialsuccess",
+        "partialfailureerror", "partialerrors",
+      ], .lacks, .faults, .lacks
+    ),
+    (["terminatedearly"], .lacks, .yes, .lacks),
+    (["failures"], .lacks, .faults, nil),
+    (["preview"], .lacks, .yes, nil),
+    (["warning", "warnings"], .lacks, .badWords, nil),
+    (["message", "msg", "detail"], .explains, .anyFault, .explains),
+    (
+      [
+        "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmorepages", "moreresults", "morerecords", "more",
+        "truncated", "istruncated", "exceededtransferlimit", "resulttruncated",
+      ], .goesOn, .yes, nil
+    ),
+    (["islast", "islastpage", "last", "done", "iscomplete"], .goesOn, .no, nil),
+    (
+      [
+        "next", "nextpage", "nextpageurl", "nexturl", "nexthref", "nextlink", "odatanextlink", "nextcursor",
+        "nextpagetoken", "nexttoken", "nextcontinuationtoken", "nextmarker", "nextpagekey", "nextrecordsurl",
+      ], .goesOn, .anyFault, nil
+    ),
+    (
+      [
+        "totalcount", "totalresults", "totalrecords", "totalitems", "totalelements", "totalsize", "totalhits",
+        "totalentries", "totalrows", "recordstotal", "numfound", "nbhits", "odatacount", "hydratotalitems",
+      ], .goesOn, .total, nil
+    ),
+    (["total", "count"], .goesOn, .totalOfNone, nil),
+  ])
+
+  private static let total = AnswerSign(effect: .goesOn, values: .total)
+
+  private static let inEnvelopes: [String: [String: AnswerSign]] = [
+    "pagination": ["total": total], "paging": ["total": total], "pageinfo": ["total": total],
+    "shards": table([(["failed"], .isPartial, .positive, .isPartial)]),
+    "clusters": table([
+      (["failed", "partial"], .isPartial, .positive, .isPartial), (["skipped"], .lacks, .positive, .lacks),
+    ]),
+    "status": table([(["state"], .fails, .badStatus, nil)]),
+    "meta": table([(["state"], .fails, .badStatus, nil)]),
+  ]
+
+  private static func table(
+    _ rows: [(names: [String], effect: Effect, values: Values, besideID: Effect?)]
+  ) -> [String: AnswerSign] {
+    rows.reduce(into: [:]) { table, row in
+      for name in row.names {
+        table[name] = AnswerSign(effect: row.effect, values: row.values, besideID: row.besideID)
+      }
+    }
+  }
+
+  /// Objects beside a list that speak about the answer.
+  static let envelopes: Set<String> = [
+    "meta", "metadata", "status", "response", "responseheader", "responsestatus", "responsemetadata", "responseinfo",
+    "header", "head", "result", "info", "outcome", "pageinfo", "paging", "pagination", "searchmetadata",
+    "searchinformation", "shards", "clusters", "links",
+  ]
+
+  /// Members that show that an object is a record, whose other members are data.
+  static let identities: Set<String> = ["id", "uuid", "guid", "key", "name"]
+
+  // MARK: Texts
+
+  /// True if a text says that nothing is wrong: it is empty, zero or 200, or begins with a word such as "ok".
+  static func isGood(_ text: String) -> Bool {
+    let words = words(text)
+    guard let first = words.first else { return text.allSatisfy { !$0.isNumber || $0 == "0" } || text == "200" }
+    return goodWords.contains(first) || words.prefix(2) == ["no", "error"] || words.prefix(2) == ["no", "errors"]
+  }
+
+  /// True if a text has a word that says that something failed or is missing.
+  static func isBad(_ text: String) -> Bool { words(text).contains(where: badWords.contains) }
+
+  /// Statuses of HTTP that are errors.
+  static let errorStatuses: ClosedRange<Int64> = 400...599
+
+  private static let goodWords: Set<String> = [
+    "ok", "okay", "success", "successful", "successfully", "succeeded", "none", "null", "false", "done", "complete",
+    "completed", "normal",
+  ]
+
+  private static let badWords: Set<String> = [
+    "error", "errors", "err", "fail", "fails", "failed", "failing", "failure", "failures", "fault", "invalid", "denied",
+    "forbidden", "unauthorized", "unauthenticated", "timeout", "timedout", "timed", "exceeded", "exhausted",
+    "unavailable", "exception", "partial", "partially", "incomplete", "unreachable", "aborted",
+  ]
+
+  /// The words of a text in lower case. `PartialFailure` has two.
+  private static func words(_ text: String) -> [String] {
+    var words: [String] = []
+    var isInside = false
+    var wasLower = false
+    for character in text {
+      guard character.isLetter else {
+        (isInside, wasLower) = (false, false)
+        continue
+      }
+      if !isInside || wasLower && character.isUppercase { words.append("") }
+      words[words.count - 1] += character.lowercased()
+      (isInside, wasLower) = (true, character.isLowercase)
+    }
+    return words
+  }
+}

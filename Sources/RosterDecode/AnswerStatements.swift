@@ -1,0 +1,168 @@
+import RosterJSON
+import RosterModel
+
+/// A member of an answer that is a sign by its name.
+struct AnswerStatement {
+  var sign: AnswerSign
+  /// The name of the member in the table.
+  var word: String
+  /// Offset of the object that has the member.
+  var object: Int
+  /// The object: a node, or a member of a node.
+  var node: Int
+  var envelope: JSONSlice?
+  var name: JSONSlice
+  var value: JSONSlice
+}
+
+/// The objects around the records: their members are read on the way, and those that say something about the answer are
+/// noted.
+extension RecordDecoder {
+  /// Reads an object on the way to the records, or one of `AnswerSign.envelopes`.
+  /// - Parameter envelope: the name of the object, if it is a member of the node and not the node itself.
+  mutating func readSurroundings(_ node: Int, envelope: JSONSlice? = nil) throws(Malformed) {
+    let role = tree.steps[node].role
+    let isEnvelope = envelope != nil || !role.contains(.around)
+    let envelopeWord = !isEnvelope ? nil : envelope.map { word($0) } ?? Self.word(plan.tree.nodes[node].segment.utf8)
+    let (object, first) = (scanner.at, statements.count)
+    var isRecord = false
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "}")) { return }
+    repeat {
+      let name = try scanner.name()
+      let child = envelope == nil ? find(name, in: node) : -1
+      if child >= 0, tree.steps[child].role.contains(.taken) {
+        try readField(child)
+        continue
+      }
+      let word = word(name)
+      let isObject = scanner.peek() == UInt8(ascii: "{")
+      let value: JSONSlice
+      if child >= 0 {
+        try readField(child)
+        value = slots[child]
+      } else if isObject, !isEnvelope, AnswerSign.envelopes.contains(word) {
+        let start = scanner.at
+        try readSurroundings(node, envelope: name)
+        value = JSONSlice(start, end: scanner.at, kind: .object)
+      } else {
+        value = try scanner.value()
+      }
+      if AnswerSign.identities.contains(word), !isEnvelope { isRecord = true }
+      guard let sign = AnswerSign.named(word, in: envelopeWord) else { continue }
+      statements.removeAll { $0.object == object && $0.word == word }
+      statements.append(
+        AnswerStatement(
+          sign: sign, word: word, object: object, node: node, envelope: envelope, name: name, value: value))
+    } while try scanner.goesOn(until: UInt8(ascii: "}"))
+    guard isRecord, statements.count > first else { return }
+    for index in (first..<statements.count).reversed() {
+      if let effect = statements[index].sign.besideID {
+        statements[index].sign.effect = effect
+      } else {
+        statements.remove(at: index)
+      }
+    }
+  }
+
+  /// A name as the table has it: its letters and digits in lower case.
+  private mutating func word(_ name: JSONSlice) -> String { Self.word(text(name)) }
+
+  static func word(_ name: some Sequence<UInt8>) -> String {
+    let letters = name.lazy.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+      .filter { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
+    return String(decoding: Array(letters), as: UTF8.self)
+  }
+
+  /// The place of the member.
+  mutating func place(of statement: AnswerStatement) -> JSONPointer {
+    var segments = plan.tree.segments(statement.node)
+    if let envelope = statement.envelope { segments.append(String(decoding: text(envelope), as: UTF8.self)) }
+    segments.append(String(decoding: text(statement.name), as: UTF8.self))
+    return JSONPointer(segments: segments)
+  }
+
+  /// True if the value of a member makes it a sign.
+  mutating func isMet(_ values: AnswerSign.Values, by value: JSONSlice) throws(Malformed) -> Bool {
+    switch values {
+    case .no: isFlag(value, false)
+    case .yes: isFlag(value, true)
+    case .anyFault: try !isGood(value)
+    case .faults: if case .integer = value.kind { false } else { try !isGood(value) }
+    case .positive: number(value).map { $0 > 0 } ?? false
+    case .badStatus: isBadStatus(value)
+    case .badWords: try hasBadWords(value)
+    case .totalOfNone: found.records == 0 && number(value).map { $0 > 0 } ?? false
+    case .total: number(value).map { $0 > found.records } ?? false
+    }
+  }
+
+  private func isFlag(_ value: JSONSlice, _ flag: Bool) -> Bool {
+    switch value.kind {
+    case .true: flag
+    case .false: !flag
+    case .integer: number(value) == (flag ? 1 : 0)
+    case .string: JSONEscapes.text(bytes, value).lowercased() == (flag ? "true" : "false")
+    case .absent, .null, .fraction, .escapedString, .list, .object: false
+    }
+  }
+
+  private func isBadStatus(_ value: JSONSlice) -> Bool {
+    switch value.kind {
+    case .string, .escapedString:
+      let text = JSONEscapes.text(bytes, value)
+      return AnswerSign.isBad(text) || Int64(text).map(AnswerSign.errorStatuses.contains) ?? false
+    case .integer: return number(value).map(AnswerSign.errorStatuses.contains) ?? false
+    case .absent, .null, .true, .false, .fraction, .list, .object: return false
+    }
+  }
+
+  private func number(_ value: JSONSlice) -> Int64? {
+    guard case .integer = value.kind else { return nil }
+    return JSONNumber.integer(bytes, range: value.range)
+  }
+
+  /// True if nothing in a value names a fault.
+  private mutating func isGood(_ value: JSONSlice) throws(Malformed) -> Bool {
+    switch value.kind {
+    case .absent, .null, .false: return true
+    case .true: return false
+    case .integer: return number(value) == 0 || number(value) == 200
+    case .fraction: return bytes[value.range].allSatisfy { !(0x31...0x39).contains($0) }
+    case .string, .escapedString: return AnswerSign.isGood(JSONEscapes.text(bytes, value))
+    case .list, .object:
+      for element in try elements(value) where try !isGood(element) { return false }
+      return true
+    }
+  }
+
+  mutating func hasBadWords(_ value: JSONSlice) throws(Malformed) -> Bool {
+    switch value.kind {
+    case .string, .escapedString: return AnswerSign.isBad(JSONEscapes.text(bytes, value))
+    case .list, .object:
+      for element in try elements(value) where try hasBadWords(element) { return true }
+      return false
+    case .absent, .null, .true, .false, .integer, .fraction: return false
+    }
+  }
+
+  /// Number of elements that are enough to judge a list.
+  private static let maxJudged = 100
+
+  /// The first values of a list or an object.
+  private mutating func elements(_ value: JSONSlice) throws(Malformed) -> [JSONSlice] {
+    let behind = scanner
+    defer { scanner = behind }
+    scanner.at = Int(value.start)
+    let end = value.kind.isList ? UInt8(ascii: "]") : UInt8(ascii: "}")
+    var found: [JSONSlice] = []
+    scanner.enter()
+    if scanner.isEmpty(until: end) { return [] }
+    repeat {
+      if value.kind.isObject { _ = try scanner.name() }
+      found.append(try scanner.value())
+      if found.count == Self.maxJudged { return found }
+    } while try scanner.goesOn(until: end)
+    return found
+  }
+}

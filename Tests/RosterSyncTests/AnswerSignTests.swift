@@ -1,0 +1,327 @@
+import RosterFetch
+import RosterModel
+import Synchronization
+import Testing
+
+@testable import RosterCache
+
+/// Syncs by a definition without `expect` and `partial`, whose answers call themselves partial or failed.
+struct AnswerSignTests {
+  private static let thing = Resource(
+    name: "thing", path: "/things", records: at("data"), maxRemoval: 100, pages: .init(.one),
+    columns: [.init("id", at: at("id"), .integer), .init("size", at: at("size"), .integer)])
+
+  private static func thing(_ change: (inout Resource) -> Void) -> Resource {
+    var resource = thing
+    change(&resource)
+    return resource
+  }
+
+  private static func answer(_ ids: some Sequence<Int>, _ members: String = "") -> String {
+    #"{"data":[\#(ids.map { #"{"id":\#($0)}"# }.joined(separator: ","))]\#(members)}"#
+  }
+
+  private static func ids(_ bench: SyncBench) throws -> [String] { try bench.ask("SELECT id FROM thing ORDER BY id") }
+
+  static let failed = [
+    #""success":false,"errors":[{"code":9109,"message":"down"}]"#, #""ok":false,"error":"ratelimited""#,
+    #""error":{"code":"ServiceUnavailable","message":"down"}"#, #""error":true"#, #""errors":[{"message":"down"}]"#,
+    #""status":"error","code":"INTERNAL_ERROR","message":"down""#, #""status":503"#, #""code":"500","msg":"busy""#,
+    #""meta":{"status":"timeout"}"#, #""status":{"success":"false"}"#, #""errcode":-1,"errmsg":"system busy""#,
+    #""exception":"Code: 241. Memory limit exceeded""#, #""Response":{"Error":{"Code":"InternalError"}}"#,
+    #""result":"PartialFailure""#, #""responseHeader":{"status":500}"#,
+  ]
+
+  static let partial = [
+    #""incomplete_results":true"#, #""timed_out":true"#, #""_shards":{"total":5,"successful":3,"failed":2}"#,
+    #""partial":true"#, #""isPartial":true"#, #""responseHeader":{"status":0,"partialResults":true}"#,
+    #""_clusters":{"total":3,"partial":1}"#, #""id":"async","is_partial":true"#,
+  ]
+
+  static let lacking = [
+    #""unreachable":["locations/eu-1"]"#, #""warningMessages":["The value 'X' does not exist for 'project'"]"#,
+    #""UnprocessedKeys":{"t":[1]}"#, #""terminated_early":true"#, #""warnings":["store 3: context timed out"]"#,
+    #""partialFailureError":{"code":3}"#, #""id":"20240101_1","error":{"message":"down"}"#,
+    #""_clusters":{"skipped":1}"#,
+  ]
+
+  static let unfollowed = [
+    #""has_more":true"#, #""next":"/things?page=2""#, #""isLast":false"#,
+    #""paging":{"next":{"after":"x"}}"#, #""_links":{"next":{"href":"/things?page=2"}}"#, #""totalResults":9"#,
+    #""truncated":"true""#, #""pagination":{"total":9}"#,
+  ]
+
+  static let innocent = [
+    #""has_more":false,"next":null,"next_page_token":"","_links":{"next":{"href":null}},"totalResults":2"#,
+    #""id":7,"more":true,"next":"/things/8""#, #""total":9,"done":true,"last":"x","links":{"next":""}"#,
+    #""success":true,"errors":[],"messages":[]"#, #""ok":true,"warning":"superfluous_charset""#,
+    #""error":null,"errors":null,"warnings":[]"#, #""error":{"code":0,"message":"OK"}"#, #""error":false"#,
+    #""error":"","errcode":0,"errmsg":"ok""#, #""errors":3"#, #""code":0,"message":"ok""#, #""code":"200""#,
+    #""status":"success","message":"3 found""#, #""status":"open""#, #""status":200"#, #""result":1"#,
+    #""incomplete_results":false,"partial":false,"timed_out":false"#, #""_shards":{"total":5,"failed":0,"skipped":4}"#,
+    #""id":7,"status":"failed","success":false,"result":"error""#, #""name":"b","failed":true,"partial":true"#,
+    #""unreachable":[]"#, #""warning":"No matching index found, create one to optimize query time""#,
+    #""warnings":{"main":"Unrecognized parameter: limit"}"#, #""failed":3"#, #""errors":[null],"error":[{}]"#,
+    #""meta":{"errors":0,"failed":2}"#, #""message":"All failed jobs""#, #""info":{"id":3,"name":"error"}"#,
+    #""stats":{"success":false,"errors":[1]}"#, #""success":false,"success":true"#,
+  ]
+
+  @Test(
+    "R7.2: an answer that calls itself failed or partial as a whole fails its list, and removes nothing",
+    arguments: failed + partial)
+  func failure(members: String) async throws {
+    let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
+    bench.serve(["/things": Self.answer(1...2, ",\(members)")])
+    for _ in 0..<3 {
+      let record = try await bench.sync([Self.thing], allowRemoval: true, after: 60)
+      #expect(record.exit == 65 && record.error?.contains("calls itself partial or failed") == true, "\(record)")
+      #expect(record.error?.contains(#" = "any" }"#) == true && record.error?.contains("set partial = ") == true)
+    }
+    #expect(try Self.ids(bench) == ["1", "2", "3", "4"])
+  }
+
+  @Test("R7.9: an answer that names what it lacks is stored, and nothing is removed", arguments: lacking)
+  func lack(members: String) async throws {
+    let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
+    bench.serve(["/things": Self.answer(2...5, ",\(members)")])
+    for _ in 0..<3 {
+      let record = try await bench.sync([Self.thing], allowRemoval: true, after: 60)
+      #expect(record.outcome != .failed && record.isDegraded && record.removed == 0, "\(record)")
+      #expect(try bench.ask("SELECT reason FROM rejects").first?.contains(#" = "any" }"#) == true)
+    }
+    #expect(try Self.ids(bench) == ["1", "2", "3", "4", "5"])
+    bench.serve(["/things": Self.answer(2...5)])
+    for _ in 0..<2 { #expect(try await bench.sync([Self.thing], after: 120).isDegraded == false) }
+    #expect(try Self.ids(bench) == ["2", "3", "4", "5"])
+  }
+
+  @Test(
+    "G5.16: a list that goes on by a sign that its definition does not follow removes nothing, and is reported",
+    arguments: unfollowed)
+  func goesOn(members: String) async throws {
+    let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
+    bench.serve(["/things": Self.answer(1...2, ",\(members)")])
+    for _ in 0..<3 {
+      let record = try await bench.sync([Self.thing], allowRemoval: true, after: 60)
+      #expect(record.outcome != .failed && record.isDegraded && record.removed == 0, "\(record)")
+      #expect(try bench.ask("SELECT reason FROM rejects").first?.contains("that the list goes on") == true)
+    }
+    #expect(try Self.ids(bench) == ["1", "2", "3", "4"])
+  }
+
+  @Test("G5.16: so does a chain whose next value is elsewhere now, and a list by number whose empty page goes on")
+  func goesOnInPages() async throws {
+    let chain = Self.thing { $0.pages = .init(.cursor(param: .query("c"), at: .body(at("next")))) }
+    let bench = try await SyncBench.synced(
+      [chain], answers: ["/things": Self.answer(1...2, #","next":"a""#), "/things?c=a": Self.answer(3...4)])
+    bench.serve(["/things": Self.answer(1...2, #","next_cursor":"a","has_more":true"#)])
+    for _ in 0..<3 {
+      let record = try await bench.sync([chain], allowRemoval: true, after: 60)
+      #expect(record.isDegraded && record.removed == 0, "\(record)")
+    }
+    #expect(try Self.ids(bench).count == 4)
+    let number = Self.thing { $0.pages = .init(.number()) }
+    let numbered = try await SyncBench.synced(
+      [number],
+      answers: [
+        "/things?page=1": Self.answer(1...2), "/things?page=2": Self.answer(3...4),
+        "/things?page=3": Self.answer([], #","next_page":4"#),
+      ])
+    #expect(try Self.ids(numbered).count == 4 && numbered.ask("SELECT count(*) FROM rejects") == ["0"])
+    numbered.serve(["/things?page=1": Self.answer(1...2), "/things?page=2": Self.answer([], #","has_more":true"#)])
+    for _ in 0..<3 {
+      let record = try await numbered.sync([number], allowRemoval: true, after: 60)
+      #expect(record.isDegraded && record.removed == 0, "\(record)")
+    }
+    #expect(try Self.ids(numbered).count == 4)
+  }
+
+  @Test("R7.11: members that say that all is well, counts, and the data of a record are no signs", arguments: innocent)
+  func innocence(members: String) async throws {
+    for body in [Self.answer(1...2, ",\(members)"), "{\(members),\(Self.answer(1...2).dropFirst())"] {
+      let bench = try SyncBench(answers: ["/things": body])
+      let record = try await bench.sync([Self.thing])
+      #expect(record.error == nil && record.added == 2, "\(record)")
+    }
+  }
+
+  @Test(
+    "R7.10: a list of whole answers, a list of one, a map and a record may have members of these names",
+    arguments: [
+      (thing { $0.records = JSONPointer() }, #"[{"id":1,"success":false,"errors":["x"]}]"#),
+      (
+        thing {
+          $0.records = JSONPointer()
+          $0.answers.isListOfOne = true
+        }, #"{"id":1,"error":"x","partial":true}"#
+      ),
+      (
+        thing {
+          ($0.records, $0.shape) = (JSONPointer(), .map)
+          $0.columns = [.init("id", at: at("@key")), .init("size", at: at("size"), .integer)]
+          $0.key = at("@key")
+        }, #"{"error":{"size":1}}"#
+      ),
+      (thing { $0.records = at("errors") }, #"{"errors":[{"id":1,"error":"x"}]}"#),
+      (
+        thing { $0.pages = .init(.number(), more: .body(at("partial"))) }, #"{"data":[{"id":1}],"partial":false}"#
+      ),
+      (thing { $0.pages.count = .body(at("errors")) }, #"{"data":[{"id":1}],"errors":1}"#),
+    ])
+  func ownMembers(resource: Resource, body: String) async throws {
+    let bench = try SyncBench(answers: ["/things": body, "/things?page=1": body])
+    let record = try await bench.sync([resource])
+    #expect(record.error == nil && record.added == 1, "\(record)")
+  }
+
+  @Test(
+    "R7.12: a place that expect names is no sign, and partial decides how one of the others counts",
+    arguments: [
+      (#""success":false"#, "success"), (#""errors":[{"message":"forbidden"}]"#, "errors"),
+      (#""status":"error""#, "status"),
+      (#""meta":{"timed_out":true}"#, "meta/timed_out"), (#""unreachable":["eu"]"#, "unreachable"),
+    ])
+  func override(members: String, place: String) async throws {
+    let place = JSONPointer(segments: place.split(separator: "/").map(String.init))
+    let accepting = Self.thing { $0.answers.expect = [.init(place, .any)] }
+    let bench = try await SyncBench.synced([accepting], answers: ["/things": Self.answer(1...3)])
+    bench.serve(["/things": Self.answer(1...2, ",\(members)")])
+    for _ in 0..<2 { #expect(try await bench.sync([accepting], after: 60).error == nil) }
+    #expect(try Self.ids(bench) == ["1", "2"])
+    #expect(bench.logged().allSatisfy { !$0.hasPrefix("warning") })
+    let storing = Self.thing { $0.answers.partial = [place] }
+    bench.serve(["/things": Self.answer(2...3, ",\(members)")])
+    for _ in 0..<3 {
+      let record = try await bench.sync([storing], after: 120)
+      #expect(record.isDegraded && record.outcome != .failed && record.removed == 0, "\(record)")
+    }
+    #expect(try Self.ids(bench) == ["1", "2", "3"])
+  }
+
+  @Test(
+    "R7.2, R7.4: children, details and answers of by_key are read as lists are",
+    arguments: [
+      #""success":false"#, #""incomplete_results":true"#, #""unreachable":["eu"]"#, #""meta":{"partial":true}"#,
+    ])
+  func others(members: String) async throws {
+    let asking = Self.thing { ($0.byKey, $0.byKeyRecords, $0.removal) = ("/things/{key}", at("data"), .ask) }
+    let found = (1...4).reduce(into: [:]) { $0["/things/\($1)"] = #"{"data":{"id":\#($1)}}"# }
+    let bench = try await SyncBench.synced([asking], answers: found.merging(["/things": Self.answer(1...4)]) { $1 })
+    bench.serve(found, ["/things": Self.answer(1...3), "/things/4": #"{"data":null,\#(members)}"#])
+    for _ in 0..<3 {
+      let record = try await bench.sync([asking], after: 60)
+      #expect(record.removed == 0 && record.isDegraded, "\(record)")
+    }
+    #expect(try Self.ids(bench).count == 4)
+
+    let parent = Resource(
+      name: "doc", path: "/docs", maxRemoval: 100, pages: .init(.one), columns: [.init("id", at: at("id"), .integer)])
+    for isDetail in [false, true] {
+      let child = Self.thing {
+        ($0.path, $0.each) = ("/docs/{doc.id}", Each(of: "doc"))
+        if isDetail { ($0.pages, $0.columns) = (.init(.record), [.init("size", at: at("size"), .integer)]) }
+      }
+      func list(_ size: Int) -> String {
+        isDetail ? #"{"data":{"size":\#(size)}}"# : #"{"data":[{"id":\#(size)}]}"#
+      }
+      let docs = ["/docs": #"[{"id":1},{"id":2}]"#]
+      let family = try await SyncBench.synced(
+        [parent, child], answers: docs.merging(["/docs/1": list(7), "/docs/2": list(8)]) { $1 })
+      let bad = isDetail ? #"{"data":null,\#(members)}"# : #"{"data":[],\#(members)}"#
+      family.serve(docs, ["/docs/1": list(7), "/docs/2": bad])
+      for _ in 0..<3 {
+        let record = try await family.sync([parent, child], allowRemoval: true, after: 1000)
+        #expect(record.isDegraded || record.outcome == .failed, "\(record)")
+        #expect(record.removed == 0, "\(record)")
+      }
+      #expect(try family.ask("SELECT count(*) FROM thing") == ["2"])
+    }
+  }
+
+  @Test(
+    "R7.1: of a server that is partial on every second request, the second answer counts",
+    arguments: [#","incomplete_results":true"#, #","_shards":{"failed":1}"#, #","error":"down""#])
+  func alternating(members: String) async throws {
+    var bench = try SyncBench([:])
+    bench.maxRetries = 2
+    let asked = Mutex(0)
+    let rest = Mutex(Array(1...4))
+    bench.shelf.answer { request, _ in
+      let isPartial = asked.withLock { asked in
+        asked += 1
+        return asked % 2 == 1
+      }
+      let ids = rest.withLock(\.self)
+      let body = isPartial ? Self.answer(ids.prefix(1), members) : Self.answer(ids)
+      return Response(json: body, headers: [Shelf.date], tag: nil, to: request)
+    }
+    for round in 0..<4 {
+      if round == 2 { rest.withLock { $0 = [2, 3, 4] } }
+      let record = try await bench.sync([Self.thing], after: Double(round * 60))
+      #expect(record.error == nil && !record.isDegraded, "\(record)")
+    }
+    #expect(try Self.ids(bench) == ["2", "3", "4"])
+  }
+
+  @Test(
+    "R7.11, G5.16: an empty list beside a message of a fault, or a total above zero, is not empty",
+    arguments: [#""message":"upstream timed out""#, #""total":4"#, #""meta":{"count":4}"#])
+  func emptyList(members: String) async throws {
+    let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
+    bench.serve(["/things": Self.answer([], ",\(members)")])
+    for _ in 0..<3 {
+      let record = try await bench.sync([Self.thing], allowRemoval: true, after: 60)
+      #expect(record.removed == 0 && (record.outcome == .failed || record.isDegraded), "\(record)")
+    }
+    #expect(try Self.ids(bench).count == 4)
+    bench.serve(["/things": Self.answer([], #","message":"no records found","total":0"#)])
+    for _ in 0..<2 { #expect(try await bench.sync([Self.thing], allowRemoval: true, after: 120).error == nil) }
+    #expect(try Self.ids(bench).isEmpty)
+  }
+
+  @Test(
+    "R7.6: an error in place of a detail is no detail, unless a column is there",
+    arguments: [#"{"error":"down","code":500}"#, #"{"message":"no such thing"}"#, #"{"errors":[{"title":"x"}]}"#])
+  func errorAsDetail(body: String) async throws {
+    let parent = Resource(
+      name: "doc", path: "/docs", maxRemoval: 100, pages: .init(.one), columns: [.init("id", at: at("id"), .integer)])
+    var detail = Self.thing {
+      ($0.path, $0.records, $0.each, $0.pages) = ("/docs/{doc.id}", JSONPointer(), Each(of: "doc"), .init(.record))
+      $0.columns = [.init("size", at: at("size"), .integer)]
+    }
+    let docs = ["/docs": #"[{"id":1},{"id":2}]"#, "/docs/1": #"{"size":7,"error":"x"}"#]
+    let bench = try await SyncBench.synced(
+      [parent, detail], answers: docs.merging(["/docs/2": #"{"size":8}"#]) { $1 })
+    bench.serve(docs, ["/docs/2": body])
+    for _ in 0..<3 {
+      let record = try await bench.sync([parent, detail], allowRemoval: true, after: 1000)
+      #expect(record.listsFailed == 1, "\(record)")
+    }
+    #expect(try bench.ask("SELECT size FROM thing ORDER BY size") == ["7", "8"])
+    detail.columns.append(.init("error", at: at("error"), .json))
+    bench.serve(docs, ["/docs/2": #"{"error":"down"}"#])
+    #expect(try await bench.sync([parent, detail], after: 2000).error == nil)
+  }
+
+  @Test("P9.14: records of a map that share a key and differ are named")
+  func mapOfOneKey() async throws {
+    let map = Self.thing { $0.shape = .map }
+    let bench = try SyncBench(answers: [
+      "/things": #"{"data":{"a":{"id":1,"size":1},"b":{"id":1,"size":2},"c":{"id":2}}}"#
+    ])
+    let record = try await bench.sync([map])
+    #expect(record.added == 2 && record.rejected == 1, "\(record)")
+  }
+
+  @Test("R7.3, P7.3: the total of an answer that lacks records is not compared, and a partial list alone is no drift")
+  func totals() async throws {
+    let resource = Self.thing { $0.pages.count = .body(at("total")) }
+    let bench = try await SyncBench.synced([resource], answers: ["/things": Self.answer(1...4, #","total":4"#)])
+    for (ids, total) in [([2, 3], 4), ([2, 3], 2), ([], 0)] {
+      bench.serve(["/things": Self.answer(ids, #","total":\#(total),"unreachable":["eu"]"#)])
+      let record = try await bench.sync([resource], after: 60)
+      #expect(record.isDegraded && record.removed == 0 || record.exit == 65, "\(record)")
+    }
+    #expect(try Self.ids(bench).count == 4)
+  }
+}
