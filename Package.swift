@@ -73,20 +73,18 @@ let package = Package(
     library("RosterModel", isSmall: true, []),
     library("RosterJSON", ["RosterModel"]),
     library("RosterInference", isSmall: true, ["RosterModel", "RosterDefinition", "RosterJSON"]),
-    library("RosterExplanation", isSmall: true, ["RosterModel"]),
     library("RosterFiles", isSmall: true, ["RosterModel", "CMalloc"]),
     library("RosterDefinition", isSmall: true, ["RosterModel", "RosterFiles"]),
     library(
       "RosterConfiguration", isSmall: true,
       ["RosterModel", "RosterDefinition", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
     // The only target with libcrypto.
-    library("RosterCrypto", isSmall: true, ["RosterModel", "CCrypto"]),
-    library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "RosterCrypto", log]),
+    library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CCrypto", log]),
     library("RosterDecode", ["RosterModel", "RosterJSON"]),
     library(
       "RosterFetch", isForPages: true,
       [
-        "RosterModel", "RosterFiles", "RosterJSON", "RosterDecode", "RosterAuth", "RosterCrypto", "CZlib", log,
+        "RosterModel", "RosterFiles", "RosterJSON", "RosterDecode", "RosterAuth", "CZlib", log,
         nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]),
@@ -98,23 +96,21 @@ let package = Package(
     library(
       "RosterStatus", isSmall: true,
       [
-        "RosterModel", "RosterExplanation", "RosterJSON", "RosterFiles", "RosterPage", log, nio("NIOCore"),
+        "RosterModel", "RosterJSON", "RosterFiles", "RosterTerminal", "PageAssets", log, nio("NIOCore"),
         nio("NIOPosix"), nio("NIOHTTP1"),
-      ]),
+      ], exclude: ["Assets"]),
     library(
       "RosterStatusClient", isSmall: true,
       ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     // Apart from the target around it, because a target is of one language.
     .target(
-      name: "PageAssets", path: "Sources/RosterPage/Assets",
+      name: "PageAssets", path: "Sources/RosterStatus/Assets",
       exclude: ["page.html", "page.css", "page.js", "page.svg"]),
-    library("RosterWeb", isSmall: true, ["RosterModel", "RosterFiles", "RosterStatusClient"]),
     library("RosterSystemd", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
     library(
       "RosterSimulator", isSmall: true,
       ["RosterModel", "RosterJSON", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    library("RosterTerminal", isSmall: true, ["RosterModel", "RosterExplanation", "RosterJSON"]),
-    library("RosterPage", isSmall: true, ["RosterModel", "RosterTerminal", "PageAssets"], exclude: ["Assets"]),
+    library("RosterTerminal", isSmall: true, ["RosterModel", "RosterJSON"]),
     library(
       "RosterDaemon", isSmall: true, isForPages: true,
       [
@@ -148,8 +144,8 @@ let package = Package(
     program(
       "rosterctl",
       [
-        "RosterModel", "RosterExplanation", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient",
-        "RosterCache", "RosterSystemd", "RosterTerminal", "RosterWeb",
+        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient", "RosterCache",
+        "RosterSystemd", "RosterTerminal",
       ]),
 
     // No product: `make bench` builds it.
@@ -175,10 +171,9 @@ let package = Package(
     // Loaded into the real program by tests: makes its file calls fail.
     .target(name: "DiskFaults", path: "Tests/DiskFaults"),
     tests(of: "RosterModel"),
-    tests(of: "RosterAuth", ["RosterCrypto", log]),
+    tests(of: "RosterAuth", [log]),
     tests(of: "RosterJSON"),
     tests(of: "RosterInference", ["RosterJSON", "RosterConfiguration", "RosterDecode", "RosterFetch"]),
-    tests(of: "RosterExplanation"),
     tests(of: "RosterFiles"),
     tests(of: "RosterConfiguration", ["RosterDefinition"]),
     tests(of: "RosterDecode", ["RosterJSON"]),
@@ -189,14 +184,12 @@ let package = Package(
     tests(of: "RosterSync", ["RosterJSON", "RosterAuth", "RosterDecode", "RosterFetch", "RosterCache", log]),
     tests(
       of: "RosterStatus",
-      ["RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix")]),
+      ["PageAssets", "RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix")]),
     tests(of: "RosterStatusClient"),
     tests(of: "RosterSystemd", [log]),
     tests(of: "RosterPostgres"),
     tests(of: "RosterSimulator", ["RosterFetch"]),
-    tests(of: "RosterTerminal", ["RosterExplanation"]),
-    tests(of: "RosterPage", ["PageAssets"]),
-    tests(of: "RosterWeb", ["RosterStatusClient"]),
+    tests(of: "RosterTerminal"),
     tests(
       of: "RosterDaemon",
       [

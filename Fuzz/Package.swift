@@ -55,18 +55,16 @@ let package = Package(
       sources: ["ListWay.swift", "PageEdges.swift", "PullPlan.swift", "RepeatedPages.swift", "ValidatorLie.swift"]),
     product(
       "RosterCache", ["RosterModel", "RosterDefinition", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
-    product("RosterExplanation", ["RosterModel"]),
-    product("RosterTerminal", ["RosterModel", "RosterExplanation", "RosterJSON"]),
+    product("RosterTerminal", ["RosterModel", "RosterJSON"]),
     .target(
-      name: "PageAssets", path: "Product/RosterPage/Assets",
+      name: "PageAssets", path: "Product/RosterStatus/Assets",
       exclude: ["page.html", "page.css", "page.js", "page.svg"]),
-    product("RosterPage", ["RosterModel", "RosterTerminal", "PageAssets"], exclude: ["Assets"]),
     product(
       "RosterStatus",
       [
-        "RosterModel", "RosterExplanation", "RosterJSON", "RosterFiles", "RosterPage", log, nio("NIOCore"),
+        "RosterModel", "RosterJSON", "RosterFiles", "RosterTerminal", "PageAssets", log, nio("NIOCore"),
         nio("NIOPosix"), nio("NIOHTTP1"),
-      ]),
+      ], exclude: ["Assets"]),
     product("RosterStatusClient", ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     .systemLibrary(name: "CMalloc", path: "Product/CMalloc"),
     .systemLibrary(name: "CSQLite", path: "Product/CSQLite", pkgConfig: "sqlite3"),

@@ -1,5 +1,4 @@
 package import FoundationEssentials
-import RosterCrypto
 import RosterJSON
 package import RosterModel
 

@@ -1,4 +1,3 @@
-import RosterCrypto
 import RosterModel
 
 /// The key that signs assertions, read from the credential files.

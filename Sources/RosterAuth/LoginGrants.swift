@@ -1,5 +1,4 @@
 import FoundationEssentials
-import RosterCrypto
 package import RosterModel
 
 /// One authorization request of `rosterd login` (RFC 6749 §4.1) with its proof key (RFC 7636) and its state.

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import RosterCrypto
 import RosterModel
 
 /// The content of the token store. The credential files start a session, and each refresh continues it.

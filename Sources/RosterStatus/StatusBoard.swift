@@ -1,5 +1,4 @@
 package import FoundationEssentials
-package import RosterExplanation
 import RosterFiles
 package import RosterModel
 import Synchronization

@@ -1,5 +1,4 @@
 import Glibc
-import RosterExplanation
 package import RosterModel
 
 /// Decides the answers of the status socket. Pure: facts that are not on the board come from the closures.

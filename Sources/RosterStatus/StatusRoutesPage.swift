@@ -1,5 +1,4 @@
 internal import RosterModel
-import RosterPage
 
 /// `GET /` and its assets.
 extension StatusRoutes {

@@ -1,6 +1,5 @@
 package import FoundationEssentials
-package import RosterExplanation
-internal import RosterModel
+package import RosterModel
 
 /// An explanation for people: the state and its beginning, then one paragraph for each part.
 package struct ExplanationText: Sendable {

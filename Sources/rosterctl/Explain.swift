@@ -1,7 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
 import RosterCache
-import RosterExplanation
 import RosterModel
 import RosterStatusClient
 import RosterSystemd

@@ -3,7 +3,6 @@ import Glibc
 import RosterFiles
 import RosterModel
 import RosterStatusClient
-import RosterWeb
 
 struct Web: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

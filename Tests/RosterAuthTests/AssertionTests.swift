@@ -1,5 +1,4 @@
 import FoundationEssentials
-import RosterCrypto
 import RosterJSON
 import RosterModel
 import RosterTestSupport

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import RosterExplanation
 import RosterModel
 import RosterTestSupport
 import Synchronization

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import NIOSSL
-import RosterCrypto
+import RosterAuth
 import RosterModel
 
 /// `upstream.tls.pins`: the server must have one of these keys, and a trusted chain.

@@ -1,7 +1,6 @@
-import RosterModel
 import Testing
 
-@testable import RosterExplanation
+@testable import RosterModel
 
 /// Section 1: the text of `rosterctl explain` for each kind of event.
 @Suite struct ExplanationTests {

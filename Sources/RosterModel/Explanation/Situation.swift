@@ -1,5 +1,3 @@
-package import RosterModel
-
 /// The facts for an explanation, from a daemon or from the cache alone.
 package struct Situation: Sendable {
   /// As `/v1/status` has it; without a daemon, by the last sync.

@@ -3,7 +3,7 @@ import PageAssets
 import Testing
 
 @testable import RosterModel
-@testable import RosterPage
+@testable import RosterStatus
 
 @Suite struct PageTests {
   private func status(_ state: DaemonStatus.State = .idle, reason: String? = nil) -> DaemonStatus {

@@ -1,8 +1,7 @@
 import Glibc
-import RosterStatusClient
 import Testing
 
-@testable import RosterWeb
+@testable import RosterStatusClient
 
 @Suite struct WebExchangeTests {
   /// The answer to a request with the printed token while no daemon answers.

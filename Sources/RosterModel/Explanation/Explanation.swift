@@ -1,5 +1,3 @@
-package import RosterModel
-
 /// Why the state is what it is, for people: what `rosterctl explain` and `/v1/explain` tell. Its text has no line ends.
 package struct Explanation: Codable, Sendable, Equatable {
   /// The state in `/v1/status`.

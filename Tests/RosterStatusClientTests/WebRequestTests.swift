@@ -1,6 +1,6 @@
 import Testing
 
-@testable import RosterWeb
+@testable import RosterStatusClient
 
 @Suite struct WebRequestTests {
   private func read(_ head: String) throws -> WebRequest { try WebRequest(head: Array(head.utf8)) }

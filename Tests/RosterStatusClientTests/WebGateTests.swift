@@ -1,6 +1,6 @@
 import Testing
 
-@testable import RosterWeb
+@testable import RosterStatusClient
 
 @Suite struct WebGateTests {
   /// A gate whose token was used, and the browser's cookie.

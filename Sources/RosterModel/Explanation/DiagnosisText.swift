@@ -1,5 +1,3 @@
-package import RosterModel
-
 extension Diagnosis.Kind {
   /// The meaning, in sentences; then the steps that an operator can take.
   package var text: (meaning: String, todo: String) {

@@ -1,11 +1,10 @@
 import FoundationEssentials
-import RosterModel
 import Testing
 
-@testable import RosterExplanation
+@testable import RosterModel
 
 @Suite("rosterctl(1): the text of explain")
-struct ManPageTests {
+struct ExplanationPageTests {
   @Test("The man page has each meaning and each next step, word for word and in the code's order")
   func section() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")

@@ -1,5 +1,4 @@
 import Glibc
-import RosterStatusClient
 
 /// One connection of a browser, for one request. It reads the head, asks the daemon, and passes the answer on in
 /// pieces. No call blocks; poll(2) shows when the next one is useful.
