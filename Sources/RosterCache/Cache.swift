@@ -45,7 +45,9 @@ package actor Cache {
   var begun: Int64 = 0
   /// The ends of syncs that could not be written yet.
   var unwritten: [SyncRecord] = []
-  let schema: Schema
+  var schema: Schema
+  /// Definitions that no sync has published yet.
+  var waiting = WaitingDefinitions()
   /// Decoding plans, in the order of the definitions.
   let plans: [RecordPlan]
   /// Pages that were pulled and are not published yet.
@@ -102,6 +104,7 @@ package actor Cache {
   /// The facts of the snapshot that readers see.
   package func facts() throws -> CacheFacts {
     var facts = try perform("read the cache") { try CacheFacts($0, isWALPinned: isWALPinned) }
+    facts.waiting = waiting.names
     facts.damaged = MovedCaches.latest(path)
     facts.older = hasOlder ? .read : MovedCaches.latestOlder(path).map { .moved($0) }
     return facts

@@ -122,7 +122,6 @@ extension Cache {
   }
 
   private func indexChecks(_ rank: Int, in database: Database) throws -> [String] {
-    let published = Set(try database.rows("SELECT name FROM main.resources") { $0.text(0) })
-    return schema.tables.filter { published.contains($0.resource.name) }.compactMap { $0.checkIndex(rank: rank) }
+    try Schema(of: database).tables.compactMap { $0.checkIndex(rank: rank) }
   }
 }

@@ -60,7 +60,7 @@ struct AnotherListTests {
   @Test("P8.9: a definition that was changed and restored before a sync has the same list")
   func putBack() async throws {
     await (try folder.mirrored(paired(people))).close()
-    try await folder.redefine(changed { $0.path = "/other" })
+    await (try folder.define([changed { $0.path = "/other" }])).close()
     let next = try await folder.define()
     _ = try await next.begin(at: noon)
     try await Pull(cache: next).pages(.character, pages: [people])

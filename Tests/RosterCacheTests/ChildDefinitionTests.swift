@@ -18,14 +18,14 @@ private func child(_ each: Each?, _ style: Resource.Style = .one) -> Resource {
     empty: [.init("n", .equal(.integer(0))), .init("t", .differs([.text("x"), .real(1.5)])), .init("u", .absent)])
 
   @Test(
-    "C3.2: another changed, empty, none or whole_every keeps the feed, and another each.of, style, shape or inline does not"
+    "C3.2: another changed, empty, none or whole_every makes no other records, and another each.of, style, shape or inline does"
   )
   func feed() {
     let first = child(full)
     func keeps(_ change: (inout Resource) -> Void) -> Bool {
       var other = first
       change(&other)
-      return other.hasFeed(of: first.definition)
+      return other.isLike(first.definition)
     }
     #expect(keeps { $0.each?.changed = [] } && keeps { $0.each?.wholeEvery = .never })
     #expect(keeps { $0.each?.wholeEvery = .inEachSync } && keeps { $0.each?.empty = [] })

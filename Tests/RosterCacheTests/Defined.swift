@@ -52,7 +52,7 @@ extension Folder {
     return other
   }
 
-  func tables(_ resources: [Resource]) throws -> [ResourceTables] { try resources.map(ResourceTables.init) }
+  func tables(_ resources: [Resource]) throws -> [ResourceTables] { try resources.map { try ResourceTables($0) } }
 
   func expectSound(
     _ resources: [Resource] = [.character], closing cache: Cache, sourceLocation: SourceLocation = #_sourceLocation

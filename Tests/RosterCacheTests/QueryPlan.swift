@@ -93,9 +93,7 @@ struct QueryPlan: Sendable {
     ("temp.lists SET state = 0, parent = NULL WHERE state", "a pull begins: all lists of the file"),
     ("FROM main.\"things\" r\n", "one row, in memory"),
     ("FROM main.\"cache_old_", "another definition reads each record once"),
-    ("records = (SELECT count(*) FROM", "another definition reads each record once"),
-    ("record_id NOT IN (SELECT", "another definition reads each record once"),
-    ("main.cache_unlisted SELECT ?, *, 0 FROM", "another definition reads each record once"),
+    ("temp.\"waiting_", "a view of one table, whose own statement is looked at too"),
     ("cache_record_ids", "the highest id of a table that is dropped"),
   ]
 

@@ -20,9 +20,11 @@ func changed(_ change: (inout Resource) -> Void) -> Resource {
 }
 
 extension Folder {
-  /// Opens the cache as these definitions have it, and closes it again.
-  func redefine(_ resources: Resource...) async throws {
-    await (try define(resources)).close()
-    try expectSound(resources)
+  /// Publishes the pages by another definition.
+  func redefine(_ resource: Resource, pages: [[String]]) async throws -> SyncRecord {
+    let cache = try await define([resource])
+    let report = try await cache.mirror(resource, pages: pages)
+    try await expectSound([resource], closing: cache)
+    return report
   }
 }

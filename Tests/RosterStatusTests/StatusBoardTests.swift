@@ -449,6 +449,16 @@ extension JSONEncoder {
     #expect(!board.message.contains("the cache was damaged"))
   }
 
+  @Test("S17.3, C6.2: the message and explain name definitions that no sync has published yet")
+  func waitingDefinitions() {
+    var facts = snapshot
+    facts.waiting = ["character", "location"]
+    let board = makeBoard(cache: facts)
+    let note = "readers see the old definition of character, location until a sync has published the new one"
+    #expect(board.message.contains(note))
+    #expect(Explanation(board.situation()).readers.contains(note))
+  }
+
   @Test("S17.3: the message reports an older cache until its file is removed")
   func olderCache() throws {
     let workspace = Workspace()

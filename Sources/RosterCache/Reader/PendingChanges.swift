@@ -204,8 +204,10 @@ private struct PendingReading {
 
   private mutating func compare() throws {
     let snapshot = try ResourceDifferences.snapshot(database)
+    let waiting = try WaitingDefinitions(resources, in: database)
+    try waiting.createViews(in: database)
     var data = PullData(
-      database: database, file: file, tables: try resources.map { try ResourceTables($0) },
+      database: database, file: file, tables: try waiting.tables(of: resources),
       plans: try resources.map { try RecordPlan($0) })
     var compared: [Int: PendingResource] = [:]
     for index in data.family.descending {
@@ -247,7 +249,7 @@ private struct PendingReading {
     guard resource.each != nil else {
       let isIncremental = conclusion?.parts[index].isIncremental == true
       data.compared[resource.name] = try data.compare(
-        ListScope(resource.name, at: index, isIncremental: isIncremental, in: database))
+        data.scope(index, isIncremental: isIncremental))
       return
     }
     let now = pull.report?.finishedAt.flatMap { Date(rfc3339: $0) } ?? Date()
@@ -298,8 +300,8 @@ private struct PendingReading {
     let gone = try database.rows(
       """
       SELECT t.\(tables.id), r.record_id, \(data.family.path(parent, row: "p")) FROM temp.removed_parents r
-      CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
-      CROSS JOIN main.\(above.table) p ON p.\(above.id) = r.record_id WHERE r.resource = ?1 ORDER BY 1
+      CROSS JOIN \(tables.from) t ON t.\(column) = r.record_id
+      CROSS JOIN \(above.from) p ON p.\(above.id) = r.record_id WHERE r.resource = ?1 ORDER BY 1
       """, Value(parent)
     ) { (id: $0.integer(0), owner: DifferenceTable.Owner(path: $0.text(2), parent: $0.integer(1))) }
     for record in gone {

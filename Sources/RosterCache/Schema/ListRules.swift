@@ -6,10 +6,10 @@ enum ListRules {
   /// then requests each list of the child. A list that it does not pull stays due.
   static func apply(_ schema: Schema, to database: Database) throws {
     for (name, definition) in try database.definitions() {
-      guard let resource = schema.tables.first(where: { $0.resource.name == name })?.resource,
-        !resource.hasListRules(of: definition)
+      guard let tables = schema.tables.first(where: { $0.resource.name == name }), !tables.isWaiting,
+        !tables.resource.hasListRules(of: definition)
       else { continue }
-      try database.transaction { try renew(resource, in: database) }
+      try database.transaction { try renew(tables.resource, in: database) }
     }
   }
 

@@ -15,10 +15,10 @@ extension Resource {
     return pulled.definition
   }
 
-  /// True if a stored definition differs at most in keys that may change without a new feed (C3.2).
-  func hasFeed(of definition: String) -> Bool {
+  /// True if a stored definition differs at most in keys that make no other records (C3.2).
+  func isLike(_ definition: String) -> Bool {
     if definition.utf8.elementsEqual(self.definition.utf8) { return true }
-    return stored(definition)?.feedPart == secretsMasked().feedPart
+    return stored(definition)?.recordPart == secretsMasked().recordPart
   }
 
   /// True if a stored definition has the same settings of `each`, and the same statuses of an empty list.
@@ -64,8 +64,8 @@ extension Resource {
 
   private var definitionJSON: String { JSONWriter(TOMLItem.table(definitionItems).json).text }
 
-  /// The definition without keys that may change without a new feed.
-  private var feedPart: Resource {
+  /// The definition without the keys that make no other records.
+  private var recordPart: Resource {
     var part = self
     part.auditEvery = Self.usualAudit
     part.byKeyRecords = JSONPointer()

@@ -11,10 +11,26 @@ final class ResourceTables: Sendable {
   let keyParts: [Int]
   /// True for each column that `<table>_fts` has.
   let isSearched: [Bool]
+  /// The tables of an earlier definition that these replace (`WaitingDefinitions`); nil without one.
+  let stored: ResourceTables?
+  /// False if none of the records in `stored` stays.
+  let keepsRecords: Bool
+  /// True until the publication that makes these tables. Until then records are read through a view.
+  let isWaiting: Bool
+  /// The names of the lists in documents, by their tables.
+  private let listNames: [String: String]
 
   /// Throws `Failure` (70) if no column is the key.
-  init(_ resource: Resource) throws {
+  init(
+    _ resource: Resource, listNames: [String]? = nil, stored: ResourceTables? = nil, keepsRecords: Bool = true,
+    isWaiting: Bool = false
+  ) throws {
     self.resource = resource
+    let tables = resource.lists.map(\.table)
+    let columns = resource.columns.map(\.name)
+    let usual = tables.map { Resource.name(ofList: $0, in: resource.name, columns: columns) }
+    self.listNames = Dictionary(uniqueKeysWithValues: zip(tables, listNames ?? usual))
+    (self.stored, self.keepsRecords, self.isWaiting) = (stored, keepsRecords, isWaiting)
     if resource.isDetail {
       (key, keyParts) = (nil, [])
     } else {
@@ -33,6 +49,8 @@ final class ResourceTables: Sendable {
   /// True if the table has a column of record ids. Otherwise an integer key, or the parent of a detail, is the id.
   var hasOwnIDs: Bool { hasTextKey || (parent != nil && !resource.isDetail) }
   var table: String { quoted(resource.table) }
+  /// The table or view that a pull reads records from.
+  var from: String { from(resource.table) }
   var keyColumn: String { key.map { quoted(resource.columns[$0].name) } ?? parentColumn ?? "" }
   var keyNames: [String] { keyParts.map { resource.columns[$0].name } }
   /// `resources.key`: the column, or the JSON list of columns.
@@ -52,6 +70,12 @@ final class ResourceTables: Sendable {
   /// nil if no column is searched.
   var index: String? { resource.search.isEmpty ? nil : quoted(resource.table + "_fts") }
   private var searched: String { resource.search.map(quoted).joined(separator: ", ") }
+
+  private func from(_ name: String) -> String { isWaiting ? Self.view(name) : "main.\(quoted(name))" }
+
+  static func view(_ table: String) -> String { "temp.\(viewName(table))" }
+
+  static func viewName(_ table: String) -> String { quoted("waiting_\(table)") }
 
   // MARK: Keys
 
@@ -84,7 +108,7 @@ final class ResourceTables: Sendable {
       : ["t.\(keyColumn) = ?1"]
     let other = "t.\(parentColumn ?? "0") <> ?2"
     return
-      "SELECT t.\(id), t.\(parentColumn ?? "0") FROM main.\(table) t WHERE \((own + [other]).joined(separator: " AND "))"
+      "SELECT t.\(id), t.\(parentColumn ?? "0") FROM \(from) t WHERE \((own + [other]).joined(separator: " AND "))"
   }
 
   /// A condition that is true if the row `row` has the key of a document of `changes`. Its parent may be another one.
@@ -134,10 +158,7 @@ final class ResourceTables: Sendable {
 
   // MARK: Tables
 
-  /// Every name that the resource may use in the schema.
-  var names: [String] { requiredNames + (resource.search.isEmpty ? [] : ["\(resource.table)_fts_docsize"]) }
-
-  /// The names without which the cache is damaged. Only an index that 0.2 made has the lengths of texts (`_docsize`).
+  /// The names without which the cache is damaged.
   var requiredNames: [String] {
     let parts = resource.search.isEmpty ? [] : ["", "_data", "_idx", "_config"]
     return [resource.table] + resource.lists.map(\.table) + parts.map { "\(resource.table)_fts\($0)" }
@@ -199,30 +220,15 @@ final class ResourceTables: Sendable {
 
   // MARK: Records
 
-  /// Selects all records by id: the id, the columns of `written`, `first_sync`, `changed_sync`, the parent's id.
-  var selectAll: String {
-    let columns = [id] + written + ["first_sync", "changed_sync", parentColumn ?? "0"]
-    return "SELECT \(columns.joined(separator: ", ")) FROM main.\(table) ORDER BY \(id)"
-  }
-
   /// The columns besides those of `written`, in the order of their parameters. NULL makes a new record id.
   private var managed: [String] {
     ["first_sync", "changed_sync"] + (parentColumn.map { [$0] } ?? []) + (hasOwnIDs ? [Self.ownID] : [])
   }
 
-  /// Takes the columns of `written`, then those of `managed`. A row whose key exists already is ignored.
-  var restore: String {
-    let columns = written + managed
-    let marks = columns.indices.map { "?\($0 + 1)" }
-    return """
-      INSERT OR IGNORE INTO main.\(table)(\(columns.joined(separator: ", "))) VALUES (\(marks.joined(separator: ", ")))
-      """
-  }
-
   /// Looks a key up. Returns the record id, then the columns of `written`.
   var select: String {
     let isIt = hasKey("t", "?1", parent: "?2")
-    return "SELECT \(id), \(written.joined(separator: ", ")) FROM main.\(table) AS t WHERE \(isIt)"
+    return "SELECT \(id), \(written.joined(separator: ", ")) FROM \(from) AS t WHERE \(isIt)"
   }
 
   /// Takes the columns of `written`, then the sync, the parent's record id, and the record id. NULL makes a new id.
@@ -280,11 +286,11 @@ final class ResourceTables: Sendable {
   }
 
   /// The column of a list's table that has the record id.
-  private var owner: String { quoted(resource.name + "_id") }
+  var owner: String { quoted(resource.name + "_id") }
 
   func select(_ list: Resource.List) -> String {
     let columns = written(list).joined(separator: ", ")
-    return "SELECT \(columns) FROM main.\(quoted(list.table)) WHERE \(owner) = ?1 ORDER BY position"
+    return "SELECT \(columns) FROM \(from(list.table)) WHERE \(owner) = ?1 ORDER BY position"
   }
 
   /// Takes the record id, the position, then the columns of `written`. An unchanged row is not written.
@@ -312,8 +318,9 @@ final class ResourceTables: Sendable {
 
   // MARK: JSON, in the form of `changes`
 
-  /// The JSON of record ?1: its columns, `extra` as an object or null, its lists.
-  var json: String { "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = ?1" }
+  /// The JSON of record ?1: its columns, `extra` as an object or null, its lists. Until the
+  /// publication of another definition, it is the JSON of the earlier one.
+  var json: String { stored?.json ?? "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = ?1" }
 
   /// The same of the row `r`. A child begins with the record id of its parent (C1.1).
   /// - Parameter isShown: includes `first_sync` and `changed_sync`, for people and programs that read the table.
@@ -343,6 +350,12 @@ final class ResourceTables: Sendable {
     return only.1.argument
   }
 
+  /// The names and types of the members of a document.
+  var members: [[String]] {
+    func names(_ columns: [Resource.Column]) -> [String] { columns.map { "\($0.name) \($0.type.rawValue)" } }
+    return [names(resource.columns)] + resource.lists.map { [listName($0)] + names($0.columns) }
+  }
+
   private func object(_ members: [(name: String, value: ValueSQL)]) -> String {
     if members.count <= Self.maxMembers {
       return "json_object(\(members.map { "\(literal($0.name)), \($0.value.argument)" }.joined(separator: ", ")))"
@@ -364,9 +377,7 @@ final class ResourceTables: Sendable {
     return "(\(concatenated(parts[..<half])) || \(concatenated(parts[half...])))"
   }
 
-  func listName(_ list: Resource.List) -> String {
-    Resource.name(ofList: list.table, in: resource.name, columns: resource.columns.map(\.name))
-  }
+  func listName(_ list: Resource.List) -> String { listNames[list.table] ?? list.table }
 }
 
 private enum JSONText {

@@ -12,9 +12,9 @@ struct Schema {
   static let pageBytes = 16_384
   let tables: [ResourceTables]
 
-  init(_ resources: [Resource]) throws {
-    tables = try resources.map(ResourceTables.init)
-  }
+  init(_ tables: [ResourceTables]) { self.tables = tables }
+
+  init(_ resources: [Resource]) throws { tables = try resources.map { try ResourceTables($0) } }
 
   /// Reads the schema of a cache, whatever the configuration says now.
   init(of database: Database) throws {

@@ -10,10 +10,9 @@ extension Cache {
         try file.endEarlierPull()
         return try indices.map { index in
           try beginComparison(index, in: database)
-          let name = plans[index].resource.name
-          let isIncremental = pull.incremental.contains(name)
-          return try data(database, file: file).compare(
-            ListScope(name, at: index, isIncremental: isIncremental, in: database))
+          let data = data(database, file: file)
+          let isIncremental = pull.incremental.contains(plans[index].resource.name)
+          return try data.compare(data.scope(index, isIncremental: isIncremental))
         }
       }
     }
@@ -70,7 +69,7 @@ extension Cache {
     else { return }
     total.removedWithParents = try database.count(
       """
-      SELECT count(*) FROM temp.removed_parents r CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
+      SELECT count(*) FROM temp.removed_parents r CROSS JOIN \(tables.from) t ON t.\(column) = r.record_id
       WHERE r.resource = ?1
       """, Value(parent))
   }
@@ -177,7 +176,7 @@ extension Cache {
       let parent = tables.parentColumn.map { "t.\($0)" } ?? "0"
       let found = try database.rows(
         """
-        SELECT \(tables.key(of: "t")), \(parent) FROM main.\(tables.table) t
+        SELECT \(tables.key(of: "t")), \(parent) FROM \(tables.from) t
         WHERE NOT EXISTS (SELECT 1 FROM \(tables.keys.missing) m WHERE m.resource = ?1 AND m.record_id = t.\(tables.id)
             AND m.list = coalesce((SELECT l.list FROM temp.lists l WHERE l.resource = ?1 AND l.parent = \(parent)), 0))
           AND NOT EXISTS (SELECT 1 FROM temp.removed_parents r WHERE r.resource = ?4 AND r.record_id = \(parent))
@@ -201,7 +200,7 @@ extension Cache {
     guard let parent = family.parent(of: child) else { return ParentValues([]) }
     let facts = try database.first(
       """
-      SELECT \(family.facts(parent, "p")) FROM main.\(family.tables[parent].table) p
+      SELECT \(family.facts(parent, "p")) FROM \(family.tables[parent].from) p
       WHERE p.\(family.tables[parent].id) = ?1
       """, .integer(record)
     ) { $0.text(0) }

@@ -48,7 +48,8 @@ extension Cache {
         }
         for index in plans.indices {
           let removal = decisions[plans[index].resource.name]?.removal ?? .asDefined
-          let before = try ResourceDifferences.snapshot(database)[plans[index].resource.name] ?? 0
+          let isKept = schema.tables[index].keepsRecords
+          let before = isKept ? try ResourceDifferences.snapshot(database)[plans[index].resource.name] ?? 0 : 0
           report.records += before
           let data = data(database, file: file)
           try data.forEachList(of: index) { scope, found in

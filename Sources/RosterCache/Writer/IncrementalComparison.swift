@@ -148,7 +148,7 @@ struct IncrementalComparison {
       """
       INSERT OR IGNORE INTO \(keys.missing)
       SELECT ?1, ?2, g.key, coalesce(t.\(tables.id), \(Int64.min) + row_number() OVER (ORDER BY g.key)), 0, 0
-      FROM \(keys.received) g LEFT JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
+      FROM \(keys.received) g LEFT JOIN \(tables.from) t ON \(tables.hasKey("t", "g.key"))
       WHERE g.resource = ?1 AND g.list = ?2 AND g.kind = \(Kind.storable.rawValue)
       """, in: scope)
     found.asked = try countMissing()
@@ -167,7 +167,7 @@ struct IncrementalComparison {
     try database.run(
       """
       INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, ?2, g.key, t.\(tables.id), 0, 0
-      FROM \(keys.received) g CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
+      FROM \(keys.received) g CROSS JOIN \(tables.from) t ON \(tables.hasKey("t", "g.key"))
       WHERE g.resource = ?1 AND g.list = ?2 AND g.kind > 1 AND g.kind < 3
       """, in: scope)
     found.missing = try countMissing()

@@ -49,7 +49,7 @@ extension ResourcePublication {
     try database.run(
       """
       UPDATE main.cache_unlisted SET absent = 0 WHERE list_id = ?3 AND record_id IN (
-        SELECT t.\(tables.id) FROM \(received) CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "c.key"))
+        SELECT t.\(tables.id) FROM \(received) CROSS JOIN \(tables.from) t ON \(tables.hasKey("t", "c.key"))
         WHERE c.resource = ?1 AND c.list = ?2 \(found.isAsked ? "AND c.\(KeyTables.isFound)" : "")) AND absent > 0
       """, in: scope)
   }

@@ -235,7 +235,7 @@ struct KeyComparison {
   private func countKept(in table: String) throws -> Int {
     try database.count(
       """
-      SELECT count(*) FROM \(table) c CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "c.key"))
+      SELECT count(*) FROM \(table) c CROSS JOIN \(tables.from) t ON \(tables.hasKey("t", "c.key"))
       WHERE c.resource = ?1 AND c.list = ?2 AND \(isKept("c.key"))
       """, in: scope)
   }
@@ -293,13 +293,13 @@ struct KeyComparison {
     try database.run(
       """
       INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, ?2, \(tables.key(of: "t")), t.\(tables.id), 0, 0
-      FROM \(keys.superseded) g CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "g.key"))
+      FROM \(keys.superseded) g CROSS JOIN \(tables.from) t ON \(tables.hasKey("t", "g.key"))
       WHERE g.resource = ?1 AND g.list = ?2 AND NOT (\(isListed))
       """, in: scope)
     try database.run(
       """
       INSERT OR IGNORE INTO \(keys.missing) SELECT ?1, ?2, \(tables.key(of: "t")), u.record_id, u.absent, 0
-      FROM main.cache_unlisted u CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = u.record_id
+      FROM main.cache_unlisted u CROSS JOIN \(tables.from) t ON t.\(tables.id) = u.record_id
       WHERE u.list_id = ?3 AND NOT (\(isListed))
       """, in: scope)
     let counts = try database.first(
@@ -329,7 +329,7 @@ struct KeyComparison {
       """
       DELETE FROM \(keys.rejected) AS r WHERE r.resource = ?1 AND r.list = ?2 AND (
         EXISTS (SELECT 1 FROM \(keys.pulled) c WHERE c.resource = ?1 AND c.list = ?2 AND c.key = r.key)
-        OR EXISTS (SELECT 1 FROM main.\(tables.table) t WHERE \(tables.hasKey("t", "r.key")) AND \(isKept("r.key"))))
+        OR EXISTS (SELECT 1 FROM \(tables.from) t WHERE \(tables.hasKey("t", "r.key")) AND \(isKept("r.key"))))
       """, in: scope)
   }
 

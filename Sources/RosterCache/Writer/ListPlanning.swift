@@ -40,7 +40,9 @@ struct ListPlanning {
       FROM main.cache_resources c WHERE c.name = ?1
       """, .text(child.name)
     ) { (id: $0.integer(0), isKnown: $0.int(1) != 0, lists: $0.int(2)) }
-    let asksAll = isFresh || isForeign || each.wholeEvery == .inEachSync || facts?.isKnown != true
+    let asksAll =
+      isFresh || isForeign || each.wholeEvery == .inEachSync || facts?.isKnown != true
+      || data.tables[index].isWaiting
     try wantChanged(facts?.id, all: asksAll)
     let parents = try database.first("SELECT records FROM main.resources WHERE name = ?1", .text(each.parent)) {
       $0.int(0)
@@ -48,7 +50,7 @@ struct ListPlanning {
     guard let parents, try data.arePublished(upFrom: parent) else { return }
     if asksAll {
       // `WHERE true` would be the column of a parent that has one of that name.
-      try wantStored(facts?.id, from: "FROM main.\(tables.table) t WHERE 1")
+      try wantStored(facts?.id, from: "FROM \(tables.from) t WHERE 1")
       return
     }
     // Two statements, because each of the conditions has its own index.
@@ -56,7 +58,7 @@ struct ListPlanning {
       try wantStored(
         facts?.id,
         from: """
-          FROM main.cache_lists l CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = l.parent_id
+          FROM main.cache_lists l CROSS JOIN \(tables.from) t ON t.\(tables.id) = l.parent_id
           WHERE l.resource_id = ?3 AND \(isDue)
           """)
     }
@@ -66,7 +68,7 @@ struct ListPlanning {
     try wantStored(
       facts.id,
       from: """
-        FROM main.\(tables.table) t
+        FROM \(tables.from) t
         WHERE NOT EXISTS (SELECT 1 FROM main.cache_lists l WHERE l.resource_id = ?3 AND l.parent_id = t.\(tables.id))
         """)
   }
@@ -75,7 +77,7 @@ struct ListPlanning {
   private func wantRecent(_ id: Int64?) throws {
     guard let windows = each.windows, let column = data.plans[parent].resource.windowColumn else { return }
     for start in windows.recentStarts(at: now) {
-      try wantStored(id, from: "FROM main.\(tables.table) t WHERE t.\(quoted(column)) = \(literal(start))")
+      try wantStored(id, from: "FROM \(tables.from) t WHERE t.\(quoted(column)) = \(literal(start))")
     }
   }
 

@@ -9,7 +9,7 @@ extension ResourcePublication {
     guard let parent = publication.family.parent(of: index), let column = tables.parentColumn else { return }
     let ids = try database.rows(
       """
-      SELECT t.\(tables.id) FROM temp.removed_parents r CROSS JOIN main.\(tables.table) t ON t.\(column) = r.record_id
+      SELECT t.\(tables.id) FROM temp.removed_parents r CROSS JOIN \(tables.from) t ON t.\(column) = r.record_id
       WHERE r.resource = ?1 ORDER BY t.\(tables.id)
       """, Value(parent)
     ) { $0.integer(0) }

@@ -33,7 +33,10 @@ struct ListQuestions {
     self.database = database
     columns = family.questionColumns(index)
     digest = try database.pageDigest()
-    common = family.tables[index].resource.sinceQuestion.map(digest.ofQuestion) ?? 0
+    let tables = family.tables[index]
+    let question = tables.resource.sinceQuestion
+    // Marks and pages of an earlier definition belong to another question.
+    common = (tables.isWaiting ? question.map { "another \($0)" } : question).map(digest.ofQuestion) ?? 0
   }
 
   /// Digest of the question of a list: that of `since`, with the values of `columns`. 0 without both.

@@ -13,17 +13,6 @@ struct ListScope {
   /// True if only its changed records were pulled.
   let isIncremental: Bool
 
-  /// The only list of a resource.
-  init(_ resource: String, at index: Int, isIncremental: Bool, in database: Database) throws {
-    self.init(
-      index: index, number: 0, parent: 0, list: try ListID(resource, in: database), isIncremental: isIncremental)
-  }
-
-  init(index: Int, number: Int64, parent: Int64, list: ListID?, isIncremental: Bool) {
-    (self.index, self.number, self.parent, self.list) = (index, number, parent, list)
-    self.isIncremental = isIncremental
-  }
-
   /// The parameter with the record id of the parent.
   static let parent = "?4"
 

@@ -38,7 +38,7 @@ struct ParentStaging {
         """
         SELECT max(coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = ?1), 0),
           coalesce((SELECT min(highest, ?3) FROM main.cache_record_ids WHERE resource = ?2), 0))
-        """, .text(tables.resource.table), .text(name), .integer(.max / 2)
+        """, .text((tables.stored ?? tables).resource.table), .text(name), .integer(.max / 2)
       ) { $0.integer(0) } ?? 0
   }
 
@@ -107,7 +107,7 @@ extension PullData {
     try database.run(
       """
       INSERT OR IGNORE INTO temp.removed_parents SELECT ?1, t.\(tables[index].id) FROM temp.removed_parents r
-      CROSS JOIN main.\(tables[index].table) t ON t.\(column) = r.record_id WHERE r.resource = ?2
+      CROSS JOIN \(tables[index].from) t ON t.\(column) = r.record_id WHERE r.resource = ?2
       """, Value(index), Value(parent))
   }
 }

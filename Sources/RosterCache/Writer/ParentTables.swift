@@ -131,7 +131,7 @@ struct Family {
     guard let parent = parent(of: index), let column = tables[index].parentColumn else { return own }
     let next = row + "p"
     let stored =
-      "SELECT \(facts(parent, next)) FROM main.\(tables[parent].table) \(next) WHERE \(next).\(tables[parent].id) = \(row).\(column)"
+      "SELECT \(facts(parent, next)) FROM \(tables[parent].from) \(next) WHERE \(next).\(tables[parent].id) = \(row).\(column)"
     let changed =
       "SELECT s.facts FROM temp.parents s WHERE s.resource = \(parent) AND s.record_id = \(row).\(column)"
     return "json_patch(coalesce((\(changed)), (\(stored))), \(own))"
@@ -156,7 +156,7 @@ struct Family {
     guard let parent = parent(of: index), let column = table.parentColumn else { return "json_array(\(key))" }
     let next = row + "p"
     let above =
-      "SELECT \(path(parent, row: next)) FROM main.\(tables[parent].table) \(next) WHERE \(next).\(tables[parent].id) = \(row).\(column)"
+      "SELECT \(path(parent, row: next)) FROM \(tables[parent].from) \(next) WHERE \(next).\(tables[parent].id) = \(row).\(column)"
     return table.resource.isDetail ? "(\(above))" : "json_insert((\(above)), '$[#]', \(key))"
   }
 
@@ -234,7 +234,7 @@ struct Family {
     let (above, next) = (tables[parent], row + "p")
     return [
       """
-      EXISTS (SELECT 1 FROM main.\(above.table) \(next)
+      EXISTS (SELECT 1 FROM \(above.from) \(next)
         WHERE \(next).\(above.id) = \(row).\(column) AND \(isPublished(parent, row: next)))
       """
     ]

@@ -18,7 +18,7 @@ extension Cache {
     let written = try performPull("publish the snapshot") { database, file in
       try database.transaction(commits: interruption.disarm) {
         let publication = SnapshotPublication(
-          data: data(database, file: file), schema: schema, pull: pull, sync: report.id, time: now(),
+          data: data(database, file: file), waiting: waiting, pull: pull, sync: report.id, time: now(),
           upstream: upstream)
         var written = try publication.write(into: report, decisions)
         let end = now()
@@ -29,12 +29,21 @@ extension Cache {
       }
     }
     try verifyNotReplaced(includingWAL: false)
+    try endWaiting()
     if written.outcome == .published, let database { tellSnapshot(database) }
     emptyPulled()
     shortenLog(above: written.outcome == .published ? 0 : Self.longLog)
     if written.outcome == .published { replaceOlder() }
     database?.releaseMemory()
     return written
+  }
+
+  /// The tables are those of the definitions now.
+  private func endWaiting() throws {
+    if waiting.isEmpty { return }
+    try perform("publish the snapshot") { try waiting.dropViews(in: $0) }
+    waiting = WaitingDefinitions()
+    schema = try Schema(plans.map(\.resource))
   }
 
   /// The snapshot is published. A failure with the pulled pages costs at most another pull.
@@ -62,19 +71,20 @@ extension SnapshotPublication {
     if isNew { try database.run("UPDATE main.cache_identity SET upstream = ?", .text(upstream)) }
     (record.pages, record.records, record.added, record.changed) = (0, 0, 0, 0)
     (record.removed, record.rejected, record.skipped) = (0, 0, 0)
-    let haveResourcesChanged = try defineResources()
-    for index in family.descending {
+    let defined = try defineResources()
+    var publication = self
+    publication.data.tables = defined.tables
+    for index in publication.family.descending {
       let decision = decisions[data.plans[index].resource.name] ?? RemovalDecision()
-      var publication = try ResourcePublication(self, at: index, decision: decision)
-      try publication.write()
-      try publication.sum(into: &record)
-      if publication.isNew { isNew = true }
+      var resource = try ResourcePublication(publication, at: index, decision: decision)
+      try resource.write()
+      try resource.sum(into: &record)
+      if resource.isNew { isNew = true }
     }
+    try waiting.drop(defined.aside, in: database)
     try writeTrust()
-    if haveResourcesChanged, hadSnapshot {
-      try database.renewFeed()
-    }
-    record.outcome = isNew || haveResourcesChanged || !hadSnapshot ? .published : .unchanged
+    if defined.endsFeed, hadSnapshot { try database.renewFeed() }
+    record.outcome = isNew || defined.isNew || !hadSnapshot ? .published : .unchanged
     return record
   }
 
@@ -101,16 +111,29 @@ extension SnapshotPublication {
     }
   }
 
-  /// Adds the tables of new resources, and drops those of resources that are missing from the configuration. Returns
-  /// true if there were any.
-  private func defineResources() throws -> Bool {
-    let found = try database.rows("SELECT name FROM main.resources") { $0.text(0) }
-    let gone = found.filter { name in !schema.tables.contains { $0.resource.name == name } }
-    let new = schema.tables.filter { !found.contains($0.resource.name) }
-    guard !gone.isEmpty || !new.isEmpty else { return false }
+  private struct Defined {
+    var tables: [ResourceTables]
+    /// The tables of definitions that this publication replaces.
+    var aside: [ResourceTables]
+    var isNew: Bool
+    var endsFeed: Bool
+  }
+
+  /// Makes the tables of new resources and of waiting definitions, and drops those of resources that are missing from
+  /// the configuration.
+  private func defineResources() throws -> Defined {
+    let resources = data.plans.map(\.resource)
+    let found = Set(try database.rows("SELECT name FROM main.resources") { $0.text(0) })
+    let gone = found.subtracting(resources.map(\.name)).sorted()
+    let added = resources.filter { !found.contains($0.name) }
+    let endsFeed = !gone.isEmpty || !added.isEmpty || waiting.endsFeed
+    let schema = try Schema(resources)
+    if waiting.isEmpty, !endsFeed { return Defined(tables: schema.tables, aside: [], isNew: false, endsFeed: false) }
+    let aside = try waiting.setAside(schema, in: database)
     for name in gone { try schema.drop(name, in: database) }
-    for tables in new { try schema.add(tables, to: database) }
+    let tables = try waiting.publish(aside, resources: resources, schema: schema, in: database)
+    for tables in tables where !found.contains(tables.resource.name) { try schema.add(tables, to: database) }
     try schema.defineRemoved(database)
-    return true
+    return Defined(tables: tables, aside: aside, isNew: true, endsFeed: endsFeed)
   }
 }

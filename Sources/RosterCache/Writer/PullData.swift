@@ -5,7 +5,7 @@ internal import RosterModel
 struct PullData {
   let database: Database
   let file: Staging
-  let tables: [ResourceTables]
+  var tables: [ResourceTables]
   let plans: [RecordPlan]
   /// The finished comparisons of resources without parents, by resource.
   var compared: [String: ResourceComparison] = [:]
@@ -13,6 +13,17 @@ struct PullData {
   var tick: () -> Void = {}
 
   var family: Family { Family(tables: tables) }
+
+  /// The only list of a resource.
+  func scope(_ index: Int, isIncremental: Bool) throws -> ListScope {
+    ListScope(
+      index: index, number: 0, parent: 0, list: try listID(index, parent: 0), isIncremental: isIncremental)
+  }
+
+  /// nil if the snapshot does not have the list, or if another definition ends it.
+  private func listID(_ index: Int, parent: Int64) throws -> ListID? {
+    tables[index].keepsRecords ? try ListID(plans[index].resource.name, parent: parent, in: database) : nil
+  }
 
   /// Call this for every page that is read. Throws CancellationError after an interruption (P13).
   func onPage() throws {
@@ -44,7 +55,7 @@ struct PullData {
     let name = plans[index].resource.name
     guard plans[index].resource.each != nil else {
       guard let found = compared[name] else { return }
-      return try body(ListScope(name, at: index, isIncremental: found.isIncremental, in: database), found)
+      return try body(scope(index, isIncremental: found.isIncremental), found)
     }
     try forEachComplete(of: index, while: goesOn) { try body($0.scope, $0.found) }
   }
@@ -83,7 +94,7 @@ struct PullData {
     ) { row in
       let scope = ListScope(
         index: index, number: row.integer(0), parent: row.integer(1),
-        list: try ListID(name, parent: row.integer(1), in: database), isIncremental: row.int(2) != 0)
+        list: try listID(index, parent: row.integer(1)), isIncremental: row.int(2) != 0)
       return CompleteList(
         scope: scope, found: ResourceComparison(resource: name, row.bytes(3)), asked: row.text(4),
         answered: row.optionalReal(5), path: row.text(6), isEmpty: row.int(7) != 0, mark: row.optionalText(8),

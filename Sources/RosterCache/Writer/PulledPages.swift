@@ -208,8 +208,8 @@ extension Cache {
     let found = try file.owner()
     let isOurs = try found.map { try isOfSnapshot($0, in: database) } ?? false
     let isKnown = try isCacheKnown(found, in: database)
-    if try !redefine(database), !isKnown { try renewFeed(database) }
-    try ListRules.apply(schema, to: database)
+    if !isKnown { try renewFeed(database) }
+    try waitForDefinitions(database)
     pull = PullFacts()
     generation += 1
     pulled = file
@@ -234,13 +234,17 @@ extension Cache {
     return try Staging(pulledPath, in: database)
   }
 
-  /// Adapts the tables to the definitions. Returns false if they agree already.
-  private func redefine(_ database: Database) throws -> Bool {
-    guard let redefinition = try Redefinition(schema, in: database, tick: tick) else { return false }
-    let names = redefinition.names.joined(separator: ", ")
-    logger.notice("the definition of \(names) is another one: the next sync transfers all of it")
-    try database.transaction { try redefinition.run() }
-    return true
+  /// Finds the definitions that wait for their first sync.
+  private func waitForDefinitions(_ database: Database) throws {
+    let resources = plans.map(\.resource)
+    waiting = try WaitingDefinitions(resources, in: database)
+    schema = Schema(try waiting.tables(of: resources))
+    try waiting.createViews(in: database)
+    try ListRules.apply(schema, to: database)
+    if waiting.isEmpty { return }
+    try database.transaction { try waiting.noteRecordIDs(in: database) }
+    let names = waiting.names.joined(separator: ", ")
+    logger.notice("the definition of \(names) is another one: readers see it when a sync has transferred all of it")
   }
 
   /// Replaces the file after it was lost, damaged or removed.
@@ -256,7 +260,7 @@ extension Cache {
 
   /// Empties the file, because its pages are published or of no use.
   func dropPulled(_ database: Database, file: Staging) throws {
-    if try !PulledTables.shrink(in: database) {
+    if try !shrinkTemporary(database) {
       for table in ["temp.same"] + ParentTables.names + KeyTables.all.map(\.missing) {
         try database.run("DELETE FROM \(table)")
       }
@@ -268,8 +272,14 @@ extension Cache {
   /// Frees the room of the temporary tables after a sync for which the disk was full. The pulled pages are kept.
   func freeTemporaryRoom() throws {
     try performPull("free the room of temporary tables") { database, _ in
-      if try PulledTables.shrink(in: database) { try ParentTables.readStaged(database) }
+      if try shrinkTemporary(database) { try ParentTables.readStaged(database) }
     }
+  }
+
+  private func shrinkTemporary(_ database: Database) throws -> Bool {
+    guard try PulledTables.shrink(in: database) else { return false }
+    try waiting.createViews(in: database)
+    return true
   }
 
   private func empty(_ file: Staging, in database: Database) throws {
@@ -284,7 +294,7 @@ extension Cache {
     for table in ["temp.same"] + KeyTables.all.map(\.missing) { try database.run("DELETE FROM \(table)") }
     try ParentTables.begin(database)
     pull = PullFacts(
-      generation: generation, pauses: pull.pauses, lying: pull.lying,
+      generation: generation, pauses: pull.pauses, forgotten: Set(waiting.names), lying: pull.lying,
       distrusted: Set(
         try database.rows("SELECT name FROM main.resources WHERE validators = 'distrusted'") { $0.text(0) }))
   }

@@ -39,6 +39,12 @@ final class RecordDocument {
   /// The document that was written last.
   var bytes: [UInt8] { json.bytes }
 
+  /// Takes a whole document.
+  func take(_ document: [UInt8]) {
+    json.removeAll()
+    document.withUnsafeBufferPointer { json.part($0) }
+  }
+
   /// Writes the record at the decoder's position.
   /// - Parameter id: record id of the parent; 0 without a parent.
   func write(_ decoder: inout RecordDecoder, below id: Int64) {

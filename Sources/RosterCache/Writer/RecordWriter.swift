@@ -28,6 +28,8 @@ final class RecordWriter {
   private let removal: Statement
   private let before: RecordDocument
   private let after: RecordDocument
+  /// Selects the document by the definition that this publication replaces; nil without one.
+  private let former: Statement?
   private let lists: [ListWriter]
   private let columns: Int
   private let isChild: Bool
@@ -48,7 +50,8 @@ final class RecordWriter {
     self.tables = tables
     self.sync = sync
     self.isFirst = isFirst
-    rebuildsIndex = isFirst
+    rebuildsIndex = isFirst || tables.stored != nil
+    former = try tables.stored == nil ? nil : database.once(tables.json)
     columns = tables.resource.columns.count
     isChild = tables.parent != nil
     hasOwnIDs = tables.hasOwnIDs
@@ -107,7 +110,13 @@ final class RecordWriter {
     if isFirst { return .added(try add(&decoder, scope)) }
     let match = try stored.standing(of: &decoder, below: scope.parent) { difference, row, decoder in
       after.write(&decoder, below: scope.parent)
-      try before.write(row, lists: stored.lists, difference, from: after)
+      if let former {
+        former.bind(1, difference.id)
+        defer { former.reset() }
+        if try former.step() { before.take(former.row.bytes(0)) }
+      } else {
+        try before.write(row, lists: stored.lists, difference, from: after)
+      }
       if isIndexed(difference) { try keptIndex?.remove(difference.id, row) }
     }
     switch match {
@@ -135,31 +144,6 @@ final class RecordWriter {
     for list in lists { try list.cut(id, from: 0) }
     try delete.run([.integer(id)])
     removed += 1
-  }
-
-  /// Inserts a record that was stored by another definition into new tables. If another record already has its key, it
-  /// is left out.
-  /// - Parameters:
-  ///   - id: nil assigns a new id, or the id that the key determines.
-  ///   - parent: record id of the parent; 0 without a parent.
-  func restore(
-    _ decoder: inout RecordDecoder, id: Int64?, parent: Int64, firstSync: Int64, changedSync: Int64
-  ) throws {
-    let insert = try database.statement(tables.restore)
-    let before = database.totalChanges
-    bind(insert, &decoder)
-    var next = Int32(columns + 2)
-    func bindNext(_ value: Value) {
-      insert.bind(next, value)
-      next += 1
-    }
-    for sync in [firstSync, changedSync] { bindNext(.integer(sync)) }
-    if isChild { bindNext(.integer(parent)) }
-    if hasOwnIDs { bindNext(Value(id)) }
-    try insert.run()
-    if database.totalChanges == before { return }
-    let id = insert.lastID
-    for list in lists { try list.add(id, &decoder) }
   }
 
   /// True if `write` keeps the index of words up to date.

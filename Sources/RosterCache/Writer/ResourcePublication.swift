@@ -59,7 +59,7 @@ struct ResourcePublication {
       """, .text(name)
     ) { (isFirst: $0.int(0) != 0, records: $0.int(1), pages: $0.int(2), id: $0.integer(3)) }
     guard let state else { throw SQLiteError.damaged("cache_resources lacks \(name)") }
-    scope = try ListScope(name, at: index, isIncremental: found.isIncremental, in: database)
+    scope = try publication.data.scope(index, isIncremental: found.isIncremental)
     guard let list = plan.resource.each == nil ? scope.list : ListID(id: 0, resource: state.id) else {
       throw SQLiteError.damaged("cache_lists lacks \(name)")
     }
@@ -320,7 +320,7 @@ struct ResourcePublication {
   private func forgetListed() throws {
     try database.run(
       """
-      DELETE FROM main.cache_unlisted AS u WHERE list_id = ?3 AND EXISTS (SELECT 1 FROM main.\(tables.table) t
+      DELETE FROM main.cache_unlisted AS u WHERE list_id = ?3 AND EXISTS (SELECT 1 FROM \(tables.from) t
         CROSS JOIN \(tables.keys.pulled) c ON c.resource = ?1 AND c.list = ?2 AND c.key = \(tables.key(of: "t"))
         WHERE t.\(tables.id) = u.record_id)
       """, in: scope)
@@ -332,7 +332,7 @@ struct ResourcePublication {
       """
       INSERT INTO main.cache_unlisted
       SELECT ?3, m.record_id, CASE WHEN m.answered THEN 0 ELSE \(decision.absence(for: plan)) END
-      FROM \(tables.keys.missing) m CROSS JOIN main.\(tables.table) t ON t.\(tables.id) = m.record_id
+      FROM \(tables.keys.missing) m CROSS JOIN \(tables.from) t ON t.\(tables.id) = m.record_id
       WHERE m.resource = ?1 AND m.list = ?2
       ON CONFLICT (list_id, record_id) DO UPDATE SET absent = excluded.absent WHERE absent <> excluded.absent
       """, in: scope)
@@ -344,12 +344,12 @@ struct ResourcePublication {
       """
       INSERT OR IGNORE INTO main.cache_unlisted SELECT ?3, t.\(tables.id), 0 FROM \(tables.keys.rejected) r
       CROSS JOIN \(tables.keys.superseded) g ON g.resource = ?1 AND g.list = ?2 AND g.key = r.key
-      CROSS JOIN main.\(tables.table) t ON \(tables.hasKey("t", "r.key")) WHERE r.resource = ?1 AND r.list = ?2
+      CROSS JOIN \(tables.from) t ON \(tables.hasKey("t", "r.key")) WHERE r.resource = ?1 AND r.list = ?2
       """, in: scope)
     try database.run(
       """
       UPDATE main.cache_unlisted AS u SET absent = 0 WHERE list_id = ?3 AND absent <> 0 AND EXISTS (
-        SELECT 1 FROM main.\(tables.table) t
+        SELECT 1 FROM \(tables.from) t
         CROSS JOIN \(tables.keys.rejected) r ON r.resource = ?1 AND r.list = ?2 AND r.key = \(tables.key(of: "t"))
         WHERE t.\(tables.id) = u.record_id)
       """, in: scope)

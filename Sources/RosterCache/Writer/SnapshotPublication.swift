@@ -4,8 +4,8 @@ internal import RosterModel
 
 /// Turns one snapshot into the next, in one pass over the pulled pages, within one transaction.
 struct SnapshotPublication {
-  let data: PullData
-  let schema: Schema
+  var data: PullData
+  let waiting: WaitingDefinitions
   let pull: PullFacts
   let sync: Int64
   let time: Date

@@ -11,11 +11,14 @@ struct StoredRecords {
 
   private let select: Statement
   private let columns: Int
+  /// True if a publication gives the documents other members: each record is in `changes` then (C6.5).
+  private let hasOtherMembers: Bool
   /// The lists of the definition.
   let lists: [StoredList]
 
   init(_ database: Database, _ tables: ResourceTables) throws {
     columns = tables.resource.columns.count
+    hasOtherMembers = tables.stored.map { $0.members != tables.members } ?? false
     select = try database.statement(tables.select)
     lists = try tables.resource.lists.indices.map { try StoredList(database, tables, $0) }
   }
@@ -36,7 +39,7 @@ struct StoredRecords {
     let row = select.row
     var found = difference(row, &decoder)
     for list in lists where try !list.isEqual(found.id, &decoder) { found.lists.append(list.list) }
-    if try found.isEmpty || isOnlyOrder(found, row, &decoder) { return .same }
+    if try !hasOtherMembers && (found.isEmpty || isOnlyOrder(found, row, &decoder)) { return .same }
     try whenChanged(found, row, &decoder)
     return .changed(found)
   }

@@ -34,7 +34,7 @@ final class WindowOwners {
       UPDATE main.cache_lists SET records = records - 1 WHERE parent_id = ?1
         AND resource_id = (SELECT id FROM main.cache_resources WHERE name = \(literal(tables.resource.name)))
       """)
-    start = try data.database.statement("SELECT \(quoted(column)) FROM main.\(above.table) WHERE \(above.id) = ?1")
+    start = try data.database.statement("SELECT \(quoted(column)) FROM \(above.from) WHERE \(above.id) = ?1")
   }
 
   /// nil if no other window has the record.

@@ -180,6 +180,7 @@ extension Situation {
     let verified = cache.verifiedAt.flatMap { $0 <= published ? nil : ", and upstream had the same at \($0)" } ?? ""
     return
       "They see the snapshot of sync \(snapshot), whole: \(cache.records.counted(as: "record")), published at \(published)\(verified)."
+      + (cache.definitionNote.map { " But \($0)." } ?? "")
   }
 
   /// The steps to take if there is no diagnosis.

@@ -66,6 +66,8 @@ package struct CacheFacts: Sendable, Equatable {
   package var isWALPinned: Bool
   /// The path to which a damaged cache was moved, the latest one; nil if there is no such file.
   package var damaged: String?
+  /// Resources whose definitions no sync has published yet.
+  package var waiting: [String] = []
   /// The cache of an older version; nil without one.
   package var older: OlderCacheFile?
 
@@ -74,7 +76,13 @@ package struct CacheFacts: Sendable, Equatable {
     let damage = damaged.map {
       "the cache was damaged and was moved to \($0); all is pulled from scratch; remove that file to end this note"
     }
-    return [damage, older?.note].compactMap(\.self)
+    return [damage, older?.note, definitionNote].compactMap(\.self)
+  }
+
+  /// A clause about the definitions that wait for a sync; nil if every definition is published.
+  package var definitionNote: String? {
+    if waiting.isEmpty { return nil }
+    return "readers see the old definition of \(waiting.joined(separator: ", ")) until a sync has published the new one"
   }
 
   /// The defaults describe an empty cache.
