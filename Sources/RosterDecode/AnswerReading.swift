@@ -86,8 +86,13 @@ extension RecordDecoder {
       try scanner.end()
       found.recordsAt = Int(slots[places.records].start)
       if let refusal = try unmet(places) { return refusal }
-      if let sign = try validSigns().first(where: { ![.explains, .goesOn].contains($0.sign.effect) }) {
-        return refusal(sign)
+      let hasNone = isEmptyPlaceholder(slots[places.records])
+      for sign in try validSigns() {
+        switch sign.sign.effect {
+        case .fails, .isPartial, .lacks: return refusal(sign)
+        case .goesOn: if hasNone, sign.sign.values == .totalOfNone { return refusal(sign) }
+        case .explains: continue
+        }
       }
       if let lack = try lack(places) { return AnswerRefusal("it says at \(lack.at) that it is partial") }
       if case .null = slots[places.records].kind { return try namedFault() }
@@ -253,7 +258,7 @@ extension RecordDecoder {
 
   /// The first member that names a fault, in an answer without records.
   private mutating func namedFault() throws(Malformed) -> AnswerRefusal? {
-    for statement in statements where statement.envelope == nil && statement.sign.namesFault {
+    for statement in statements where statement.envelopes.isEmpty && statement.sign.namesFault {
       guard try isMet(.anyFault, by: statement.value) else { continue }
       let at = place(of: statement)
       return AnswerRefusal("it has a member \(at) and no records", sign: at)

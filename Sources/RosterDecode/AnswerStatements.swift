@@ -8,9 +8,9 @@ struct AnswerStatement {
   var word: String
   /// Offset of the object that has the member.
   var object: Int
-  /// The object: a node, or a member of a node.
+  /// The object: a node, or an object inside a node, with the names that lead there.
   var node: Int
-  var envelope: JSONSlice?
+  var envelopes: [JSONSlice]
   var name: JSONSlice
   var value: JSONSlice
 }
@@ -19,41 +19,37 @@ struct AnswerStatement {
 /// noted.
 extension RecordDecoder {
   /// Reads an object on the way to the records, or one of `AnswerSign.envelopes`.
-  /// - Parameter envelope: the name of the object, if it is a member of the node and not the node itself.
-  mutating func readSurroundings(_ node: Int, envelope: JSONSlice? = nil) throws(Malformed) {
-    let role = tree.steps[node].role
-    let isEnvelope = envelope != nil || !role.contains(.around)
-    let envelopeWord = !isEnvelope ? nil : envelope.map { word($0) } ?? Self.word(plan.tree.nodes[node].segment.utf8)
+  /// - Parameter envelopes: the names that lead to the object from the node; empty if it is the node itself.
+  mutating func readSurroundings(_ node: Int, envelopes: [JSONSlice] = []) throws(Malformed) {
+    let isAround = tree.steps[node].role.contains(.around) && envelopes.isEmpty
+    let ownName = envelopes.last.map { word($0) } ?? Self.word(plan.tree.nodes[node].segment.utf8)
     let (object, first) = (scanner.at, statements.count)
     var isRecord = false
     scanner.enter()
     if scanner.isEmpty(until: UInt8(ascii: "}")) { return }
     repeat {
       let name = try scanner.name()
-      let child = envelope == nil ? find(name, in: node) : -1
-      if child >= 0, tree.steps[child].role.contains(.taken) {
+      // The definition names this place, or one inside it.
+      if envelopes.isEmpty, case let child = find(name, in: node), child >= 0 {
         try readField(child)
         continue
       }
       let word = word(name)
       let isObject = scanner.peek() == UInt8(ascii: "{")
+      let start = scanner.at
       let value: JSONSlice
-      if child >= 0 {
-        try readField(child)
-        value = slots[child]
-      } else if isObject, !isEnvelope, AnswerSign.envelopes.contains(word) {
-        let start = scanner.at
-        try readSurroundings(node, envelope: name)
+      if isObject, envelopes.count < Self.maxEnvelopes, AnswerSign.envelopes.contains(word) {
+        try readSurroundings(node, envelopes: envelopes + [name])
         value = JSONSlice(start, end: scanner.at, kind: .object)
       } else {
         value = try scanner.value()
       }
-      if AnswerSign.identities.contains(word), !isEnvelope { isRecord = true }
-      guard let sign = AnswerSign.named(word, in: envelopeWord) else { continue }
+      if isAround, AnswerSign.identities.contains(word) { isRecord = true }
+      guard let sign = AnswerSign.named(word, in: isAround ? nil : ownName) else { continue }
       statements.removeAll { $0.object == object && $0.word == word }
       statements.append(
         AnswerStatement(
-          sign: sign, word: word, object: object, node: node, envelope: envelope, name: name, value: value))
+          sign: sign, word: word, object: object, node: node, envelopes: envelopes, name: name, value: value))
     } while try scanner.goesOn(until: UInt8(ascii: "}"))
     guard isRecord, statements.count > first else { return }
     for index in (first..<statements.count).reversed() {
@@ -64,6 +60,9 @@ extension RecordDecoder {
       }
     }
   }
+
+  /// An object may be in another one, as `meta.pagination` is.
+  private static let maxEnvelopes = 2
 
   /// A name as the table has it: its letters and digits in lower case.
   private mutating func word(_ name: JSONSlice) -> String { Self.word(text(name)) }
@@ -77,8 +76,9 @@ extension RecordDecoder {
   /// The place of the member.
   mutating func place(of statement: AnswerStatement) -> JSONPointer {
     var segments = plan.tree.segments(statement.node)
-    if let envelope = statement.envelope { segments.append(String(decoding: text(envelope), as: UTF8.self)) }
-    segments.append(String(decoding: text(statement.name), as: UTF8.self))
+    for name in statement.envelopes + [statement.name] {
+      segments.append(String(decoding: text(name), as: UTF8.self))
+    }
     return JSONPointer(segments: segments)
   }
 

@@ -35,7 +35,8 @@ struct AnswerSignTests {
   static let partial = [
     #""incomplete_results":true"#, #""timed_out":true"#, #""_shards":{"total":5,"successful":3,"failed":2}"#,
     #""partial":true"#, #""isPartial":true"#, #""responseHeader":{"status":0,"partialResults":true}"#,
-    #""_clusters":{"total":3,"partial":1}"#, #""id":"async","is_partial":true"#,
+    #""_clusters":{"total":3,"partial":1}"#, #""response":{"status":{"partial":true}}"#,
+    #""id":"async","is_partial":true"#,
   ]
 
   static let lacking = [
@@ -48,7 +49,7 @@ struct AnswerSignTests {
   static let unfollowed = [
     #""has_more":true"#, #""next":"/things?page=2""#, #""isLast":false"#,
     #""paging":{"next":{"after":"x"}}"#, #""_links":{"next":{"href":"/things?page=2"}}"#, #""totalResults":9"#,
-    #""truncated":"true""#, #""pagination":{"total":9}"#,
+    #""truncated":"true""#, #""pagination":{"total":9}"#, #""meta":{"pagination":{"total":9}}"#,
   ]
 
   static let innocent = [
@@ -301,6 +302,20 @@ struct AnswerSignTests {
     detail.columns.append(.init("error", at: at("error"), .json))
     bench.serve(docs, ["/docs/2": #"{"error":"down"}"#])
     #expect(try await bench.sync([parent, detail], after: 2000).error == nil)
+  }
+
+  @Test("R7.4: an empty answer of by_key with a total above zero is no absence")
+  func totalByKey() async throws {
+    let asking = Self.thing { ($0.byKey, $0.byKeyRecords, $0.removal) = ("/things?id={key}", at("data"), .ask) }
+    let bench = try await SyncBench.synced([asking], answers: ["/things": Self.answer(1...4)])
+    let found = (1...3).reduce(into: [:]) { $0["/things?id=\($1)"] = Self.answer([$1], #","total":1"#) }
+    bench.serve(found, ["/things": Self.answer(1...3), "/things?id=4": Self.answer([], #","total":1"#)])
+    for _ in 0..<2 {
+      let record = try await bench.sync([asking], after: 60)
+      #expect(record.removed == 0 && record.isDegraded, "\(record)")
+    }
+    bench.serve(found, ["/things": Self.answer(1...3), "/things?id=4": Self.answer([], #","total":0"#)])
+    #expect(try await bench.sync([asking], after: 120).removed == 1)
   }
 
   @Test("P9.14: records of a map that share a key and differ are named")

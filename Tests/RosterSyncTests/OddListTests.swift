@@ -252,6 +252,20 @@ import Testing
     }
   }
 
+  @Test(
+    "G5.13: by one, a page with a Link to a next page is reported, also if it is unchanged", arguments: [true, false])
+  func nextLink(hasTag: Bool) async throws {
+    let bench = try SyncBench([:])
+    var resource = Self.scrolled
+    resource.pages = .init(.one)
+    let links = [Shelf.date, Request.Header("Link", "</items?page=2>; rel=\"next\"")]
+    bench.serve(["/items": #"{"data":[{"id":1},{"id":2}]}"#], headers: links, tag: hasTag ? "\"a\"" : nil)
+    for round in 0...2 {
+      let record = try await bench.sync([resource], after: Double(round))
+      #expect(record.exit == 0 && record.trouble?.kind == .fullPage, "\(record)")
+    }
+  }
+
   @Test("G5.13: full lists of children are reported if no list ever had a next value")
   func unseenNextOfChildren() async throws {
     let shop = Resource(

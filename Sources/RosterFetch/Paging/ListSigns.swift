@@ -60,6 +60,7 @@ extension Paging {
   /// True if the only page of a list is full, and only the missing next value makes it the last one (G5.13). Sizes of
   /// pages are usually multiples of ten.
   package func lacksNext(_ facts: ListFacts) -> Bool {
+    if resource.pages.style.kind.step == .stops, facts.more == true { return true }
     guard facts.next == nil, facts.more == nil, facts.count == nil, facts.records > 0 else { return false }
     let size = resource.pages.size?.records
     return switch resource.pages.style.kind.step {

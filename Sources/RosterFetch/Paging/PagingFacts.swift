@@ -39,6 +39,12 @@ extension Paging {
         reason: "it has times of the form \(form) at \(since.at?.description ?? "") (since.at), and since.form is "
           + "\(since.form.rawValue): if all have that form, set form = \(form.tomlString) in since")
     }
+    // A link to a next page, which a list of one page does not follow, is a doubt (G5.13).
+    if facts.more == nil, resource.listing.pages.style.kind.step == .stops,
+      (try? LinkHeader.next(in: response.headers)) != nil
+    {
+      facts.more = true
+    }
     facts.next = try next(scan, response: response)
     // An answer without a list and without any sign that more pages follow is the last one.
     if scan.lacksList, facts.more == nil, facts.next == nil, resource.pages.ending != nil { facts.more = false }
