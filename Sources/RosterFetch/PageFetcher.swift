@@ -191,7 +191,7 @@ package final class PageFetcher: Sendable {
     said words: @autoclosure () -> String
   ) throws -> Bool {
     guard let asked = lookup.keys.first, let key = scan.keys(by: plan).first else {
-      throw malformed("expected the record that was asked for\(words())", of: plan.resource.name)
+      throw unasked(plan.resource, words: words())
     }
     if key == asked.utf8.map(\.self) { return false }
     if String(decoding: key, as: UTF8.self).isAlike(asked) {
@@ -199,9 +199,16 @@ package final class PageFetcher: Sendable {
     }
     // A list of another record shows that upstream ignores the key.
     guard !isList, scan.storable == 1, !plan.resource.isError(body) else {
-      throw malformed("expected the record that was asked for\(words())", of: plan.resource.name)
+      throw unasked(plan.resource, words: words())
     }
     return true
+  }
+
+  private func unasked(_ resource: Resource, words: String) -> Failure {
+    var fault = malformed("expected the record that was asked for\(words)", of: resource.name)
+    fault.hint =
+      "compare the answer with [resource.\(resource.name)]; if upstream answers so for a record that is gone, set removal = \"twice\""
+    return fault
   }
 
   /// The answer as a body of records; nil if it says that no key was found (R3).
