@@ -61,6 +61,15 @@ struct KeyRuleTests {
     let broken = Set(try Self.all.flatMap { try faults($0.text).compactMap(\.rule) })
     #expect(rules.filter { !broken.contains($0) } == [])
   }
+
+  @Test("The number of each rule is in the contract")
+  func numbers() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/CONTRACT.md").path
+    let contract = try String(contentsOfFile: path, encoding: .utf8)
+    let rules = Configuration.rules.map(\.name) + DefinitionsReader.rules
+    let numbers = Set(rules.map { String($0.prefix { $0 != " " }) })
+    #expect(numbers.filter { !contract.contains("- **\($0)** ") } == [])
+  }
 }
 
 // MARK: - Cases
