@@ -21,9 +21,6 @@ enum OlderCache {
   /// replaced by another one.
   static func removeLeftovers(_ path: String) {
     let successor = successor(of: path)
-    guard [successor, successor + "-wal", successor + ".next"].contains(where: { fileStatus($0) != nil }) else {
-      return
-    }
     for file in [successor, successor + ".next"] { try? CacheFile.remove(file) }
   }
 }
