@@ -37,6 +37,32 @@ struct EachChangedTests {
         == ["1", "0"])
   }
 
+  @Test("C6.3, C6.4, E3.1: each list of a child is requested by another definition, and a failed one keeps its records")
+  func otherColumns() async throws {
+    let (bench, forest) = try Forest.bench(Forest.documents(3))
+    #expect(try await bench.sync([Forest.document(), Forest.item()]).exit == 0)
+    let (rows, feed) = (
+      try bench.ask("SELECT doc_id || ' ' || id || ' ' || rev FROM items"), "SELECT feed FROM cache_info"
+    )
+    let before = try bench.ask(feed)
+    _ = bench.asked()
+    var item = Forest.item()
+    item.columns[1].name = "revision"
+    forest.update { $0.statuses["/docs/2/items"] = 500 }
+    let record = try await bench.sync([Forest.document(), item], after: 60)
+    #expect(record.outcome == .published && record.isDegraded)
+    #expect(Set(Self.lists(bench)) == Set(Self.all))
+    let renamed = "SELECT doc_id || ' ' || id || ' ' || revision FROM items"
+    #expect(try bench.ask(renamed).sorted() == rows.sorted() && bench.ask(feed) == before)
+    forest.update {
+      $0.statuses = [:]
+      $0.documents[2]?.items[2]?.revision = 7
+    }
+    #expect(try await bench.sync([Forest.document(), item], after: 120).exit == 0)
+    #expect(Self.lists(bench) == ["/docs/2/items"])
+    #expect(try bench.ask("SELECT revision FROM items WHERE doc_id = 2 AND id = 2") == ["7"])
+  }
+
   @Test("C6.2, C6.6: a resource above grandchildren may get another name")
   func renamedAncestor() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))

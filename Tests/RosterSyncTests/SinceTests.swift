@@ -66,6 +66,20 @@ struct SinceTests {
     #expect(bench.asked() == ["/items?page=1", "/items?page=1"])
   }
 
+  @Test("C6.4, I1.1: by another definition a list with a mark is pulled whole once, and no record counts as missed")
+  func otherDefinition() async throws {
+    let bench = try await Self.synced([Self.resource()], answers: ["/items?page=1": [Self.item(1, mark: 10)]])
+    var other = Self.resource()
+    other.columns[1].name = "called"
+    let records = [Self.item(1, mark: 10, name: "new"), Self.item(2, mark: 12)]
+    Self.set(["/items?page=1": records, "/items?since=11&page=1": []], in: bench)
+    let record = try await bench.sync([other], after: 1)
+    #expect(record.added == 1 && record.changed == 1 && record.missed.isEmpty)
+    #expect(try bench.ask("SELECT called FROM items ORDER BY id") == ["new", ""])
+    #expect(try await bench.sync([other], after: 2).outcome == .unchanged)
+    #expect(bench.asked() == ["/items?page=1", "/items?since=11&page=1"])
+  }
+
   @Test("L1.1, L1.3, I4.1: a fresh sync uses no mark, and the mark stays if it fails")
   func freshFailure() async throws {
     let whole = ["/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)]]
