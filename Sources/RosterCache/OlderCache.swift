@@ -29,17 +29,18 @@ extension Cache {
   /// True until a cache of an older version is replaced.
   package nonisolated var hasOlder: Bool { file != path }
 
-  /// Gives the successor the name of the older cache, because it has a snapshot. If that fails, the next publication or
-  /// the next start tries it again.
+  /// Gives the successor the name of the older cache, because it has a snapshot. If that fails, the next sync or start
+  /// tries it again.
   func replaceOlder() {
     guard hasOlder, let database else { return }
     do {
       guard let version = try Self.version(at: path) else { return }
       guard try database.count("SELECT snapshot IS NOT NULL FROM main.cache_info") == 1 else { return }
-      guard try database.checkpoint(.truncate) else { return }
+      guard try database.checkpoint(.truncate), try Self.writeBack(path) else {
+        return logger.notice("a reader delays the new cache", metadata: ["path": "\(path)"])
+      }
       shut()
       let aside = MovedCaches.older(path, version: version)
-      try Self.writeBack(path)
       // The file of pulled pages knows which cache was written last.
       for part in CacheFile.parts { rename(pulledPath + part, path + ".next" + part) }
       try CacheFile.replace(path, by: file, aside: aside)
@@ -65,11 +66,14 @@ extension Cache {
     }
   }
 
-  /// Writes the log of the older cache back, so that its file is whole under any name.
-  private static func writeBack(_ path: String) throws {
-    guard fileStatus(path) != nil else { return }
+  /// Writes the log of the older cache back, so that its file is whole under any name. Returns false if a reader
+  /// prevents that.
+  private static func writeBack(_ path: String) throws -> Bool {
+    guard fileStatus(path) != nil else { return true }
     let older = try Database(path: path, access: .writer)
     defer { older.close() }
-    _ = try older.checkpoint(.truncate)
+    // A connection that has read nothing has not opened the log, and a checkpoint of it does nothing.
+    _ = try older.count("SELECT count(*) FROM main.sqlite_schema")
+    return try older.checkpoint(.truncate)
   }
 }

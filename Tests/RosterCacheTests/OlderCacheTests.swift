@@ -75,6 +75,23 @@ struct OlderCacheTests {
     try await folder.expectSound(closing: cache)
   }
 
+  @Test("C7.2: the daemon opens the new cache for requests when it has its name, on files that all programs share")
+  func requests() async throws {
+    try take(Self.all[2])
+    let cache = try await folder.define()
+    let reader = SideReader(beside: cache)
+    await #expect(throws: Failure.self) { _ = try await reader.recent(SyncsRequest(limit: 9)) }
+    #expect(throws: Failure.self) { _ = try CacheReader(path: folder.cache) }
+    let report = try await cache.mirror(Self.pages)
+    #expect(try await reader.recent(SyncsRequest(limit: 9)).map(\.id) == [report.id])
+    // Another program sees what the writer writes next.
+    let other = try CacheReader(path: folder.cache)
+    let later = try await cache.mirror([people(1...2), people(3...5)])
+    #expect(try other.recent(limit: 1).map(\.id) == [later.id])
+    await reader.close()
+    try await folder.expectSound(closing: cache)
+  }
+
   @Test("C7.2: pages that a stopped first sync has pulled are of use to the next one")
   func resumed() async throws {
     try take(Self.all[2])
@@ -111,6 +128,28 @@ struct OlderCacheTests {
     try folder.write([], to: name)
     await (try folder.define()).close()
     #expect(try folder.names().allSatisfy { !$0.contains("successor") })
+  }
+
+  @Test("C7.2: a reader in a transaction delays the switch until the next sync, since a log has a part of the cache")
+  func pinned() async throws {
+    try take(Self.all[2])
+    let writer = try Database(path: folder.cache, access: .writer)
+    try writer.execute("PRAGMA journal_mode = WAL")
+    let reader = try Database(path: folder.cache, access: .readOnly)
+    try reader.execute("BEGIN")
+    let records = try reader.count("SELECT count(*) FROM main.pilots")
+    try writer.execute("UPDATE main.syncs SET error = 'later' WHERE id = 1")
+    let cache = try await folder.define()
+    _ = try await cache.mirror(Self.pages)
+    #expect(
+      try folder.ask("PRAGMA user_version") == ["2"] && folder.ask("SELECT error FROM syncs WHERE id = 1") == ["later"])
+    #expect(try reader.count("SELECT count(*) FROM main.pilots") == records)
+    try reader.execute("COMMIT")
+    for database in [reader, writer] { database.close() }
+    #expect(try await cache.mirror(Self.pages).outcome == .unchanged)
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["4"])
+    #expect(try ask("SELECT error FROM syncs WHERE id = 1", of: "roster.db.schema-2") == ["later"])
+    try await folder.expectSound(closing: cache)
   }
 
   @Test("C7.2: if the older cache cannot be moved aside, it stays, and the next publication tries again")

@@ -74,14 +74,25 @@ package actor SideReader {
 
   /// The connection to the files that have the names now. If a file is missing, the writer is about to create it again,
   /// and the old connection is used.
+  ///
+  /// The successor of an older cache is not opened. It gets another name, and SQLite shares the index of a log between
+  /// all connections of a process to one file, whatever its name was.
   private func current() throws -> CacheReader {
     if isClosed { throw stopping }
-    let found = FileIdentity.Parts(cache.file)
+    if cache.hasOlder { throw waiting }
+    let found = FileIdentity.Parts(cache.path)
     if let reader, found == files || !found.isWhole { return reader }
     drop()
-    let opened = try CacheReader(besideWriter: cache.file, interruption)
+    let opened = try CacheReader(besideWriter: cache.path, interruption)
     (reader, files) = (opened, found)
     return opened
+  }
+
+  private var waiting: Failure {
+    Failure(
+      .cannotWrite, step: CacheReader.step, subject: cache.path,
+      cause: "an older rosterd made it, and no sync has replaced it yet",
+      hint: "wait for the first sync: rosterctl wait")
   }
 
   private var stopping: Failure {

@@ -33,7 +33,7 @@ extension Cache {
     if written.outcome == .published, let database { tellSnapshot(database) }
     emptyPulled()
     shortenLog(above: written.outcome == .published ? 0 : Self.longLog)
-    if written.outcome == .published { replaceOlder() }
+    replaceOlder()
     database?.releaseMemory()
     return written
   }
