@@ -116,7 +116,6 @@ package enum CacheFile {
       try move(path, to: aside)
     }
     try take(path, by: successor)
-    for part in parts { chmod(aside + part, privateMode) }
   }
 
   private static func move(_ path: String, to aside: String) throws {

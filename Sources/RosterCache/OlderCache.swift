@@ -22,6 +22,14 @@ enum OlderCache {
   static func removeLeftovers(_ path: String) {
     let successor = successor(of: path)
     for file in [successor, successor + ".next"] { try? CacheFile.remove(file) }
+    if let aside = MovedCaches.latestOlder(path) { protect(aside, of: path) }
+  }
+
+  /// Only rosterd's user may read the file: its definitions may have keys in clear text (T9.5). The pages that 0.2 had
+  /// pulled belong to it.
+  static func protect(_ aside: String, of path: String) {
+    rename(path + ".pulled", aside + ".pulled")
+    for part in CacheFile.parts { chmod(aside + part, CacheFile.privateMode) }
   }
 }
 
@@ -44,8 +52,6 @@ extension Cache {
       // The file of pulled pages knows which cache was written last.
       for part in CacheFile.parts { rename(pulledPath + part, path + ".next" + part) }
       try CacheFile.replace(path, by: file, aside: aside)
-      // The pages that 0.2 had pulled.
-      rename(path + ".pulled", aside + ".pulled")
       file = path
       OlderCache.removeLeftovers(path)
       logger.notice("the cache of an older version was moved aside", metadata: ["path": "\(aside)"])
@@ -72,8 +78,13 @@ extension Cache {
     guard fileStatus(path) != nil else { return true }
     let older = try Database(path: path, access: .writer)
     defer { older.close() }
-    // A connection that has read nothing has not opened the log, and a checkpoint of it does nothing.
-    _ = try older.count("SELECT count(*) FROM main.sqlite_schema")
-    return try older.checkpoint(.truncate)
+    do {
+      // A connection that has read nothing has not opened the log, and a checkpoint of it does nothing.
+      _ = try older.count("SELECT count(*) FROM main.sqlite_schema")
+      return try older.checkpoint(.truncate)
+    } catch let error as SQLiteError where error.kind == .damaged {
+      // It is moved aside with its log.
+      return true
+    }
   }
 }

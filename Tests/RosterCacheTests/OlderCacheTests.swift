@@ -152,6 +152,17 @@ struct OlderCacheTests {
     try await folder.expectSound(closing: cache)
   }
 
+  @Test("C7.2: an older cache that is damaged is moved aside too")
+  func damaged() async throws {
+    try take(Self.all[2])
+    try folder.write(folder.bytes().prefix(5000))
+    let cache = try await folder.define()
+    _ = try await cache.mirror(Self.pages)
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["4"])
+    #expect(try folder.bytes("roster.db.schema-2").count == 5000)
+    try await folder.expectSound(closing: cache)
+  }
+
   @Test("C7.2: if the older cache cannot be moved aside, it stays, and the next publication tries again")
   func blocked() async throws {
     try take(Self.all[2])

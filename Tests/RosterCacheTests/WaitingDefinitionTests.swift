@@ -73,7 +73,13 @@ struct WaitingDefinitionTests {
       $0.columns[1].name = "called"
       $0.search = ["called"]
     }
-    #expect(try await folder.redefine(other, pages: [[people[0]]]).removed == 0)
+    let report = try await folder.redefine(other, pages: [[people[0]]])
+    #expect([report.added, report.changed, report.removed] == [0, 3, 0])
+    #expect(
+      try folder.ask("SELECT record_id || (before ->> '$.gender') || (after ->> '$.called') FROM changes ORDER BY 1")
+        == [
+          "1unknownName 1", "2unknownName 2", "3unknownName 3",
+        ])
     let rows = "SELECT json_array(id, called, species, rank, first_sync) FROM characters ORDER BY id"
     #expect(
       try folder.ask(rows) == [

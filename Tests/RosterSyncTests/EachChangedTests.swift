@@ -63,6 +63,37 @@ struct EachChangedTests {
     #expect(try bench.ask("SELECT revision FROM items WHERE doc_id = 2 AND id = 2") == ["7"])
   }
 
+  @Test(
+    "C6.3, E1.2: records of a failed list that lack a value by another definition are no parents until they are pulled")
+  func unpulledParents() async throws {
+    let (bench, forest) = try Forest.bench(Forest.documents(3))
+    forest.update { state in
+      for document in 1...3 {
+        for item in (state.documents[document]?.items ?? [:]).keys {
+          state.documents[document]?.items[item]?.revision = item
+        }
+      }
+    }
+    var (item, part) = (Forest.item(), Forest.part)
+    item.columns[1] = .init("code", at: at("id"), .integer)
+    part.path = "/docs/{doc.id}/items/{item.code}/parts"
+    (part.byKey, part.removal, part.each) = (nil, .twice, Each(of: "item"))
+    #expect(try await bench.sync([Forest.document(), item, part]).exit == 0)
+    let parts = "SELECT i.doc_id || ' ' || i.id || ' ' || p.name FROM parts p JOIN items i ON i.record_id = p.item_id"
+    let before = try bench.ask(parts).sorted()
+    #expect(before.contains { $0.hasPrefix("2 ") })
+    item.columns[1].at = at("rev")
+    forest.update { $0.statuses["/docs/2/items"] = 404 }
+    for time in [60.0, 120, 180] {
+      #expect(try await bench.sync([Forest.document(), item, part], after: time).exit == 0)
+      #expect(try bench.ask(parts).sorted() == before)
+    }
+    forest.update { $0.statuses = [:] }
+    #expect(try await bench.sync([Forest.document(), item, part], after: 100_000).exit == 0)
+    #expect(try bench.ask(parts).sorted() == before)
+    #expect(try bench.ask("SELECT count(*) FROM items WHERE code IS NULL") == ["0"])
+  }
+
   @Test("C6.2, C6.6: a resource above grandchildren may get another name")
   func renamedAncestor() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))

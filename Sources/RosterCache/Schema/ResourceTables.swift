@@ -322,6 +322,18 @@ final class ResourceTables: Sendable {
   /// publication of another definition, it is the JSON of the earlier one.
   var json: String { stored?.json ?? "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = ?1" }
 
+  /// The JSON of the record with that id in these tables.
+  func jsonText(of record: String) -> String {
+    "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = \(record)"
+  }
+
+  /// True if each stored value of the other tables is a value of these.
+  func hasValues(of other: ResourceTables) -> Bool {
+    members == other.members && resource.columns == other.resource.columns
+      && resource.lists.map(\.at) == other.resource.lists.map(\.at)
+      && resource.lists.map(\.columns) == other.resource.lists.map(\.columns)
+  }
+
   /// The same of the row `r`. A child begins with the record id of its parent (C1.1).
   /// - Parameter isShown: includes `first_sync` and `changed_sync`, for people and programs that read the table.
   func jsonText(isShown: Bool = false) -> String {

@@ -149,7 +149,7 @@ struct WaitingDefinitions {
       .text(new.resource.name))
     try database.run(
       """
-      UPDATE main.cache_lists SET (question, mark, token) = (0, NULL, NULL),
+      UPDATE main.cache_lists SET (question, mark, token, asked) = (0, NULL, NULL, NULL),
         due_at = CASE WHEN parent_id <> 0 THEN min(coalesce(due_at, 0), 0) END WHERE id IN (\(lists))
       """, .text(new.resource.name))
   }

@@ -210,7 +210,29 @@ struct Family {
       absent("temp.removed_parents d WHERE d.resource = \(index) AND d.record_id = \(row).\(table.id)"),
       absent(absence(index, row: row, list: list)),
     ]
-    return (own + isParentPublished(index, row: row)).joined(separator: " AND ")
+    return (own + isPulled(index, row: row) + isParentPublished(index, row: row)).joined(separator: " AND ")
+  }
+
+  /// A condition: the list of the record was pulled by the current definition. A record of a list that failed since may
+  /// lack the values on which its children depend. Empty for a resource without a parent.
+  private func isPulled(_ index: Int, row: String) -> [String] {
+    let table = tables[index]
+    guard let column = table.parentColumn else { return [] }
+    if table.isWaiting {
+      return [
+        """
+        EXISTS (SELECT 1 FROM temp.lists bl WHERE bl.resource = \(index) AND bl.parent = \(row).\(column)
+          AND bl.state IN \(ParentTables.State.complete))
+        """
+      ]
+    }
+    return [
+      """
+      NOT EXISTS (SELECT 1 FROM main.cache_resources br CROSS JOIN main.cache_lists bl
+        ON bl.resource_id = br.id AND bl.parent_id = \(row).\(column)
+        WHERE br.name = \(literal(table.resource.name)) AND bl.asked IS NULL)
+      """
+    ]
   }
 
   /// A query that has a row if the last whole pull missed the record, and this pull does not have it either.

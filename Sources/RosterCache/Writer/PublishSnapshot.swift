@@ -11,6 +11,7 @@ extension Cache {
     try Task.checkCancellation()
     try verifyNotReplaced(includingWAL: true)
     _ = try pulledPages("publish the snapshot")
+    let published = try Schema(plans.map(\.resource))
     database?.arm(interruption)
     defer { try? interruption.disarm() }
     // A task that was cancelled before `arm` has not interrupted anything.
@@ -29,7 +30,7 @@ extension Cache {
       }
     }
     try verifyNotReplaced(includingWAL: false)
-    try endWaiting()
+    endWaiting(published)
     if written.outcome == .published, let database { tellSnapshot(database) }
     emptyPulled()
     shortenLog(above: written.outcome == .published ? 0 : Self.longLog)
@@ -38,12 +39,14 @@ extension Cache {
     return written
   }
 
-  /// The tables are those of the definitions now.
-  private func endWaiting() throws {
+  /// The tables are those of the definitions now. A view that cannot be dropped is replaced by the next one.
+  private func endWaiting(_ published: Schema) {
     if waiting.isEmpty { return }
-    try perform("publish the snapshot") { try waiting.dropViews(in: $0) }
-    waiting = WaitingDefinitions()
-    schema = try Schema(plans.map(\.resource))
+    let ended = waiting
+    (waiting, schema) = (WaitingDefinitions(), published)
+    do { if let database { try ended.dropViews(in: database) } } catch {
+      logger.notice("cannot drop the views of an earlier definition: \(error)")
+    }
   }
 
   /// The snapshot is published. A failure with the pulled pages costs at most another pull.
@@ -81,6 +84,9 @@ extension SnapshotPublication {
       try resource.sum(into: &record)
       if resource.isNew { isNew = true }
     }
+    for index in publication.family.descending {
+      record.changed += try publication.noteStaying(index)
+    }
     try waiting.drop(defined.aside, in: database)
     try writeTrust()
     if defined.endsFeed, hadSnapshot { try database.renewFeed() }
@@ -109,6 +115,27 @@ extension SnapshotPublication {
           SELECT l.id FROM main.cache_resources c JOIN main.cache_lists l ON l.resource_id = c.id WHERE c.name = ?1)
         """, .text(resource))
     }
+  }
+
+  /// Notes the records that this sync has not written, and that have other values by another definition (C6.5). Returns
+  /// their number.
+  private func noteStaying(_ index: Int) throws -> Int {
+    let tables = data.tables[index]
+    guard let stored = tables.stored, !tables.hasValues(of: stored) else { return 0 }
+    let (before, after) = (stored.jsonText(of: "t.\(tables.id)"), tables.jsonText(of: "t.\(tables.id)"))
+    let isOther = "t.changed_sync < ?1 AND t.first_sync < ?1 AND (\(before)) IS NOT (\(after))"
+    try database.run(
+      """
+      INSERT INTO main.cache_changes(sync_id, resource, record_id, kind, at, before, after)
+      SELECT ?1, ?2, t.\(tables.id), 'changed', ?3, (\(before)), (\(after)) FROM main.\(tables.table) t
+      WHERE \(isOther) ORDER BY t.\(tables.id)
+      """, .integer(sync), .text(tables.resource.name), .text(at))
+    let changed = try database.run(
+      "UPDATE main.\(tables.table) AS t SET changed_sync = ?1 WHERE \(isOther)", .integer(sync))
+    try database.run(
+      "UPDATE main.sync_resources SET changed = changed + ?3 WHERE sync_id = ?1 AND resource = ?2", .integer(sync),
+      .text(tables.resource.name), Value(changed))
+    return changed
   }
 
   private struct Defined {

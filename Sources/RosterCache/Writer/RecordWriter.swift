@@ -113,7 +113,8 @@ final class RecordWriter {
       if let former {
         former.bind(1, difference.id)
         defer { former.reset() }
-        if try former.step() { before.take(former.row.bytes(0)) }
+        guard try former.step() else { throw SQLiteError.damaged("the record \(difference.id) is not there") }
+        before.take(former.row.bytes(0))
       } else {
         try before.write(row, lists: stored.lists, difference, from: after)
       }
