@@ -32,13 +32,13 @@ struct ClientCertificateFilesTests {
     let cases = [
       (tables, "rosterd.toml:2: upstream.tls.cert_file: a cert_file needs a key_file or the credential client_key"),
       (folder, "upstream.tls.cert_file: the credential client_key needs a cert_file"),
-      ("upstream.tls.key_file = '\(key)'", "rosterd.toml:1: upstream.tls.key_file: a key_file needs a cert_file"),
+      ("upstream.tls.key_file = '\(key)'", "rosterd.toml:1: upstream.tls.key_file: needs cert_file"),
       ("\(tables)key_file = '\(key)'\n\(folder)", "rosterd.toml:3: upstream.tls.key_file: there are both"),
       ("\(tables)key_file = '/none'", "rosterd.toml:3: upstream.tls.key_file: \"/none\" cannot be read"),
       ("\(tables)key_file = '\(key)'", "rosterd.toml:2: upstream.tls.cert_file: \"c.pem\" holds no certificate"),
       (
         "[upstream]\nbase_url = 'http://h'\ntls = { cert_file = '\(certificate)', key_file = '\(key)' }",
-        "rosterd.toml:3: upstream.tls.cert_file: an http base_url has no client certificate"
+        "rosterd.toml:3: upstream.tls.cert_file: an http base_url has no TLS"
       ),
     ]
     for (text, sentence) in cases {
