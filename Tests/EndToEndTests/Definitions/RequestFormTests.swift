@@ -220,7 +220,7 @@ import Testing
       ("", #"style = "next", at = { list = "/l", value = "/v" }"#, "lacks list, where or value"),
       (
         "", #"style = "after", param = "a", at = { list = "/l", where = {}, value = "/v" }"#,
-        "nothing of the last record"
+        "is no place in the last record"
       ),
     ])
   func refused(keys: String, pages: String, why: String) async throws {
