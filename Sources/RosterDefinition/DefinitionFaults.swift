@@ -37,9 +37,12 @@ package struct DefinitionFaults {
   ) {
     func path(_ key: String) -> [String] { place(key.split(separator: ".").map(String.init)) }
     for rule in rules {
+      let violations = rule.violations(values)
+      // Paths are compared only for the few rules that are broken.
+      if violations.isEmpty { continue }
       let read = rule.keys.filter { !$0.contains("*") }
       if read.contains(where: { holds(table + path($0)) }) { continue }
-      let found = rule.violations(values).map { violation in
+      let found = violations.map { violation in
         (violation, place: table + path(violation.key ?? rule.key) + violation.entry)
       }.filter { !places.contains($0.place) }
       for (violation, place) in found {
