@@ -2,36 +2,40 @@ import RosterDefinition
 import RosterModel
 
 extension Configuration {
-  static let flowRules: [KeyRule<Configuration>] = [
-    .key("auth.token_url", beside: [flow], of: "F7.8", allowed: "a URL or a path in auth.token_url") {
-      $0.auth.flow.usesTokenURL && $0.auth.tokenURL.isEmpty ? "\($0.flowText) needs a token_url" : nil
-    },
-    noTokenURL("auth.token_url") { !$0.auth.tokenURL.isEmpty },
-    noTokenURL("auth.scope") { !$0.auth.scope.isEmpty },
-    ofOAuth("auth.client") { $0.auth.client != .basic },
-    ofOAuth("auth.params") { !$0.auth.parameters.isEmpty },
-  ]
+  static var flowRules: [KeyRule<Configuration>] {
+    [
+      .key("auth.token_url", beside: [flow], of: "F7.8", allowed: "a URL or a path in auth.token_url") {
+        $0.auth.flow.usesTokenURL && $0.auth.tokenURL.isEmpty ? "\($0.flowText) needs a token_url" : nil
+      },
+      noTokenURL("auth.token_url") { !$0.auth.tokenURL.isEmpty },
+      noTokenURL("auth.scope") { !$0.auth.scope.isEmpty },
+      ofOAuth("auth.client") { $0.auth.client != .basic },
+      ofOAuth("auth.params") { !$0.auth.parameters.isEmpty },
+    ]
+  }
 
-  static let sendRules: [KeyRule<Configuration>] = [
-    send(allowed: "the flow \"static\" for keys that upstream gave you", "sends no credential") {
-      !$0.auth.flow.sendsToken && $0.sent != [.accessToken]
-    },
-    send(allowed: "an entry with {access_token}", "gets an access token, which no entry sends") {
-      $0.auth.flow.refreshes && !$0.sent.contains(.accessToken) && !$0.sent.contains(.jwt)
-    },
-    send(allowed: "{access_token}", "sends {refresh_token} to its token server only") {
-      $0.auth.flow.refreshes && $0.sent.contains(.refreshToken)
-    },
-    send(allowed: "{jwt} with the flow \"jwt\"", "signs no token for {jwt}") {
-      $0.auth.flow.sendsToken && !$0.auth.flow.signsToken && $0.sent.contains(.jwt)
-    },
-    .each(["upstream.headers", flow, "auth.send"], of: "F7.10", allowed: "this header with the flow \"none\"") {
-      configuration in
-      configuration.sentHeaders.map { .init(entry: [$0], problem: "\(configuration.flowText) sends its own") }
-    },
-  ]
+  static var sendRules: [KeyRule<Configuration>] {
+    [
+      send(allowed: "the flow \"static\" for keys that upstream gave you", "sends no credential") {
+        !$0.auth.flow.sendsToken && $0.sent != [.accessToken]
+      },
+      send(allowed: "an entry with {access_token}", "gets an access token, which no entry sends") {
+        $0.auth.flow.refreshes && !$0.sent.contains(.accessToken) && !$0.sent.contains(.jwt)
+      },
+      send(allowed: "{access_token}", "sends {refresh_token} to its token server only") {
+        $0.auth.flow.refreshes && $0.sent.contains(.refreshToken)
+      },
+      send(allowed: "{jwt} with the flow \"jwt\"", "signs no token for {jwt}") {
+        $0.auth.flow.sendsToken && !$0.auth.flow.signsToken && $0.sent.contains(.jwt)
+      },
+      .each(["upstream.headers", flow, "auth.send"], of: "F7.10", allowed: "this header with the flow \"none\"") {
+        configuration in
+        configuration.sentHeaders.map { .init(entry: [$0], problem: "\(configuration.flowText) sends its own") }
+      },
+    ]
+  }
 
-  static let exchangeRules: [KeyRule<Configuration>] =
+  static var exchangeRules: [KeyRule<Configuration>] {
     [
       .key(
         "auth.login.url", beside: [flow], of: "F5.1", allowed: "a URL or a path in auth.login.url or auth.refresh.url"
@@ -61,6 +65,7 @@ extension Configuration {
         $0.auth.answer != TokenExchange.Answer()
       },
     ] + stepRules("auth.login") { $0.auth.login } + stepRules("auth.refresh") { $0.auth.refresh }
+  }
 
   /// Rules of `[auth.login]` and `[auth.refresh]`.
   private static func stepRules(

@@ -31,8 +31,9 @@ package struct DefinitionsReader {
       written[index].takeWindows(of: windows)
       written[index].windowCount = written[index].resource.windows?.count(at: now)
     }
-    for definition in written { check(definition, at: path + [definition.resource.name]) }
-    checkTogether(written, at: path)
+    let rules = DefinitionRules()
+    for definition in written { check(definition, by: rules, at: path + [definition.resource.name]) }
+    checkTogether(written, by: rules, at: path)
     return written.map(\.resource)
   }
 
@@ -114,30 +115,30 @@ package struct DefinitionsReader {
   }
 
   /// Checks the rules of one definition.
-  private mutating func check(_ definition: WrittenDefinition, at path: [String]) {
+  private mutating func check(_ definition: WrittenDefinition, by rules: DefinitionRules, at path: [String]) {
     warnings += definition.warnings.map { "\(dotted(path + $0.path))\($0.text)" }
-    faults.check(WrittenDefinition.rules, of: definition, at: path)
+    faults.check(rules.definition, of: definition, at: path)
     for table in [["pages"], ["since", "pages"]] {
-      if let pages = definition.pages(at: table) { faults.check(WrittenPages.rules, of: pages, at: path + table) }
+      if let pages = definition.pages(at: table) { faults.check(rules.pages, of: pages, at: path + table) }
     }
     let requests = [WrittenRequest(wholeOf: definition), WrittenRequest(incrementalOf: definition)]
     for request in requests.compactMap(\.self) {
-      faults.check(WrittenRequest.rules, of: request, at: path, place: request.place)
+      faults.check(rules.request, of: request, at: path, place: request.place)
     }
-    WrittenSince(definition).map { faults.check(WrittenSince.rules, of: $0, at: path) }
-    faults.check(WrittenDefinition.nameRules, of: definition, at: path)
+    WrittenSince(definition).map { faults.check(rules.since, of: $0, at: path) }
+    faults.check(rules.names, of: definition, at: path)
   }
 
   /// Checks the rules between definitions.
-  private mutating func checkTogether(_ written: [WrittenDefinition], at path: [String]) {
+  private mutating func checkTogether(_ written: [WrittenDefinition], by rules: DefinitionRules, at path: [String]) {
     for tables in WrittenTables.all(of: written) {
-      faults.check(WrittenTables.rules, of: tables, at: path + [tables.definition.resource.name])
+      faults.check(rules.tables, of: tables, at: path + [tables.definition.resource.name])
     }
     let names = written.map(\.resource.name).filter { faults.holds(path + [$0, "columns"]) }
     let family = Family(written, unknown: Set(names))
     for definition in written {
       let child = WrittenChild(definition, of: family)
-      faults.check(WrittenChild.rules, of: child, at: path + [definition.resource.name])
+      faults.check(rules.child, of: child, at: path + [definition.resource.name])
       warnings += family.warnings(definition)
     }
   }
@@ -289,4 +290,15 @@ extension Listing {
     else { return nil }
     return place
   }
+}
+
+/// The rules of definitions, which a reader makes once. They take room only while a configuration is read.
+private struct DefinitionRules {
+  let definition = WrittenDefinition.rules
+  let pages = WrittenPages.rules
+  let request = WrittenRequest.rules
+  let since = WrittenSince.rules
+  let names = WrittenDefinition.nameRules
+  let tables = WrittenTables.rules
+  let child = WrittenChild.rules
 }

@@ -11,38 +11,40 @@ struct WrittenChild {
     ancestors = definition.resource.each == nil ? [] : family.ancestors(of: definition.resource.name)
   }
 
-  static let rules: [KeyRule<WrittenChild>] = [
-    .key("each.of", of: "F4.1", allowed: parent) { $0.problemOfParent },
-    .key(
-      "each.whole_every", beside: ["each.changed"], of: "F4.2", "\"never\" needs changed",
-      allowed: "a duration, because without changed no list would be pulled again"
-    ) { $0.each?.wholeEvery == .never && $0.each?.changed.isEmpty == true },
-    .each(["columns.*"], of: "F4.4", allowed: "another name") { child in
-      child.definition.resource.columns.filter {
-        $0.name.lowercased() == child.definition.resource.parentColumn?.lowercased()
-      }.map {
-        .init(entry: [$0.name], problem: "is a column of rosterd's own: it has the record id of the parent")
-      }
-    },
-    .each(["each.changed", "each.of"], of: "F4.2", allowed: "names of columns of the parent") { child in
-      (child.each?.changed ?? []).compactMap(child.problemOfColumn).map { .init(problem: $0) }
-    },
-    .each(["each.empty", "each.of"], of: "F4.2", allowed: "columns of the parent, with values of their types") {
-      child in
-      (child.each?.empty ?? []).flatMap(\.self).compactMap { condition in
-        (child.problemOfColumn(condition.column) ?? child.problemOfValue(condition)).map {
-          .init(entry: [condition.column], problem: $0)
+  static var rules: [KeyRule<WrittenChild>] {
+    [
+      .key("each.of", of: "F4.1", allowed: parent) { $0.problemOfParent },
+      .key(
+        "each.whole_every", beside: ["each.changed"], of: "F4.2", "\"never\" needs changed",
+        allowed: "a duration, because without changed no list would be pulled again"
+      ) { $0.each?.wholeEvery == .never && $0.each?.changed.isEmpty == true },
+      .each(["columns.*"], of: "F4.4", allowed: "another name") { child in
+        child.definition.resource.columns.filter {
+          $0.name.lowercased() == child.definition.resource.parentColumn?.lowercased()
+        }.map {
+          .init(entry: [$0.name], problem: "is a column of rosterd's own: it has the record id of the parent")
         }
-      }
-    },
-    .each(["each"], of: "F4.3", allowed: placeholder) { child in
-      child.definition.placedColumns.compactMap { placed in
-        child.problem(of: placed.column).map {
-          .init(of: placed.key, entry: placed.entry, problem: "\(placed.column.placeholder) \($0)")
+      },
+      .each(["each.changed", "each.of"], of: "F4.2", allowed: "names of columns of the parent") { child in
+        (child.each?.changed ?? []).compactMap(child.problemOfColumn).map { .init(problem: $0) }
+      },
+      .each(["each.empty", "each.of"], of: "F4.2", allowed: "columns of the parent, with values of their types") {
+        child in
+        (child.each?.empty ?? []).flatMap(\.self).compactMap { condition in
+          (child.problemOfColumn(condition.column) ?? child.problemOfValue(condition)).map {
+            .init(entry: [condition.column], problem: $0)
+          }
         }
-      }
-    },
-  ]
+      },
+      .each(["each"], of: "F4.3", allowed: placeholder) { child in
+        child.definition.placedColumns.compactMap { placed in
+          child.problem(of: placed.column).map {
+            .init(of: placed.key, entry: placed.entry, problem: "\(placed.column.placeholder) \($0)")
+          }
+        }
+      },
+    ]
+  }
 
   private static let parent = "the name of another resource, at most \(Each.maxSteps) steps below one without each"
   private static let placeholder =

@@ -2,41 +2,45 @@ import RosterModel
 
 extension WrittenDefinition {
   /// Rules of columns and lists that their tables cannot have.
-  static let nameRules: [KeyRule<WrittenDefinition>] = [
-    .each(["columns.*"], of: "F7.5", allowed: allowedName(besides: ReservedNames.columns)) {
-      problems(of: $0.resource.columns, own: ReservedNames.columns).map { .init(entry: [$0.name], problem: $0.problem) }
-    },
-    .each(["columns.*.at"], of: "F7.3", allowed: "a JSON Pointer such as \"/name\"") {
-      $0.resource.columns.filter(\.at.isWhole).map {
-        .init(of: "columns", entry: [$0.name], problem: "has no place in the record")
-      }
-    },
-    .each(["search", "table"], of: "F7.5", allowed: "columns of other names") {
-      $0.unsearchable.map { .init(problem: "\($0.tomlString) is SQLite's own in an index of words") }
-    },
-    .each(["columns", "lists.*"], of: "F7.1", allowed: "\(maxColumns) at most") { definition in
-      let lists = definition.resource.lists
-      let columns = definition.resource.columns.count + lists.count
-      let tables = [("columns", [], columns)] + lists.map { ("lists", [$0.table], $0.columns.count) }
-      return tables.filter { $0.2 > maxColumns }.map {
-        .init(of: $0.0, entry: $0.1, problem: "\($0.2) columns and lists are too many")
-      }
-    },
-    .each(["lists.*.columns.*"], of: "F7.5") { definition in
-      let own = ReservedNames.listColumns(of: definition.resource.name)
-      return definition.resource.lists.flatMap { list in
-        problems(of: list.columns, own: own).map {
-          .init(
-            entry: [list.table, "columns", $0.name], problem: $0.problem, allowed: allowedName(besides: own))
+  static var nameRules: [KeyRule<WrittenDefinition>] {
+    [
+      .each(["columns.*"], of: "F7.5", allowed: allowedName(besides: ReservedNames.columns)) {
+        problems(of: $0.resource.columns, own: ReservedNames.columns).map {
+          .init(entry: [$0.name], problem: $0.problem)
         }
-      }
-    },
-    .each(["lists.*"], of: "F4.4", allowed: "a name of its own, also without the resource's name at its begin") {
-      $0.listsOfOneName.map {
-        .init(entry: [$0.table], problem: "a column or list is called \($0.name) in changes already")
-      }
-    },
-  ]
+      },
+      .each(["columns.*.at"], of: "F7.3", allowed: "a JSON Pointer such as \"/name\"") {
+        $0.resource.columns.filter(\.at.isWhole).map {
+          .init(of: "columns", entry: [$0.name], problem: "has no place in the record")
+        }
+      },
+      .each(["search", "table"], of: "F7.5", allowed: "columns of other names") {
+        $0.unsearchable.map { .init(problem: "\($0.tomlString) is SQLite's own in an index of words") }
+      },
+      .each(["columns", "lists.*"], of: "F7.1", allowed: "\(maxColumns) at most") { definition in
+        let lists = definition.resource.lists
+        let columns = definition.resource.columns.count + lists.count
+        let tables = [("columns", [], columns)] + lists.map { ("lists", [$0.table], $0.columns.count) }
+        return tables.filter { $0.2 > maxColumns }.map {
+          .init(of: $0.0, entry: $0.1, problem: "\($0.2) columns and lists are too many")
+        }
+      },
+      .each(["lists.*.columns.*"], of: "F7.5") { definition in
+        let own = ReservedNames.listColumns(of: definition.resource.name)
+        return definition.resource.lists.flatMap { list in
+          problems(of: list.columns, own: own).map {
+            .init(
+              entry: [list.table, "columns", $0.name], problem: $0.problem, allowed: allowedName(besides: own))
+          }
+        }
+      },
+      .each(["lists.*"], of: "F4.4", allowed: "a name of its own, also without the resource's name at its begin") {
+        $0.listsOfOneName.map {
+          .init(entry: [$0.table], problem: "a column or list is called \($0.name) in changes already")
+        }
+      },
+    ]
+  }
 
   /// A record becomes JSON by one expression, which SQLite limits to a depth of 1,000 (sqlite.org/limits.html). The
   /// depth is two per column, and a few more.
@@ -86,16 +90,18 @@ struct WrittenTables {
   /// A sentence for each table of an index of words.
   private let words: [String: String]
 
-  static let rules: [KeyRule<WrittenTables>] = [
-    .each(["table"], of: "F7.5", allowed: allowed) { tables in
-      tables.problems.first { $0.list == nil }.map {
-        [.init(of: tables.definition.has("table") ? "table" : "", problem: $0.problem)]
-      } ?? []
-    },
-    .each(["lists.*"], of: "F7.5", allowed: allowed) {
-      $0.problems.compactMap { list, problem in list.map { .init(entry: [$0], problem: problem) } }
-    },
-  ]
+  static var rules: [KeyRule<WrittenTables>] {
+    [
+      .each(["table"], of: "F7.5", allowed: allowed) { tables in
+        tables.problems.first { $0.list == nil }.map {
+          [.init(of: tables.definition.has("table") ? "table" : "", problem: $0.problem)]
+        } ?? []
+      },
+      .each(["lists.*"], of: "F7.5", allowed: allowed) {
+        $0.problems.compactMap { list, problem in list.map { .init(entry: [$0], problem: problem) } }
+      },
+    ]
+  }
 
   private static let allowed = "a plain identifier that no other table has, in any case"
 

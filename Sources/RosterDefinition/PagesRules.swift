@@ -14,36 +14,38 @@ struct WrittenPages {
   static let parameter = "the name of a query parameter, or a place in body"
 
   /// The default of a style that is refused says nothing about the other keys.
-  static let rules = rulesOfStyles.map { $0.beside("style") }
+  static var rules: [KeyRule<WrittenPages>] { rulesOfStyles.map { $0.beside("style") } }
 
-  private static let rulesOfStyles: [KeyRule<WrittenPages>] = [
-    .each(["style"], of: "F7.2") { $0.foreignKeys },
-    .key("param", of: "F7.2", allowed: parameter) { $0.style.param == nil ? $0.problem(without: "param") : nil },
-    .key("at", of: "F7.2", allowed: "a JSON Pointer such as \"/next\", or \"header:NAME\"") {
-      $0.style.at == nil ? $0.problem(without: "at") : nil
-    },
-    .key("at", of: "F2.4", "is no place in the last record", allowed: "a JSON Pointer into a record") {
-      $0.kind.step == .sends(.ofLastRecord) && $0.style.at != nil && $0.style.placeInBody == nil
-    },
-    .needs("short", "size", of: "F7.2") { $0.pages.short && $0.pages.sizeRecords == nil },
-    .needs("omits_false", "more", "done", of: "G5.3") { $0.pages.omitsFalse && $0.pages.ending == nil },
-    .key("hidden", of: "G5.12", "is for lists by number or offset") { $0.pages.hidden && !$0.kind.isPositional },
-    .key("size_param", of: "F2.1", "\"*\" is for param", allowed: parameter) { $0.pages.sizeParam == .everyMember },
-    .key("size_param", beside: ["param"], of: "F3.1", allowed: "a parameter of its own") {
-      $0.pages.sizeParam?.problem(beside: $0.style.param, called: "param")
-    },
-    .key("value", of: "F2.1", allowed: "a text with the placeholder once") { $0.problemOfValue },
-    .excludes("done", "more", of: "F2.1") { $0.pages.done != nil && $0.pages.more != nil },
-    .key("param", of: "F2.1", "\"*\" is for the style \"cursor\"", allowed: parameter) {
-      $0.isStar && $0.kind.step != .sends(.ofAnswer)
-    },
-    .excludes("start", "param = \"*\"", of: "F2.1") { $0.isStar && $0.style.start != nil },
-    .excludes("value", "param = \"*\"", of: "F2.1") { $0.isStar && $0.pages.valueText != nil },
-    .key(
-      "at", beside: ["param"], of: "F2.1", "is no object, which param = \"*\" needs",
-      allowed: "a JSON Pointer to an object"
-    ) { $0.isStar && $0.style.at != nil && $0.style.placeInBody == nil },
-  ]
+  private static var rulesOfStyles: [KeyRule<WrittenPages>] {
+    [
+      .each(["style"], of: "F7.2") { $0.foreignKeys },
+      .key("param", of: "F7.2", allowed: parameter) { $0.style.param == nil ? $0.problem(without: "param") : nil },
+      .key("at", of: "F7.2", allowed: "a JSON Pointer such as \"/next\", or \"header:NAME\"") {
+        $0.style.at == nil ? $0.problem(without: "at") : nil
+      },
+      .key("at", of: "F2.4", "is no place in the last record", allowed: "a JSON Pointer into a record") {
+        $0.kind.step == .sends(.ofLastRecord) && $0.style.at != nil && $0.style.placeInBody == nil
+      },
+      .needs("short", "size", of: "F7.2") { $0.pages.short && $0.pages.sizeRecords == nil },
+      .needs("omits_false", "more", "done", of: "G5.3") { $0.pages.omitsFalse && $0.pages.ending == nil },
+      .key("hidden", of: "G5.12", "is for lists by number or offset") { $0.pages.hidden && !$0.kind.isPositional },
+      .key("size_param", of: "F2.1", "\"*\" is for param", allowed: parameter) { $0.pages.sizeParam == .everyMember },
+      .key("size_param", beside: ["param"], of: "F3.1", allowed: "a parameter of its own") {
+        $0.pages.sizeParam?.problem(beside: $0.style.param, called: "param")
+      },
+      .key("value", of: "F2.1", allowed: "a text with the placeholder once") { $0.problemOfValue },
+      .excludes("done", "more", of: "F2.1") { $0.pages.done != nil && $0.pages.more != nil },
+      .key("param", of: "F2.1", "\"*\" is for the style \"cursor\"", allowed: parameter) {
+        $0.isStar && $0.kind.step != .sends(.ofAnswer)
+      },
+      .excludes("start", "param = \"*\"", of: "F2.1") { $0.isStar && $0.style.start != nil },
+      .excludes("value", "param = \"*\"", of: "F2.1") { $0.isStar && $0.pages.valueText != nil },
+      .key(
+        "at", beside: ["param"], of: "F2.1", "is no object, which param = \"*\" needs",
+        allowed: "a JSON Pointer to an object"
+      ) { $0.isStar && $0.style.at != nil && $0.style.placeInBody == nil },
+    ]
+  }
 
   private func problem(without key: String) -> String? {
     kind.neededKeys.contains(key) ? "the style \(kind.name.tomlString) needs it" : nil

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Logging
 internal import RosterDecode
+internal import RosterFiles
 internal import RosterModel
 
 extension Cache {
@@ -36,6 +37,7 @@ extension Cache {
     shortenLog(above: written.outcome == .published ? 0 : Self.longLog)
     replaceOlder()
     database?.releaseMemory()
+    returnFreeMemory()
     return written
   }
 
