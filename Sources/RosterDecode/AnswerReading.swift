@@ -18,7 +18,7 @@ package enum AnswerReading: Sendable {
 package struct AnswerRefusal: Sendable, Equatable {
   /// The reason as a clause.
   package var reason: String
-  /// The member that says so without a line in the definition; nil if the definition says that it counts.
+  /// The member that is the reason, if `AnswerSign` has it; nil if the definition names it.
   package var sign: JSONPointer?
 
   init(_ reason: String, sign: JSONPointer? = nil) {

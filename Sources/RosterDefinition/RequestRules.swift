@@ -99,8 +99,8 @@ struct WrittenRequest {
     style.kind.placeholder.map { listing.path.split(separator: $0, omittingEmptySubsequences: false).count - 1 } ?? 0
   }
 
-  /// The places in `body` that the requests set, with their keys. Those of `pages` are a mistake of `since`, if only
-  /// `since` has the method GET.
+  /// The places in `body` that the requests set, with their keys. If only the requests of `since` are a GET, the places
+  /// of `pages` are a mistake in `since`.
   private var places: [(key: String, pointer: JSONPointer)] {
     let isOfSince = isIncremental && listing.method == .get && definition.resource.method != .get
     let pages = isOfSince ? "since.pages" : "pages"

@@ -97,7 +97,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "G5.16: a list that goes on by a sign that its definition does not follow removes nothing, and is reported",
+    "G5.16: a sign of further pages that the definition does not follow is reported, and no record is removed",
     arguments: unfollowed)
   func goesOn(members: String) async throws {
     let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
@@ -281,7 +281,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "R7.6: an error in place of a detail is no detail, unless a column is there",
+    "R7.6: an error instead of a detail is no answer, unless it has a value of a column",
     arguments: [#"{"error":"down","code":500}"#, #"{"message":"no such thing"}"#, #"{"errors":[{"title":"x"}]}"#])
   func errorAsDetail(body: String) async throws {
     let parent = Resource(

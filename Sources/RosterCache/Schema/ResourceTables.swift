@@ -318,21 +318,9 @@ final class ResourceTables: Sendable {
 
   // MARK: JSON, in the form of `changes`
 
-  /// The JSON of record ?1: its columns, `extra` as an object or null, its lists. Until the
-  /// publication of another definition, it is the JSON of the earlier one.
+  /// The JSON of record ?1: its columns, `extra` as an object or null, its lists. Until the publication of
+  /// another definition, it is the JSON of the earlier one.
   var json: String { stored?.json ?? "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = ?1" }
-
-  /// The JSON of the record with that id in these tables.
-  func jsonText(of record: String) -> String {
-    "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = \(record)"
-  }
-
-  /// True if each stored value of the other tables is a value of these.
-  func hasValues(of other: ResourceTables) -> Bool {
-    members == other.members && resource.columns == other.resource.columns
-      && resource.lists.map(\.at) == other.resource.lists.map(\.at)
-      && resource.lists.map(\.columns) == other.resource.lists.map(\.columns)
-  }
 
   /// The same of the row `r`. A child begins with the record id of its parent (C1.1).
   /// - Parameter isShown: includes `first_sync` and `changed_sync`, for people and programs that read the table.
@@ -366,6 +354,18 @@ final class ResourceTables: Sendable {
   var members: [[String]] {
     func names(_ columns: [Resource.Column]) -> [String] { columns.map { "\($0.name) \($0.type.rawValue)" } }
     return [names(resource.columns)] + resource.lists.map { [listName($0)] + names($0.columns) }
+  }
+
+  /// The JSON of the record with that id in these tables.
+  func jsonText(of record: String) -> String {
+    "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = \(record)"
+  }
+
+  /// True if each stored value of the other tables is a value of these.
+  func hasValues(of other: ResourceTables) -> Bool {
+    members == other.members && resource.columns == other.resource.columns
+      && resource.lists.map(\.at) == other.resource.lists.map(\.at)
+      && resource.lists.map(\.columns) == other.resource.lists.map(\.columns)
   }
 
   private func object(_ members: [(name: String, value: ValueSQL)]) -> String {

@@ -75,8 +75,8 @@ struct WaitingDefinitions {
 
   // MARK: The publication
 
-  /// Makes the tables of the new definitions, in place of the old ones, with the records that stay. Returns the tables
-  /// for the publication. Call it within its transaction, when no table of another resource has one of the new names.
+  /// Makes the tables of the new definitions, and fills them with the records that stay. Returns the tables for the
+  /// publication. Call it within its transaction, when no table of another resource has one of the new names.
   /// - Parameters:
   ///   - aside: The result of `setAside`.
   func publish(
