@@ -1,5 +1,4 @@
 import Glibc
-internal import Logging
 internal import RosterFiles
 internal import RosterModel
 
@@ -18,10 +17,11 @@ enum OlderCache {
   }
 
   /// Removes what a switch that was cut short has left. The file itself has the cache's name already, or the cache was
-  /// replaced by another one.
+  /// replaced by another one. A file of another program stays.
   static func removeLeftovers(_ path: String) {
     let successor = successor(of: path)
-    for file in [successor, successor + ".next"] { try? CacheFile.remove(file) }
+    if (try? CacheFile.inspect(successor, hadLock: false)) != nil { try? CacheFile.remove(successor) }
+    if (try? Staging.inspect(successor + ".next", identity: nil)) != nil { try? CacheFile.remove(successor + ".next") }
     if let aside = MovedCaches.latestOlder(path) { protect(aside, of: path) }
   }
 
@@ -30,61 +30,5 @@ enum OlderCache {
   static func protect(_ aside: String, of path: String) {
     rename(path + ".pulled", aside + ".pulled")
     for part in CacheFile.parts { chmod(aside + part, CacheFile.privateMode) }
-  }
-}
-
-extension Cache {
-  /// True until a cache of an older version is replaced.
-  package nonisolated var hasOlder: Bool { file != path }
-
-  /// Gives the successor the name of the older cache, because it has a snapshot. If that fails, the next sync or start
-  /// tries it again.
-  func replaceOlder() {
-    guard hasOlder, let database else { return }
-    do {
-      guard let version = try Self.version(at: path) else { return }
-      guard try database.count("SELECT snapshot IS NOT NULL FROM main.cache_info") == 1 else { return }
-      guard try database.checkpoint(.truncate), try Self.writeBack(path) else {
-        return logger.notice("a reader delays the new cache", metadata: ["path": "\(path)"])
-      }
-      shut()
-      let aside = MovedCaches.older(path, version: version)
-      // The file of pulled pages knows which cache was written last.
-      for part in CacheFile.parts { rename(pulledPath + part, path + ".next" + part) }
-      try CacheFile.replace(path, by: file, aside: aside)
-      file = path
-      OlderCache.removeLeftovers(path)
-      logger.notice("the cache of an older version was moved aside", metadata: ["path": "\(aside)"])
-    } catch {
-      logger.error("cannot replace the cache of an older version: \(error)", metadata: ["path": "\(path)"])
-    }
-    do { if self.database == nil { try connect() } } catch {
-      logger.error("cannot open the cache again: \(error)", metadata: ["path": "\(file)"])
-    }
-  }
-
-  /// The version of the older cache; 0 if a user has removed it; nil if another cache has its name now.
-  private static func version(at path: String) throws -> Int? {
-    switch try CacheFile.inspect(path, hadLock: true) {
-    case .older(let version): version
-    case .absent: 0
-    case .ours, .damaged: nil
-    }
-  }
-
-  /// Writes the log of the older cache back, so that its file is whole under any name. Returns false if a reader
-  /// prevents that.
-  private static func writeBack(_ path: String) throws -> Bool {
-    guard fileStatus(path) != nil else { return true }
-    let older = try Database(path: path, access: .writer)
-    defer { older.close() }
-    do {
-      // A connection that has read nothing has not opened the log, and a checkpoint of it does nothing.
-      _ = try older.count("SELECT count(*) FROM main.sqlite_schema")
-      return try older.checkpoint(.truncate)
-    } catch let error as SQLiteError where error.kind == .damaged {
-      // It is moved aside with its log.
-      return true
-    }
   }
 }

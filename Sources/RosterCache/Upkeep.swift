@@ -37,6 +37,11 @@ extension Cache {
   /// open.
   func reopenIfReplaced(at date: Date) throws {
     guard let database else { return try start(at: date) }
+    if hasOlder, try CacheFile.inspect(path, hadLock: true) == .ours {
+      logger.notice("another cache of this version has the path", metadata: ["path": "\(path)"])
+      shut()
+      return try start(at: date)
+    }
     let found = FileIdentity.Parts(file, pulled: pulledPath)
     guard found != files else { return }
     if found.database != files.database {

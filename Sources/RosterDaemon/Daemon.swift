@@ -3,6 +3,7 @@ import Glibc
 package import Logging
 import RosterCache
 package import RosterConfiguration
+import RosterFiles
 package import RosterModel
 import RosterStatus
 import RosterSync
@@ -80,6 +81,7 @@ package struct Daemon: Sendable {
           after: report.outcome, damagedAt: runtime.cache.damagedAt, at: now, hold: runtime.heldUntil)
         let next = max(due, room ?? due)
         await loop.ended(report, wait: .seconds(next.timeIntervalSince(now)))
+        returnFreeMemory()
         return next
       }
     }

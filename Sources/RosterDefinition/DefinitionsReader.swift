@@ -135,7 +135,7 @@ package struct DefinitionsReader {
       faults.check(rules.tables, of: tables, at: path + [tables.definition.resource.name])
     }
     let names = written.map(\.resource.name).filter { faults.holds(path + [$0, "columns"]) }
-    let family = Family(written, unknown: Set(names))
+    let family = WrittenFamily(written, unknown: Set(names))
     for definition in written {
       let child = WrittenChild(definition, of: family)
       faults.check(rules.child, of: child, at: path + [definition.resource.name])

@@ -3,10 +3,10 @@ import RosterModel
 /// `[resource.NAME.each]`, with the definitions of its ancestors.
 struct WrittenChild {
   let definition: WrittenDefinition
-  let family: Family
+  let family: WrittenFamily
   let ancestors: [String]
 
-  init(_ definition: WrittenDefinition, of family: Family) {
+  init(_ definition: WrittenDefinition, of family: WrittenFamily) {
     (self.definition, self.family) = (definition, family)
     ancestors = definition.resource.each == nil ? [] : family.ancestors(of: definition.resource.name)
   }
@@ -118,7 +118,7 @@ extension Resource.Condition.Test {
 }
 
 /// The parents of all definitions, and their columns.
-struct Family {
+struct WrittenFamily {
   private let definitions: [String: WrittenDefinition]
   private let unknown: Set<String>
 

@@ -92,6 +92,31 @@ struct OlderCacheTests {
     try await folder.expectSound(closing: cache)
   }
 
+  @Test("C7.2: a cache of this version that a user puts at the path during the first sync is used by the next one")
+  func restored() async throws {
+    let other = Folder()
+    await (try other.mirrored(.character, pages: [people(1...2)])).close()
+    try take(Self.all[2])
+    let cache = try await folder.define()
+    for part in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.cache + part) }
+    try FileManager.default.removeItem(atPath: folder.cache)
+    try folder.write(other.bytes())
+    #expect(try await cache.mirror([people(1...2), people(3...4)]).added == 2)
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["4"])
+    #expect(try folder.names().allSatisfy { !$0.contains("successor") })
+    try await folder.expectSound(closing: cache)
+  }
+
+  @Test("C7.2, C7.5: a file of another program that has the name of the new cache stays")
+  func foreign() async throws {
+    try folder.write(Array("somebody's".utf8), to: "roster.db.successor")
+    try folder.write(Array("somebody's".utf8), to: "roster.db.successor.next")
+    await (try folder.mirrored(.character, pages: Self.pages)).close()
+    for name in ["roster.db.successor", "roster.db.successor.next"] {
+      #expect(try folder.bytes(name) == Data("somebody's".utf8))
+    }
+  }
+
   @Test("C7.2: pages that a stopped first sync has pulled are of use to the next one")
   func resumed() async throws {
     try take(Self.all[2])

@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 internal import Logging
 internal import RosterDecode
-internal import RosterFiles
 internal import RosterModel
 
 extension Cache {
@@ -37,7 +36,6 @@ extension Cache {
     shortenLog(above: written.outcome == .published ? 0 : Self.longLog)
     replaceOlder()
     database?.releaseMemory()
-    returnFreeMemory()
     return written
   }
 
