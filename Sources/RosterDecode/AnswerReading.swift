@@ -1,5 +1,5 @@
 package import RosterJSON
-package import RosterModel
+import RosterModel
 
 /// The verdict on the answer to a page request, or to `by_key`. An answer that calls itself partial or failed is not an
 /// answer, and is never absence.
@@ -12,40 +12,6 @@ package enum AnswerReading: Sendable {
   case refused(AnswerRefusal)
   /// The same, of an answer that has no list and says why.
   case refusedWithoutList(AnswerRefusal)
-}
-
-/// The reason why an answer is not an answer.
-package struct AnswerRefusal: Sendable, Equatable {
-  /// The reason as a clause.
-  package var reason: String
-  /// The member that is the reason, if `AnswerSign` has it; nil if the definition names it.
-  package var sign: JSONPointer?
-
-  init(_ reason: String, sign: JSONPointer? = nil) {
-    self.reason = reason
-    self.sign = sign
-  }
-
-  /// The line of a definition with which a member is no sign.
-  package static func acceptance(of sign: JSONPointer) -> String {
-    "expect = { \(sign.description.tomlString) = \"any\" }"
-  }
-}
-
-/// A member of an answer that says what the answer lacks.
-struct AnswerLack {
-  var at: JSONPointer
-  var cause: Cause
-  var value: JSONSlice
-
-  enum Cause {
-    /// `partial` names the member.
-    case declared
-    /// The member is a sign without a line in the definition (R7.9).
-    case sign
-    /// The list goes on, and the definition does not follow it (G5.16).
-    case unfollowed
-  }
 }
 
 extension RecordDecoder {
@@ -270,7 +236,7 @@ extension RecordDecoder {
   mutating func lack(_ places: AnswerPlaces) throws(Malformed) -> AnswerLack? {
     for (pointer, place) in zip(plan.resource.answers.partial, places.partial) {
       let value = try slice(place)
-      let sign = pointer.segments.last.flatMap { AnswerSign.named(Self.word($0.utf8), in: nil) }
+      let sign = pointer.segments.last.flatMap { AnswerSign.named(AnswerSign.word($0.utf8), in: nil) }
       let says = if let sign, sign.isJudged { try isMet(sign.values, by: value) } else { hasValue(value) }
       if says { return AnswerLack(at: pointer, cause: .declared, value: value) }
     }

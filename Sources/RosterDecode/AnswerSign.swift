@@ -1,3 +1,5 @@
+import RosterJSON
+
 /// A member with which an answer says of itself that it failed, or that it is partial. The table has the names that
 /// real APIs use, so that a definition needs no line for them (R7.2).
 struct AnswerSign: Sendable {
@@ -154,6 +156,13 @@ extension AnswerSign {
   /// Members that show that an object is a record, whose other members are data.
   static let identities: Set<String> = ["id", "uuid", "guid", "key", "name"]
 
+  /// A name as the table has it: its letters and digits in lower case.
+  static func word(_ name: some Sequence<UInt8>) -> String {
+    let letters = name.lazy.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+      .filter { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
+    return String(decoding: Array(letters), as: UTF8.self)
+  }
+
   // MARK: Texts
 
   /// True if a text says that nothing is wrong: it is empty, zero or 200, or begins with a word such as "ok".
@@ -196,4 +205,18 @@ extension AnswerSign {
     }
     return words
   }
+}
+
+/// A member of an answer that is a sign by its name.
+struct AnswerStatement {
+  var sign: AnswerSign
+  /// The name of the member in the table.
+  var word: String
+  /// Offset of the object that has the member.
+  var object: Int
+  /// The object: a node, or an object inside a node, with the names that lead there.
+  var node: Int
+  var envelopes: [JSONSlice]
+  var name: JSONSlice
+  var value: JSONSlice
 }

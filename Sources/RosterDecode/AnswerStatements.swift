@@ -1,20 +1,6 @@
 import RosterJSON
 import RosterModel
 
-/// A member of an answer that is a sign by its name.
-struct AnswerStatement {
-  var sign: AnswerSign
-  /// The name of the member in the table.
-  var word: String
-  /// Offset of the object that has the member.
-  var object: Int
-  /// The object: a node, or an object inside a node, with the names that lead there.
-  var node: Int
-  var envelopes: [JSONSlice]
-  var name: JSONSlice
-  var value: JSONSlice
-}
-
 /// The objects around the records: their members are read on the way, and those that say something about the answer are
 /// noted.
 extension RecordDecoder {
@@ -22,7 +8,7 @@ extension RecordDecoder {
   /// - Parameter envelopes: the names that lead to the object from the node; empty if it is the node itself.
   mutating func readSurroundings(_ node: Int, envelopes: [JSONSlice] = []) throws(Malformed) {
     let isAround = tree.steps[node].role.contains(.around) && envelopes.isEmpty
-    let ownName = envelopes.last.map { word($0) } ?? Self.word(plan.tree.nodes[node].segment.utf8)
+    let ownName = envelopes.last.map { word($0) } ?? AnswerSign.word(plan.tree.nodes[node].segment.utf8)
     let (object, first) = (scanner.at, statements.count)
     var isRecord = false
     scanner.enter()
@@ -65,13 +51,7 @@ extension RecordDecoder {
   private static let maxEnvelopes = 2
 
   /// A name as the table has it: its letters and digits in lower case.
-  private mutating func word(_ name: JSONSlice) -> String { Self.word(text(name)) }
-
-  static func word(_ name: some Sequence<UInt8>) -> String {
-    let letters = name.lazy.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-      .filter { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
-    return String(decoding: Array(letters), as: UTF8.self)
-  }
+  private mutating func word(_ name: JSONSlice) -> String { AnswerSign.word(text(name)) }
 
   /// The place of the member.
   mutating func place(of statement: AnswerStatement) -> JSONPointer {

@@ -113,7 +113,7 @@ struct FieldTree: Sendable {
     while let node = at {
       mark(node, role: .around)
       for child in nodes[node].children
-      where child != records && AnswerSign.envelopes.contains(RecordDecoder.word(nodes[child].segment.utf8)) {
+      where child != records && AnswerSign.envelopes.contains(AnswerSign.word(nodes[child].segment.utf8)) {
         mark(child, role: .envelope)
       }
       at = nodes[node].parent

@@ -1,10 +1,13 @@
 """The shared parts of the tests: pages, a rosterd, certificates."""
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import sqlite3
+import subprocess
+import tempfile
 from base64 import b64encode
 
 import roster
@@ -48,9 +51,20 @@ class Pages:
         self.write(page)
 
 
+@functools.cache
+def characters(program):
+    """The usual definition without an audit, which asks for a page without its validator at any time of the day."""
+    with tempfile.TemporaryDirectory() as home:
+        check = [program, "check"]
+        text = subprocess.run(check, env={"HOME": home}, capture_output=True, text=True, check=True).stdout
+    definition, audited = text[text.index("[resource.character]"):], 'audit_every = "1d"'
+    assert audited in definition
+    return definition.replace(audited, 'audit_every = "never"')
+
+
 class Roster(roster.Roster):
     def __init__(self, folder, program, base, **settings):
-        super().__init__(folder, program, **{
+        super().__init__(folder, program, characters(program), **{
             "upstream_base_url": f"{base}/api", "upstream_proxy": "none", "sync_interval": "1h",
             "retry_base_delay": "100ms", "retry_jitter": "0s"} | settings)
 
