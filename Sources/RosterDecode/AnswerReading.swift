@@ -53,10 +53,10 @@ extension RecordDecoder {
       found.recordsAt = Int(slots[places.records].start)
       if let refusal = try unmet(places) { return refusal }
       let hasNone = isEmptyPlaceholder(slots[places.records])
-      for sign in try validSigns() {
+      for sign in statements {
         switch sign.sign.effect {
-        case .fails, .isPartial, .lacks: return refusal(sign)
-        case .goesOn: if hasNone, sign.sign.values == .totalOfNone { return refusal(sign) }
+        case .fails, .isPartial, .lacks: if try isMet(sign) { return refusal(sign) }
+        case .goesOn: if hasNone, sign.sign.values == .totalOfNone, try isMet(sign) { return refusal(sign) }
         case .explains: continue
         }
       }
@@ -183,12 +183,15 @@ extension RecordDecoder {
     if let refusal = try unmet(places) { return .refused(refusal) }
     // The members of the only record say nothing about the answer.
     if hasList, plan.resource.records.isWhole { return nil }
-    for sign in try validSigns() {
+    for sign in statements {
       switch sign.sign.effect {
-      case .isPartial: return .refused(refusal(sign))
-      case .fails: return hasList ? .refused(refusal(sign)) : .refusedWithoutList(refusal(sign))
+      case .isPartial: if try isMet(sign) { return .refused(refusal(sign)) }
+      case .fails:
+        guard try isMet(sign) else { continue }
+        return hasList ? .refused(refusal(sign)) : .refusedWithoutList(refusal(sign))
       case .explains:
-        if hasList, !isRecord, found.records == 0, try hasBadWords(sign.value) { return .refused(refusal(sign)) }
+        guard hasList, !isRecord, found.records == 0, try isMet(sign), try hasBadWords(sign.value) else { continue }
+        return .refused(refusal(sign))
       case .lacks, .goesOn: continue
       }
     }
@@ -210,11 +213,9 @@ extension RecordDecoder {
     return nil
   }
 
-  /// The members of the answer that are signs by their values, in its order.
-  private mutating func validSigns() throws(Malformed) -> [AnswerStatement] {
-    var signs: [AnswerStatement] = []
-    for statement in statements where try isMet(statement.sign.values, by: statement.value) { signs.append(statement) }
-    return signs
+  /// True if the member is a sign by its value too. Ask for its effect first, because a text takes longer to judge.
+  private mutating func isMet(_ statement: AnswerStatement) throws(Malformed) -> Bool {
+    try isMet(statement.sign.values, by: statement.value)
   }
 
   private mutating func refusal(_ sign: AnswerStatement) -> AnswerRefusal {
@@ -241,11 +242,15 @@ extension RecordDecoder {
       if says { return AnswerLack(at: pointer, cause: .declared, value: value) }
     }
     if plan.resource.records.isWhole { return nil }
-    for sign in try validSigns() {
+    for sign in statements {
       switch sign.sign.effect {
-      case .lacks: return AnswerLack(at: self.place(of: sign), cause: .sign, value: sign.value)
+      case .lacks:
+        guard try isMet(sign) else { continue }
+        return AnswerLack(at: self.place(of: sign), cause: .sign, value: sign.value)
       case .goesOn:
-        guard places.root == plan.places.root, try isUnfollowed(sign.sign, at: places.at) else { continue }
+        guard places.root == plan.places.root, try isUnfollowed(sign.sign, at: places.at), try isMet(sign) else {
+          continue
+        }
         return AnswerLack(at: self.place(of: sign), cause: .unfollowed, value: sign.value)
       case .fails, .isPartial, .explains: continue
       }

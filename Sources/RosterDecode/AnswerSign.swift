@@ -167,9 +167,9 @@ extension AnswerSign {
 
   /// True if a text says that nothing is wrong: it is empty, zero or 200, or begins with a word such as "ok".
   static func isGood(_ text: String) -> Bool {
-    let words = words(text)
+    let words = words(text, atMost: 2)
     guard let first = words.first else { return text.allSatisfy { !$0.isNumber || $0 == "0" } || text == "200" }
-    return goodWords.contains(first) || words.prefix(2) == ["no", "error"] || words.prefix(2) == ["no", "errors"]
+    return goodWords.contains(first) || words == ["no", "error"] || words == ["no", "errors"]
   }
 
   /// True if a text has a word that says that something failed or is missing.
@@ -189,8 +189,8 @@ extension AnswerSign {
     "unavailable", "exception", "partial", "partially", "incomplete", "unreachable", "aborted",
   ]
 
-  /// The words of a text in lower case. `PartialFailure` has two.
-  private static func words(_ text: String) -> [String] {
+  /// The first words of a text in lower case. `PartialFailure` has two.
+  private static func words(_ text: String, atMost limit: Int = .max) -> [String] {
     var words: [String] = []
     var isInside = false
     var wasLower = false
@@ -199,7 +199,10 @@ extension AnswerSign {
         (isInside, wasLower) = (false, false)
         continue
       }
-      if !isInside || wasLower && character.isUppercase { words.append("") }
+      if !isInside || wasLower && character.isUppercase {
+        if words.count == limit { return words }
+        words.append("")
+      }
       words[words.count - 1] += character.lowercased()
       (isInside, wasLower) = (true, character.isLowercase)
     }

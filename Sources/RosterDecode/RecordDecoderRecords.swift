@@ -6,13 +6,17 @@ extension RecordDecoder {
   /// Starts the publication's pass over a body that `scan` has accepted. UTF-8, and everything outside the records, is
   /// not checked again. The bytes must stay in place until the last call that reads them.
   ///
-  /// - Parameter start: `PageScan.recordsAt`.
-  package mutating func begin(_ body: UnsafeBufferPointer<UInt8>, at start: Int) throws(Malformed) {
+  /// - Parameters:
+  ///   - start: `PageScan.recordsAt`.
+  ///   - mayLack: False if the scan has found that the answer does not say that it lacks records.
+  package mutating func begin(
+    _ body: UnsafeBufferPointer<UInt8>, at start: Int, mayLack: Bool = true
+  ) throws(Malformed) {
     try self.start(body, at: start)
     collectsExtra = true
     (position, elements) = (-1, 0)
     // The records of an answer without a list begin at its end, and such an answer lacks nothing (R7.5).
-    recordsAt = start == body.count ? nil : start
+    recordsAt = start == body.count || !mayLack ? nil : start
     if start == body.count || (isRecord && scanner.peek() == UInt8(ascii: "n")) {
       progress = .ended
       return

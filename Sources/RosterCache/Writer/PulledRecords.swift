@@ -69,7 +69,7 @@ struct PulledRecords: ~Copyable {
     guard let (at, number) = places.popFirst() else { return nil }
     if data.interruption.isWanted { throw CancellationError() }
     let facts = try data.file.page(at: at)
-    try decoder.begin(data.file.body(at: at), at: facts.recordsAt)
+    try decoder.begin(data.file.body(at: at), at: facts.recordsAt, mayLack: facts.rejectsOfUnknownKey > 0)
     self.number = number
     place = KeyPlace(page: number)
     return facts
