@@ -205,17 +205,6 @@ extension Session {
     refreshToken = nil
     renewedAccess = nil
   }
-
-  /// Replaces the tokens that the session shares with `old` by their successors, unless it has another server, client
-  /// or user (T8.5, T10.2).
-  mutating func replaceTokens(of old: Session, by granted: Session) {
-    let hasSameUser = began.allSatisfy { name, digest in
-      !Self.isOfUser(name) || old.began[name].map { $0 == digest } ?? true
-    }
-    guard binding == old.binding, hasSameUser else { return }
-    if refreshToken != nil, refreshToken == old.refreshToken { refreshToken = granted.refreshToken }
-    if renewedAccess != nil, renewedAccess == old.renewedAccess { renewedAccess = granted.renewedAccess }
-  }
 }
 
 extension Session.Binding {

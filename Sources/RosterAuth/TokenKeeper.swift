@@ -24,6 +24,8 @@ package actor TokenKeeper {
   private let waiting = Waiters<Token?>()
   private let draining = Waiters<Void>()
   private var drains: [Waiters<Void>.ID] = []
+  /// Calls that wait until no answer and no write is outstanding.
+  private var settling: [Waiters<Void>.ID] = []
   /// The token request with all that follows from it. It belongs to the keeper, not to a request: no caller's
   /// cancellation reaches it (T7). It is cancelled only while it waits to try again.
   private var work: Task<Void, Never>?
@@ -74,9 +76,10 @@ package actor TokenKeeper {
     try take(machine.settings, retry: false)
   }
 
-  /// Reloads at SIGHUP; a running sync continues. Throws the errors of `open`, and then nothing has changed. The store
-  /// keeps its path.
-  package func reload(_ settings: TokenSettings) throws {
+  /// Reloads at SIGHUP, after the answer to the token request in flight; a running sync continues. Throws the errors of
+  /// `open`, and then nothing has changed. The store keeps its path.
+  package func reload(_ settings: TokenSettings) async throws {
+    try await settle()
     try take(settings, retry: false)
     act { [now = clock.moment] in $0.newTokenDue(now) }
   }
@@ -85,6 +88,7 @@ package actor TokenKeeper {
   /// without a request, while the session is ended (T6); `retrySession` gives that one more try. Waits for a new token
   /// if a change of the settings or `newToken` asks for one (T10.7).
   package func syncBegins(retrySession: Bool = false, newToken: Bool = false) async throws {
+    try await settle()
     try take(machine.settings, retry: retrySession)
     if newToken { wantNewToken() }
     let waiter = waiting.open()
@@ -111,6 +115,18 @@ package actor TokenKeeper {
     machine.wantNewToken()
   }
 
+  /// Waits until no answer and no write of the session is outstanding: another one may take its place then. Stores
+  /// first what could not be stored before, and throws the reason if it still cannot (T4).
+  private func settle() async throws {
+    act { $0.storesAgain() }
+    while machine.isInFlight {
+      let id = draining.open()
+      settling.append(id)
+      try await draining.value(id)
+    }
+    if let failure = machine.storeFailure { throw failure }
+  }
+
   private func take(_ settings: TokenSettings, retry: Bool) throws {
     let credentials = !settings.flow.sendsToken ? Credentials() : try readCredentials(settings.credentialsDirectory)
     let setup = TokenMachine.Setup(settings: settings, credentials: credentials)
@@ -121,7 +137,7 @@ package actor TokenKeeper {
     let current =
       known ?? (stored?.session ?? stored?.other)?.recording(former.settings, credentials: former.credentials)
     let change = try Session.change(
-      from: current, newest: isOpen ? machine.newest : nil, settings, credentials: credentials)
+      from: current, newest: isOpen ? machine.session : nil, settings, credentials: credentials)
     if isDryRun, case .begin = change { try stored?.session?.expectEnded(settings, store: store) }
     // Nothing throws from here on: what is refused changes nothing.
     isOpen = true
@@ -292,7 +308,7 @@ package actor TokenKeeper {
         drains.append(id)
         try await draining.value(id)
       }
-      if machine.isUnstored {
+      if machine.storeFailure != nil {
         logger.error(
           "stopped with a new token that could not be stored: it is lost, and the session may be; \(machine.settings.mend(machine.settings.credential.rawValue))"
         )
@@ -327,7 +343,14 @@ package actor TokenKeeper {
       work = Task { await self.run(step, number: number) }
     }
     pushStatus()
+    releaseSettling()
     return action
+  }
+
+  private func releaseSettling() {
+    if machine.isInFlight { return }
+    for id in settling { draining.settle(id, result: .success(())) }
+    settling = []
   }
 
   private func run(_ first: Step, number: Int) async {
@@ -337,6 +360,7 @@ package actor TokenKeeper {
       if Task.isCancelled { return }
       step = begin(action)
       pushStatus()
+      releaseSettling()
     }
     guard number == workNumber else { return }
     work = nil

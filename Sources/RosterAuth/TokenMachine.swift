@@ -10,7 +10,7 @@ struct TokenMachine: Sendable, Equatable {
   typealias Waiter = Int
 
   private(set) var setup: Setup
-  /// The session that serves requests. The work in flight may belong to its predecessor.
+  /// The session that serves requests.
   private(set) var session: Session
   private(set) var phase = Phase.idle
   private(set) var sync = SyncFacts()
@@ -166,18 +166,13 @@ struct TokenMachine: Sendable, Equatable {
     granted.asked = attempt.setup.settings.asked
     if attempt.isEarly { granted.keepEnd(of: attempt.session) }
     granted = granted.recording(attempt.setup.settings, credentials: attempt.setup.credentials)
-    if sequel.isSuperseded {
-      session.replaceTokens(of: attempt.session, by: granted)
-    } else {
-      sequel.hasNote = false
-    }
+    sequel.hasNote = false
     phase = .busy(.storing(granted), sequel)
     return .store(granted)
   }
 
   mutating func refreshFailed(_ fault: Fault, now: ClockReading) -> Action {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return .ignore }
-    if sequel.isSuperseded { return supersededFailed(fault, attempt: attempt, sequel: sequel, now: now) }
     if let pause = fault.pause, session.notePause(pause, at: now) { sequel.hasNote = true }
     if let ending = session.ending { return finish(sequel, result: .failure(.ended(ending, settings: settings))) }
     // The store contains a note that this request may have no answer.
@@ -235,21 +230,17 @@ struct TokenMachine: Sendable, Equatable {
   /// The process ends before the answer (T7). Returns what the next one should know.
   mutating func abandoned() -> Session? {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return nil }
-    var left = sequel.isSuperseded ? attempt.stored : session
-    let isNews = left.noteUnanswered()
-    if sequel.isSuperseded { return isNews ? left : nil }
-    guard isNews || sequel.hasNote else { return nil }
-    session = left
+    guard session.noteUnanswered() || sequel.hasNote else { return nil }
     sequel.hasNote = false
     phase = .busy(.sending(attempt), sequel)
-    return left.ended(onTrial)
+    return session.ended(onTrial)
   }
 
   // MARK: The store
 
   mutating func stored(now: ClockReading) -> Action {
     switch phase {
-    case .busy(.storing(let granted), var sequel) where !sequel.isSuperseded:
+    case .busy(.storing(let granted), var sequel):
       let ending = session.ending
       // Upstream may give the same token until it expires, which is no brand-new one then (T2.7).
       let isSame = session.access.map { $0.access == granted.access?.access } ?? false
@@ -266,14 +257,14 @@ struct TokenMachine: Sendable, Equatable {
       sync.granted = generation
       newToken = session.isOutdated(by: settings) ? .wanted : .unwanted
       return finish(sequel, result: .success(token))
-    case .busy(.storing, let sequel), .busy(.keeping, let sequel): return goOn(sequel, now: now)
+    case .busy(.keeping, let sequel): return goOn(sequel, now: now)
     case .idle, .busy(.waiting, _), .busy(.sending, _), .busy(.proving, _), .unstored: return .ignore
     }
   }
 
   mutating func storeFailed(_ failure: Failure, now: ClockReading) -> Action {
     guard case .busy(.storing(let granted), let sequel) = phase else { return stored(now: now) }
-    phase = .unstored(granted, failure, isSuperseded: sequel.isSuperseded)
+    phase = .unstored(granted, failure)
     return .release(Release(waiters: sequel.waiters, result: .failure(self.failure ?? failure)))
   }
 
@@ -283,10 +274,6 @@ struct TokenMachine: Sendable, Equatable {
     sync = SyncFacts()
     if settings.flow.hasClientGrant, session.ending?.isTriedAgain(at: now.date, settings) == true {
       beginTrial()
-    }
-    if case .unstored(let granted, _, let isSuperseded) = phase {
-      phase = .busy(.storing(granted), Sequel(waiters: [waiter], isSuperseded: isSuperseded))
-      return .store(granted)
     }
     return failure.map { .fail($0) } ?? waitForNewToken(waiter, now: now)
   }
@@ -320,9 +307,10 @@ struct TokenMachine: Sendable, Equatable {
     return action
   }
 
-  /// Serves requests with `session` from now on. It may be the current one, the one that work in flight belongs to, or
-  /// another.
+  /// Serves requests with `session` from now on, which may be the current one. Another session must wait for the answer
+  /// or the write that is in flight, and for the write of a granted token: nothing changes before.
   private mutating func replaced(_ setup: Setup, session: Session, now: ClockReading) -> Action {
+    guard session == self.session || !isInFlight && storeFailure == nil else { return .ignore }
     let hasMoved = setup.places != self.setup.places
     self.setup = setup
     // A 401 to a token in its old place is late.
@@ -334,18 +322,15 @@ struct TokenMachine: Sendable, Equatable {
       return .ignore
     case .busy(.waiting, let sequel), .busy(.proving, let sequel):
       return replaceWaiting(sequel, session: session, now: now)
-    case .busy(let work, var sequel):
-      let goesOn = sequel.isSuperseded && work.session == session
-      sequel = Sequel(waiters: sequel.waiters, hasNote: goesOn, isSuperseded: !goesOn)
-      phase = .busy(work, sequel)
-      adopt(goesOn ? work.servable(session) : session, now: now)
-      return serveAtOnce(now)
-    case .unstored(let granted, let failure, _):
-      let goesOn = granted == session
-      phase = .unstored(granted, failure, isSuperseded: !goesOn)
-      adopt(goesOn ? Work.storing(granted).servable(session) : session, now: now)
-      return .ignore
+    case .busy(.sending, _), .busy(.storing, _), .busy(.keeping, _), .unstored: return .ignore
     }
+  }
+
+  /// Writes a granted session again that could not be written (T4).
+  mutating func storesAgain() -> Action {
+    guard case .unstored(let granted, _) = phase else { return .ignore }
+    phase = .busy(.storing(granted), Sequel())
+    return .store(granted)
   }
 
   /// A change may have repaired the session: it continues with its refresh token.
@@ -370,9 +355,7 @@ struct TokenMachine: Sendable, Equatable {
     switch phase {
     case .busy(.waiting, let sequel), .busy(.proving, let sequel):
       return finish(sequel, result: .failure(.stopping))
-    case .unstored(let granted, _, let isSuperseded):
-      phase = .busy(.storing(granted), Sequel(isSuperseded: isSuperseded))
-      return .store(granted)
+    case .unstored: return storesAgain()
     case .idle, .busy: return .ignore
     }
   }
@@ -420,30 +403,15 @@ extension TokenMachine {
     onTrial = nil
   }
 
-  /// The store keeps the old session until the new one sends a request. A pause of their token server holds for both.
-  private mutating func supersededFailed(
-    _ fault: Fault, attempt: Attempt, sequel: Sequel, now: ClockReading
-  ) -> Action {
-    var noted = attempt.stored
-    if case .passing(_, _, .lost) = fault {
-      _ = noted.noteUnanswered()
-      if session.refreshToken == noted.refreshToken, session.renewedAccess == noted.renewedAccess {
-        _ = session.noteUnanswered()
-      }
-    }
-    if noted.notePause(fault.pause, at: now) { session.takePause(of: [noted, session]) }
-    guard noted != attempt.stored else { return goOn(sequel, now: now) }
-    phase = .busy(.keeping(noted), sequel)
-    return .keep(noted, .none)
-  }
-
   private mutating func replaceWaiting(_ sequel: Sequel, session: Session, now: ClockReading) -> Action {
     let old = self.session.ended(onTrial)
     adopt(session, now: now)
     guard sequel.hasNote else { return serve(sequel.waiters, now: now) }
-    phase = .busy(.keeping(old), Sequel(waiters: sequel.waiters, isSuperseded: true))
-    if case .release(let release) = serveAtOnce(now) { return .keep(old, release) }
-    return .keep(old, .none)
+    phase = .busy(.keeping(old), Sequel(waiters: sequel.waiters))
+    guard case .release(let release)? = answer(now).map({ self.release($0, note: false) }) else {
+      return .keep(old, .none)
+    }
+    return .keep(old, release)
   }
 
   private mutating func failSync(with failure: Failure) -> Action {
@@ -476,17 +444,12 @@ extension TokenMachine {
     return answer(now).map { .release(Release(waiters: waiters, result: $0)) } ?? start(waiters)
   }
 
-  /// Releases waiters whose result no longer depends on the work in flight.
-  private mutating func serveAtOnce(_ now: ClockReading) -> Action {
-    answer(now).map { release($0, note: false) } ?? .ignore
-  }
-
   /// Releases the waiters; work in flight continues.
   private mutating func release(_ result: Result<Token?, Failure>, note: Bool) -> Action {
     switch phase {
     case .idle: return finish(Sequel(hasNote: note), result: result)
     case .busy(let work, let sequel):
-      phase = .busy(work, Sequel(hasNote: note || sequel.hasNote, isSuperseded: sequel.isSuperseded))
+      phase = .busy(work, Sequel(hasNote: note || sequel.hasNote))
       return .release(Release(waiters: sequel.waiters, result: result))
     case .unstored: return .release(Release(waiters: [], result: result))
     }

@@ -28,7 +28,7 @@ extension TokenMachine {
   /// The failure of every request at present; nil if requests can be served.
   var failure: Failure? {
     if let ending = session.ending { return .ended(ending, settings: settings) }
-    if case .unstored(_, let failure, _) = phase { return failure }
+    if case .unstored(_, let failure) = phase { return failure }
     return sync.failure
   }
 
@@ -53,8 +53,7 @@ extension TokenMachine {
   /// The session with the newest tokens, which may not be on disk yet.
   var newest: Session {
     switch phase {
-    case .busy(.storing(let granted), let sequel): sequel.isSuperseded ? session : granted
-    case .unstored(let granted, _, let isSuperseded): isSuperseded ? session : granted
+    case .busy(.storing(let granted), _), .unstored(let granted, _): granted
     case .idle, .busy: session
     }
   }
@@ -63,24 +62,27 @@ extension TokenMachine {
     if case .busy(.waiting, _) = phase { true } else { false }
   }
 
-  /// T4: a granted token is in memory only.
-  var isUnstored: Bool {
-    if case .unstored = phase { true } else { false }
+  /// The reason why a granted token is in memory only (T4); nil if none is.
+  var storeFailure: Failure? {
+    if case .unstored(_, let failure) = phase { failure } else { nil }
   }
 
   var waiters: [Waiter] {
     if case .busy(_, let sequel) = phase { sequel.waiters } else { [] }
   }
 
-  /// The session in memory that continues with this setup: the current one, or a superseded one with work in flight.
+  /// The current session if it continues with this setup.
   func known(_ setup: Setup) -> Session? {
-    var superseded: Session?
+    session.fits(setup.settings, credentials: setup.credentials) ? session : nil
+  }
+
+  /// True while an answer or a write is outstanding. It belongs to the session, so that no other session takes its
+  /// place meanwhile.
+  var isInFlight: Bool {
     switch phase {
-    case .busy(let work, let sequel): superseded = sequel.isSuperseded ? work.session : nil
-    case .unstored(let granted, _, let isSuperseded): superseded = isSuperseded ? granted : nil
-    case .idle: break
+    case .idle, .busy(.waiting, _), .busy(.proving, _), .unstored: false
+    case .busy(.sending, _), .busy(.storing, _), .busy(.keeping, _): true
     }
-    return [session, superseded].compactMap { $0 }.first { $0.fits(setup.settings, credentials: setup.credentials) }
   }
 
   func state(_ now: ClockReading) -> TokenStatus.State {
@@ -88,7 +90,7 @@ extension TokenMachine {
     if session.ending != nil { return .unauthorized }
     switch phase {
     case .busy(.keeping, _), .busy(.proving, _), .idle, .unstored: break
-    case .busy(_, let sequel): if !sequel.isSuperseded { return .refreshing }
+    case .busy(.waiting, _), .busy(.sending, _), .busy(.storing, _): return .refreshing
     }
     guard let token else { return .none }
     return token.isExpired(now) ? .expired : .valid

@@ -29,7 +29,7 @@ extension TokenMachine {
     case busy(Work, Sequel)
     /// A granted session could not be written, which must be repeated before anything else. All requests fail meanwhile
     /// (T4).
-    case unstored(Session, Failure, isSuperseded: Bool)
+    case unstored(Session, Failure)
   }
 
   /// One at a time; only the wait can be cut short.
@@ -73,7 +73,7 @@ extension TokenMachine {
     }
   }
 
-  /// One token request; a reload meanwhile does not change it.
+  /// One token request.
   struct Attempt: Sendable, Equatable {
     var turn: Turn
     /// True if the old token was still valid when it was sent (T2.6).
@@ -92,8 +92,6 @@ extension TokenMachine {
     var waiters: [Waiter] = []
     /// True if the session must be written again although no token was granted. A failure of that write costs no token.
     var hasNote = false
-    /// The work belongs to a session that another one has replaced: its result is written and not used.
-    var isSuperseded = false
   }
 
   /// Facts about one sync; the next one begins without them.
@@ -125,22 +123,4 @@ extension TokenMachine.SyncFacts {
 
   private static let maxUnexplained = 8
   private static let minute = Duration.seconds(60)
-}
-
-extension TokenMachine.Work {
-  var session: Session? {
-    switch self {
-    case .waiting, .proving: nil
-    case .sending(let attempt): attempt.session
-    case .storing(let session), .keeping(let session): session
-    }
-  }
-
-  /// The session as requests may use it meanwhile: no request gets a token that is not on disk (T4).
-  func servable(_ session: Session) -> Session {
-    guard case .storing = self else { return session }
-    var session = session
-    session.standing = .absent
-    return session
-  }
 }

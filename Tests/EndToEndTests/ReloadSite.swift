@@ -4,7 +4,7 @@ import RosterStatusClient
 import Testing
 
 /// S4: RELOADING=1 with the time of the monotonic clock, then READY=1.
-func reloaded(_ notify: NotifySocket) async throws {
+func reloaded(_ notify: NotifySocket, meanwhile: () -> Void = {}) async throws {
   let reloading = try #require(await notify.first { $0.contains("RELOADING=1") })
   let field = reloading.split(separator: "\n").first { $0.hasPrefix("MONOTONIC_USEC=") }
   let sent = try #require(field.flatMap { Int64($0.dropFirst("MONOTONIC_USEC=".count)) })
@@ -12,6 +12,7 @@ func reloaded(_ notify: NotifySocket) async throws {
   clock_gettime(CLOCK_MONOTONIC, &time)
   let now = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
   #expect(sent > 0 && sent <= now && now - sent < 30_000_000)
+  meanwhile()
   #expect(await notify.first { $0.contains("READY=1") } != nil)
 }
 
@@ -50,9 +51,11 @@ extension Site {
     return events
   }
 
-  func reload(_ text: String, daemon: Program, notify: NotifySocket) async throws {
+  func reload(
+    _ text: String, daemon: Program, notify: NotifySocket, meanwhile: () -> Void = {}
+  ) async throws {
     try write(text)
     daemon.signal(SIGHUP)
-    try await reloaded(notify)
+    try await reloaded(notify, meanwhile: meanwhile)
   }
 }

@@ -194,7 +194,7 @@ struct TokenInterleavingTests {
       \(world.sent) \(world.isWaiting) \(world.isSending) \(world.writing?.refreshToken?.reveal() ?? "-") \
       \(world.disk?.refreshToken?.reveal() ?? "-") \(machine.generation) \(machine.sync) \(phase(machine)) \
       \(machine.session.binding.flow) \(machine.session.refreshToken?.reveal() ?? "-") \
-      \(machine.session.access?.access.reveal() ?? "-")
+      \(machine.session.access?.access.reveal() ?? "-") \(world.deferred.map(\.name))
       """
   }
 
@@ -202,7 +202,7 @@ struct TokenInterleavingTests {
   private func phase(_ machine: TokenMachine) -> String {
     guard case .busy(let work, let sequel) = machine.phase else { return "" }
     let pauses = if case .proving(let trial) = work { trial.pauses.count } else { -1 }
-    return "\(pauses) \(sequel.hasNote) \(sequel.isSuperseded) \(sequel.waiters.count)"
+    return "\(pauses) \(sequel.hasNote) \(sequel.waiters.count)"
   }
 
   @Test(

@@ -192,15 +192,17 @@ struct TokenKeeperStoreTests {
     #expect(body(bench, index: 1).hasSuffix("refresh_token=r9"))
   }
 
-  @Test("A reload with new credentials lets a token request in flight end, then sends the new credential")
+  @Test("A reload with new credentials waits for the token request in flight, then sends the new credential")
   func reloadWhileRefreshing() async throws {
     let (bench, request) = try await Bench.refreshing()
     bench.setCredentials(Credentials(refreshToken: Secret("r9")))
-    try await bench.keeper.reload(bench.settings)
-    #expect(bench.endpoint.requests.all.count == 1)
+    let reload = Task { try await bench.keeper.reload(bench.settings) }
     bench.endpoint.grant("a1", refresh: "r1")
+    #expect(try await request.value?.access == Secret("a1"))
+    try await reload.value
+    #expect(bench.endpoint.requests.all.count == 1 && bench.stored?.refreshToken == "r1")
     bench.endpoint.grant("a9")
-    #expect(try await request.value?.access == Secret("a9"))
+    #expect(try await bench.keeper.current()?.access == Secret("a9"))
     #expect(body(bench, index: 1).hasSuffix("refresh_token=r9"))
   }
 
@@ -229,22 +231,27 @@ struct TokenKeeperStoreTests {
     }
   }
 
-  /// With a token request out, the flow "none" taken on.
-  private func switchedOff() async throws -> (Bench, Task<Token?, any Error>) {
+  /// With a token request out, reloads with these flows wait for its answer.
+  private func reloading(_ flows: [Flow]) async throws -> (Bench, Task<Token?, any Error>, Task<Void, any Error>) {
     let (bench, request) = try await Bench.refreshing()
-    var none = bench.settings
-    none.flow = .none
-    try await bench.keeper.reload(none)
-    return (bench, request)
+    let reloads = Task {
+      for flow in flows {
+        var settings = bench.settings
+        settings.flow = flow
+        try await bench.keeper.reload(settings)
+      }
+    }
+    return (bench, request, reloads)
   }
 
   @Test(
     "T4.1, T7.1: a reload to the flow none during a token request loses no refresh token", arguments: [false, true])
   func flowOff(restarts: Bool) async throws {
-    let (bench, request) = try await switchedOff()
-    #expect(try await request.value == nil)
+    let (bench, request, reload) = try await reloading([.none])
     bench.endpoint.grant("a1", refresh: "r1")
-    await bench.events.wait(for: .tokenRefreshed)
+    #expect(try await request.value?.access == Secret("a1"))
+    try await reload.value
+    #expect(try await bench.keeper.current() == nil)
     #expect(bench.stored?.refreshToken == "r1")
     let next = restarts ? try Bench(workspace: bench.workspace) : bench
     try await next.keeper.reload(bench.settings)
@@ -254,12 +261,11 @@ struct TokenKeeperStoreTests {
 
   @Test("T7.1: if a reload removes and restores the flow before the answer, that answer serves the requests")
   func flowOffAndOn() async throws {
-    let (bench, _) = try await switchedOff()
-    try await bench.keeper.reload(bench.settings)
-    let request = bench.requests(1)[0]
-    await bench.events.wait(for: .tokenJoined)
+    let (bench, request, reloads) = try await reloading([.none, .oauth2Refresh])
     bench.endpoint.grant("a1", refresh: "r1")
     #expect(try await request.value?.access == Secret("a1"))
+    try await reloads.value
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
     #expect(bench.stored?.refreshToken == "r1" && bench.endpoint.requests.all.count == 1)
   }
 

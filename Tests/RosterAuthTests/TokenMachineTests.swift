@@ -8,13 +8,13 @@ import Testing
 struct TokenMachineTests {
   enum State: String, CaseIterable {
     case empty, valid, due, expired, waiting, refreshing, refreshingEarly, coolingDown, storing, keeping, unstored,
-      barred, ended, superseded, brandNew, proving, askingAnew
+      barred, ended, brandNew, proving, askingAnew
   }
 
   enum Input: String, CaseIterable {
     case wanted, rejectedCurrent, rejectedLate, triedAgain, accepted, loggedOut, refreshed, passingAgain, passingLast,
       refused,
-      postponed, unexplained, other, due, stored, storeFailed, syncBegan, credentialChanged, reconfigured,
+      postponed, unexplained, other, due, stored, storeFailed, storesAgain, syncBegan, credentialChanged, reconfigured,
       switchedOff, stopped, newToken
   }
 
@@ -41,7 +41,6 @@ struct TokenMachineTests {
         _ = feed(.newToken, machine: &$0)
         _ = $0.due(now: now)
       }
-    case .superseded: return after(.refreshing) { _ = feed(.credentialChanged, machine: &$0) }
     case .coolingDown: return after(.refreshing) { _ = $0.refreshFailed(.passing(again: true), now: now) }
     case .storing: return after(.refreshing) { _ = $0.refreshed(answer) }
     case .keeping: return after(.refreshing) { _ = $0.refreshFailed(.other(failure), now: now) }
@@ -103,6 +102,7 @@ struct TokenMachineTests {
     case .due: machine.due(now: now)
     case .stored: machine.stored(now: now)
     case .storeFailed: machine.storeFailed(failure, now: now)
+    case .storesAgain: machine.storesAgain()
     case .syncBegan: machine.syncBegan(1, now: now)
     case .credentialChanged: machine.reconfigured(setup(), session: session(start + 1800), now: now)
     case .reconfigured: machine.reconfigured(setup(), session: machine.session, now: now)
@@ -137,8 +137,7 @@ struct TokenMachineTests {
     switch phase {
     case .idle: "idle"
     case .unstored: "unstored"
-    case .busy(let work, let sequel):
-      String("\(work)".prefix { $0 != "(" }) + (sequel.isSuperseded ? " for another" : "")
+    case .busy(let work, _): String("\(work)".prefix { $0 != "(" })
     }
   }
 
@@ -174,7 +173,6 @@ struct TokenMachineTests {
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
       "keep/keeping": [.passingLast, .refused, .postponed, .unexplained, .other],
-      "release/sending for another": [.credentialChanged, .switchedOff],
     ],
     .refreshingEarly: [
       "use/sending": [.wanted, .rejectedLate],
@@ -183,7 +181,6 @@ struct TokenMachineTests {
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
       "keep/keeping": [.passingLast, .refused, .postponed, .unexplained, .other],
-      "release/sending for another": [.credentialChanged, .switchedOff],
     ],
     .askingAnew: [
       "use/sending": [.wanted, .rejectedLate],
@@ -192,38 +189,27 @@ struct TokenMachineTests {
       "store/storing": [.refreshed],
       "coolDown/waiting": [.passingAgain],
       "keep/keeping": [.passingLast, .refused, .postponed, .unexplained, .other],
-      "release/sending for another": [.credentialChanged, .switchedOff],
-    ],
-    .superseded: [
-      "use/sending for another": [.wanted, .rejectedLate],
-      "wait/sending for another": [.rejectedCurrent],
-      "release/sending for another": [.loggedOut, .credentialChanged, .switchedOff],
-      "store/storing for another": [.refreshed],
-      "ignore/idle": [.passingAgain, .passingLast, .refused, .postponed, .unexplained, .other],
     ],
     .coolingDown: [
       "wait/waiting": [.wanted, .rejectedCurrent, .rejectedLate],
-      "keep/keeping": [.loggedOut, .stopped],
+      "keep/keeping": [.loggedOut, .stopped, .credentialChanged, .switchedOff],
       "send/sending": [.due],
-      "keep/keeping for another": [.credentialChanged, .switchedOff],
     ],
     .storing: [
       "wait/storing": [.wanted, .rejectedCurrent, .rejectedLate],
       "release/storing": [.loggedOut],
       "release/idle": [.stored],
       "release/unstored": [.storeFailed],
-      "release/storing for another": [.credentialChanged, .switchedOff],
     ],
     .keeping: [
       "fail/keeping": [.wanted, .rejectedCurrent, .rejectedLate],
       "release/keeping": [.loggedOut],
       "ignore/idle": [.stored, .storeFailed],
-      "release/keeping for another": [.credentialChanged, .switchedOff],
     ],
     .unstored: [
-      "fail/unstored": [.wanted, .rejectedCurrent, .rejectedLate],
+      "fail/unstored": [.wanted, .rejectedCurrent, .rejectedLate, .syncBegan],
       "release/unstored": [.loggedOut],
-      "store/storing": [.syncBegan, .stopped],
+      "store/storing": [.storesAgain, .stopped],
     ],
     .barred: [
       "fail/idle": [.wanted, .rejectedCurrent, .rejectedLate],

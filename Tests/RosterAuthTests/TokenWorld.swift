@@ -38,6 +38,20 @@ struct TokenWorld: Equatable {
   /// Number of token requests that may have reached upstream since the last token in this sync, by their kind.
   private var arrived: [String: Int] = [:]
   private var minted = 0
+  /// Events that wait until no answer and no write is outstanding.
+  private(set) var deferred: [Deferred] = []
+
+  enum Deferred: Equatable {
+    case reload(Flow, Credentials, scope: String?)
+    case sync(Int)
+
+    var name: String {
+      switch self {
+      case .reload(let flow, let files, _): "\(flow) \(files.refreshToken?.reveal() ?? "-")"
+      case .sync: "sync"
+      }
+    }
+  }
 
   init(_ flow: Flow = .oauth2Refresh, access: String? = nil, life: Double? = nil) {
     files = Credentials(
@@ -49,7 +63,7 @@ struct TokenWorld: Equatable {
       session.standing = .token(IssuedToken(access: access, expiresAt: now.date + life))
     }
     machine = TokenMachine(.init(settings: settings, credentials: files), session: session, now: now)
-    noteFiles()
+    note(files)
   }
 
   /// A world whose first token request is under way, after a 401 to this access token if there is one.
@@ -85,8 +99,31 @@ struct TokenWorld: Equatable {
   mutating func trialEnded(_ trial: Int) { act { machine, _ in machine.trialEnded(trial) } }
 
   mutating func syncBegan() -> (Int, Outcome) {
-    arrived = [:]
-    return request { $0.syncBegan($1, now: $2) }
+    lastWaiter += 1
+    let waiter = lastWaiter
+    settle(.sync(waiter))
+    return (waiter, released.removeValue(forKey: waiter) ?? .waits)
+  }
+
+  /// As the keeper does it: at once, or when no answer and no write is outstanding.
+  private mutating func settle(_ event: Deferred) {
+    deferred.append(event)
+    act { machine, _ in machine.storesAgain() }
+  }
+
+  private mutating func takeDeferred() {
+    while !machine.isInFlight, !deferred.isEmpty {
+      switch (deferred.removeFirst(), machine.storeFailure) {
+      case (.reload(let flow, let files, let scope), nil): take(flow, files: files, scope: scope)
+      // It is refused.
+      case (.reload, _?): break
+      case (.sync(let waiter), nil):
+        arrived = [:]
+        let outcome = outcome(waiter) { $0.syncBegan($1, now: $2) }
+        if outcome != .waits { released[waiter] = outcome }
+      case (.sync(let waiter), let failure?): released[waiter] = .failed(failure)
+      }
+    }
   }
 
   mutating func cancel(_ waiter: Int) {
@@ -131,7 +168,7 @@ struct TokenWorld: Equatable {
   }
 
   mutating func failed(_ fault: TokenMachine.Fault) {
-    if let sending, !fault.isUnsent, !machine.isSuperseded { arrived[sending.kind, default: 0] += 1 }
+    if let sending, !fault.isUnsent { arrived[sending.kind, default: 0] += 1 }
     // A user asked for one more attempt (T6.6).
     if machine.sync.mayRetry, fault.isStatement { arrived = [:] }
     // A session that upstream ended while the request was under way begins no login.
@@ -164,7 +201,11 @@ struct TokenWorld: Equatable {
   /// Reads the configuration and the credential files as the keeper does, at SIGHUP and before each sync.
   mutating func reload(_ flow: Flow, files: Credentials, scope: String? = nil) {
     self.files = files
-    noteFiles()
+    settle(.reload(flow, files, scope: scope))
+  }
+
+  private mutating func take(_ flow: Flow, files: Credentials, scope: String?) {
+    note(files)
     arrived = [:]
     var settings = TokenSettings.sample(flow)
     settings.scope = scope ?? machine.settings.scope
@@ -201,7 +242,7 @@ struct TokenWorld: Equatable {
 
   // MARK: Effects
 
-  private mutating func noteFiles() {
+  private mutating func note(_ files: Credentials) {
     if let access = files.accessToken { filesAccess.insert(access) }
   }
 
@@ -210,6 +251,7 @@ struct TokenWorld: Equatable {
     // The keeper cuts the wait short.
     if !machine.isWaiting || action.beginsWork { isWaiting = false }
     run(action)
+    takeDeferred()
   }
 
   private mutating func request(
@@ -217,6 +259,14 @@ struct TokenWorld: Equatable {
   ) -> (Int, Outcome) {
     lastWaiter += 1
     let waiter = lastWaiter
+    let outcome = outcome(waiter, event)
+    takeDeferred()
+    return (waiter, outcome)
+  }
+
+  private mutating func outcome(
+    _ waiter: Int, _ event: (inout TokenMachine, Int, ClockReading) -> TokenMachine.Action
+  ) -> Outcome {
     let action = event(&machine, waiter, now)
     let outcome: Outcome
     switch action {
@@ -242,7 +292,7 @@ struct TokenWorld: Equatable {
       #expect(!token.isExpired(now), "T2: no request is sent with a token known to be expired")
     }
     run(action)
-    return (waiter, outcome)
+    return outcome
   }
 
   private mutating func run(_ action: TokenMachine.Action) {
@@ -341,11 +391,6 @@ extension TokenWorld.Outcome {
 }
 
 extension TokenMachine {
-  /// True if the work in flight belongs to a session that another one has replaced.
-  var isSuperseded: Bool {
-    if case .busy(_, let sequel) = phase { sequel.isSuperseded } else { false }
-  }
-
   /// The trial of a brand-new token; nil without one.
   var trial: Int? {
     if case .busy(.proving(let trial), _) = phase { trial.id } else { nil }
