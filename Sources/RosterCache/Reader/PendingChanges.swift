@@ -229,9 +229,10 @@ private struct PendingReading {
     try answer(index, plan: data.plans[index])
     var table = try DifferenceTable(database, tables: tables, index: index, isInSnapshot: isInSnapshot)
     var pending = PendingResource(tables)
-    try data.forEachList(of: index) { scope, found in
+    let owners = try WindowOwners(of: index, in: data)
+    try data.forEachListToPublish(of: index) { scope, found in
       table.owner = try owner(of: scope)
-      var differences = try ResourceDifferences(data, scope: scope, found: found)
+      var differences = try ResourceDifferences(data, scope: scope, found: found, owners: owners)
       try differences.find(removal, table: table)
       pending.add(differences)
     }

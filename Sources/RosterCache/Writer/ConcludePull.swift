@@ -52,8 +52,9 @@ extension Cache {
           let before = isKept ? try ResourceDifferences.snapshot(database)[plans[index].resource.name] ?? 0 : 0
           report.records += before
           let data = data(database, file: file)
-          try data.forEachList(of: index) { scope, found in
-            var differences = try ResourceDifferences(data, scope: scope, found: found)
+          let owners = try WindowOwners(of: index, in: data)
+          try data.forEachListToPublish(of: index) { scope, found in
+            var differences = try ResourceDifferences(data, scope: scope, found: found, owners: owners)
             try differences.find(removal, table: nil)
             differences.sum(into: &report)
           }

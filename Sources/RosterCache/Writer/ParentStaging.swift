@@ -8,7 +8,10 @@ struct ParentStaging {
   private let plan: RecordPlan
   private let needed: [Int]
   private let stored: StoredRecords?
+  /// Which window will own a record; nil unless the parent is made of windows.
+  private let owners: WindowOwners?
   private let insert: Statement
+  private let removal: Statement
   private var nextID: Int64
 
   init(_ data: PullData, resource index: Int) throws {
@@ -18,6 +21,7 @@ struct ParentStaging {
     needed = family.neededColumns(index)
     let name = plan.resource.name
     stored = try database.hasSnapshot(of: name) ? StoredRecords(database, tables) : nil
+    owners = try WindowOwners(of: index, in: data)
     let first = 6
     let places = Dictionary(uniqueKeysWithValues: needed.enumerated().map { ($1, first + $0) })
     let columns = plan.resource.columns
@@ -33,6 +37,7 @@ struct ParentStaging {
       tables.parent == nil ? own : "json_patch((SELECT l.facts FROM temp.lists l WHERE l.list = ?3), \(own))"
     insert = try database.statement(
       "INSERT OR REPLACE INTO temp.parents SELECT ?1, ?2, ?3, ?4, \(path), \(facts) WHERE ?5")
+    removal = try database.statement("INSERT OR IGNORE INTO temp.removed_parents VALUES (\(index), ?1)")
     nextID =
       try database.first(
         """
@@ -48,17 +53,37 @@ struct ParentStaging {
       while try pulled.nextPage() != nil {
         while let step = try pulled.next() {
           guard case .record = step else { continue }
+          if try isOwnedByLater(pulled.decoder.key, scope) { continue }
           switch try stored?.standing(of: &pulled.decoder, below: scope.parent) ?? .new {
           case .same: break
           case .changed(let difference):
             if difference.columns.contains(where: needed.contains) {
               try add(difference.id, scope: scope, decoder: &pulled.decoder)
             }
-          case .new: try add(newID(scope, key: pulled.decoder.key), scope: scope, decoder: &pulled.decoder)
+          case .new:
+            if try owners?.claims(pulled.decoder.key) == false { continue }
+            try add(newID(scope, key: pulled.decoder.key), scope: scope, decoder: &pulled.decoder)
           }
         }
       }
     }
+  }
+
+  /// If an earlier window has the record, it leaves that window, and its children go with it (E10.3).
+  private func isOwnedByLater(_ key: RecordKey, _ scope: ListScope) throws -> Bool {
+    switch try owners?.owner(besides: scope.parent, key: key) {
+    case nil: return false
+    case .later: return true
+    case .earlier(let id, _):
+      try remove(id)
+      return false
+    }
+  }
+
+  /// Notes that the publication removes the record.
+  func remove(_ id: Int64) throws {
+    owners?.note(gone: id)
+    try removal.run([.integer(id)])
   }
 
   private mutating func newID(_ scope: ListScope, key: RecordKey) -> Int64 {
@@ -89,11 +114,11 @@ extension PullData {
       try database.run("DELETE FROM \(table) WHERE resource = ?1", Value(index))
     }
     var staging = try ParentStaging(self, resource: index)
-    try forEachList(of: index) { scope, found in
+    try forEachListToPublish(of: index) { scope, found in
       tick()
       try staging.stage(scope, found: found)
       if scope.list != nil, let query = decision.removalQuery(for: plans[index], comparison: found) {
-        try database.run("INSERT OR IGNORE INTO temp.removed_parents SELECT ?1, record_id FROM (\(query))", in: scope)
+        for id in try database.rows(query, in: scope, read: { $0.integer(0) }) { try staging.remove(id) }
       }
     }
     try stageRemovedBelow(index)

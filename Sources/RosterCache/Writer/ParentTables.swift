@@ -37,6 +37,7 @@ enum ParentTables {
   ///   comparison (`ResourceComparison.bytes`).
   /// - parents: records that this pull adds, or whose columns it changes. key: of the record in its list.
   /// - removed_parents: records that the publication removes.
+  /// - claimed_keys: new records of a child of windows, of the windows compared so far.
   static let create = """
     CREATE TABLE temp.lists(list INTEGER PRIMARY KEY, resource INTEGER NOT NULL, path TEXT NOT NULL, parent INTEGER,
       state INTEGER NOT NULL, facts TEXT, asked TEXT, answered REAL,
@@ -46,12 +47,13 @@ enum ParentTables {
     CREATE INDEX temp.lists_by_parent ON lists(resource, parent);
     CREATE TABLE temp.parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL, list INTEGER NOT NULL,
       key NOT NULL, path TEXT NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (resource, record_id),
-      UNIQUE (resource, list, key)) WITHOUT ROWID;
+      UNIQUE (resource, key, list)) WITHOUT ROWID;
     CREATE TABLE temp.removed_parents(resource INTEGER NOT NULL, record_id INTEGER NOT NULL,
       PRIMARY KEY (resource, record_id)) WITHOUT ROWID;
+    CREATE TABLE temp.claimed_keys(resource INTEGER NOT NULL, key NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
     """
 
-  static let names = ["temp.lists", "temp.parents", "temp.removed_parents"]
+  static let names = ["temp.lists", "temp.parents", "temp.removed_parents", "temp.claimed_keys"]
 
   /// Lists with staged pages keep their numbers.
   static func readStaged(_ database: Database) throws {

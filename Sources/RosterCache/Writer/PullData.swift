@@ -71,6 +71,12 @@ struct PullData {
     }
   }
 
+  /// The same in the order of their publication.
+  func forEachListToPublish(of index: Int, body: (ListScope, ResourceComparison) throws -> Void) throws {
+    guard tables[index].isOfWindows else { return try forEachList(of: index, body: body) }
+    try forEachCompleteWindow(of: index) { try body($0.scope, $0.found) }
+  }
+
   /// The same for a child of windows, from the last window to the first one.
   func forEachCompleteWindow(of index: Int, body: (CompleteList) throws -> Void) throws {
     let numbers = try database.rows(

@@ -103,6 +103,7 @@ final class RecordWriter {
       case .later: return .ownedByLater
       case .earlier(let id, let parent):
         try leave(id)
+        owners?.note(gone: id)
         try owners?.leave(parent)
         displaced += 1
       }
@@ -139,6 +140,7 @@ final class RecordWriter {
 
   /// Removes a record that upstream does not list any more.
   func remove(_ id: Int64) throws {
+    if owners?.isGone(id) == true { return }
     try changes.write()
     try removal.run([.integer(id)])
     try keptIndex?.remove(id)

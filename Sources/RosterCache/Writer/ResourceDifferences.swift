@@ -21,11 +21,11 @@ struct ResourceDifferences {
   /// Rejected records in answers.
   private var rejected = 0
 
-  init(_ data: PullData, scope: ListScope, found: ResourceComparison) throws {
-    (self.data, self.scope, self.found, plan) = (data, scope, found, data.plans[scope.index])
+  init(_ data: PullData, scope: ListScope, found: ResourceComparison, owners: WindowOwners?) throws {
+    (self.data, self.scope, self.found, self.owners) = (data, scope, found, owners)
+    plan = data.plans[scope.index]
     let isStored = try data.database.hasSnapshot(of: plan.resource.name)
     stored = isStored ? try StoredRecords(data.database, data.tables[scope.index]) : nil
-    owners = isStored ? try WindowOwners(of: scope.index, in: data) : nil
   }
 
   /// Number of records in the snapshot, by resource.
@@ -50,7 +50,8 @@ struct ResourceDifferences {
       }
     }
     guard let decision = removal.map({ RemovalDecision($0) }) else { return }
-    for id in try ids(decision.removalQuery(for: plan, comparison: found)) {
+    for id in try ids(decision.removalQuery(for: plan, comparison: found)) where owners?.isGone(id) != true {
+      owners?.note(gone: id)
       removed += 1
       try table?.removed(id)
     }
@@ -70,6 +71,7 @@ struct ResourceDifferences {
       switch owner {
       case .later: return
       case .earlier(let id, _):
+        owners?.note(gone: id)
         removed += 1
         try table?.removed(id)
       }
@@ -77,6 +79,7 @@ struct ResourceDifferences {
     switch try stored?.standing(of: &decoder, below: scope.parent) ?? .new {
     case .same: break
     case .new:
+      if try owners?.claims(decoder.key) == false { return }
       added += 1
       try table?.added(&decoder)
     case .changed(let difference):

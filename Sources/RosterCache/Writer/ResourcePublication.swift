@@ -465,12 +465,14 @@ private struct PageRows {
       """, in: scope)
   }
 
-  /// Updates unchanged pages with a new validator or another number. Returns true if rejects were moved or removed.
+  /// Updates unchanged pages with a new validator or another number. A page without a digest must be read again.
+  /// Returns true if rejects were moved or removed.
   func renew(isIncremental: Bool) throws -> Bool {
     try database.run(
       """
       UPDATE main.cache_pages AS p SET etag = s.etag, last_modified = s.last_modified FROM temp.same s
-      WHERE s.page = p.id AND s.resource = ?1 AND s.list = ?2 AND (s.etag IS NOT NULL OR s.last_modified IS NOT NULL)
+      WHERE s.page = p.id AND s.resource = ?1 AND s.list = ?2 AND p.digest <> 0
+        AND (s.etag IS NOT NULL OR s.last_modified IS NOT NULL)
         AND (s.etag IS NOT p.etag OR s.last_modified IS NOT p.last_modified)
       """, in: scope)
     let moved = try database.rows(
