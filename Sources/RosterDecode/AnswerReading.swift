@@ -106,7 +106,7 @@ extension RecordDecoder {
     found.count = try pointed(places.count)
     found.last = try pointed(places.last)
     found.more = try pointed(places.more)
-    found.at = try pointed(places.at)
+    found.at = value(try next(places))
     found.token = try pointed(places.token)
     if places.readsMembers { found.at = try members(of: found.at) }
     if places.readsElements { found.at = try elements(of: found.at) }
@@ -248,9 +248,7 @@ extension RecordDecoder {
         guard try isMet(sign) else { continue }
         return AnswerLack(at: self.place(of: sign), cause: .sign, value: sign.value)
       case .goesOn:
-        guard places.root == plan.places.root, try isUnfollowed(sign.sign, at: places.at), try isMet(sign) else {
-          continue
-        }
+        guard places.root == plan.places.root, try isUnfollowed(sign.sign, places), try isMet(sign) else { continue }
         return AnswerLack(at: self.place(of: sign), cause: .unfollowed, value: sign.value)
       case .fails, .isPartial, .explains: continue
       }
@@ -259,7 +257,7 @@ extension RecordDecoder {
   }
 
   /// True if the list ends at this answer by its definition, which has no key for a sign that it goes on.
-  private mutating func isUnfollowed(_ sign: AnswerSign, at next: AnswerPlaces.Place) throws(Malformed) -> Bool {
+  private mutating func isUnfollowed(_ sign: AnswerSign, _ places: AnswerPlaces) throws(Malformed) -> Bool {
     let pages = plan.resource.pages
     if isRecord || pages.ending != nil || pages.count != nil || pages.style.last != nil { return false }
     switch pages.style.kind.step {
@@ -268,8 +266,8 @@ extension RecordDecoder {
       // Some servers name a next page after the last one too.
       return found.records == 0 && pages.empty != .end && sign.values == .yes
     case .sends(.ofAnswer), .follows(.ofAnswer):
-      guard case .node = next, ![.total, .totalOfNone].contains(sign.values) else { return false }
-      return try !hasValue(slice(next))
+      guard case .node = places.at, ![.total, .totalOfNone].contains(sign.values) else { return false }
+      return try !hasValue(next(places))
     case .follows(.ofLinkHeader): return false
     }
   }
@@ -322,7 +320,7 @@ extension RecordDecoder {
 
 extension PointedValue {
   /// The value as a tree of one node; a list or an object is an empty object. nil if the value is absent.
-  fileprivate var json: JSONValue? {
+  var json: JSONValue? {
     switch kind {
     case .absent: nil
     case .null: .null

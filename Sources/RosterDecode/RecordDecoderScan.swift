@@ -257,6 +257,32 @@ extension RecordDecoder {
     }
   }
 
+  /// The value that leads to the next page.
+  mutating func next(_ places: AnswerPlaces) throws(Malformed) -> JSONSlice {
+    let found = try slice(places.at)
+    guard let entry = places.entry else { return found }
+    guard case .list = found.kind else { return .absent }
+    let end = scanner.at
+    defer { scanner.at = end }
+    scanner.at = Int(found.start)
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "]")) { return .absent }
+    repeat {
+      _ = scanner.peek()
+      let start = scanner.at
+      if try fulfils(entry.conditions, from: start) { return try look(for: entry.value, from: start) }
+      _ = try scanner.value()
+    } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    return .absent
+  }
+
+  private mutating func fulfils(_ conditions: [Resource.Condition], from start: Int) throws(Malformed) -> Bool {
+    for condition in conditions {
+      guard condition.test.isMet(by: value(try look(for: condition.at, from: start)).json) else { return false }
+    }
+    return true
+  }
+
   func value(_ slice: JSONSlice) -> PointedValue {
     let kind: PointedValue.Kind =
       switch slice.kind {

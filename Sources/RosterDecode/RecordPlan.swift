@@ -166,6 +166,8 @@ struct AnswerPlaces: Sendable {
   let more: Place
   let at: Place
   let token: Place
+  /// The element of the list at `at` that has the value, if the definition has such a place.
+  let entry: Resource.EntryPlace?
   /// True if the object at `at` is read member by member.
   let readsMembers: Bool
   /// True if a list at `at` is read element by element, to be sent in a body.
@@ -195,6 +197,7 @@ struct AnswerPlaces: Sendable {
     more = place(resource.pages.ending?.pointer)
     token = place(resource.since?.token?.pointer)
     let style = resource.pages.style
+    entry = style.entry
     readsMembers = style.param == .everyMember
     readsElements = if case .body? = style.param { true } else { false }
     last = place(style.last?.pointer)
@@ -202,7 +205,7 @@ struct AnswerPlaces: Sendable {
       if style.kind.step == .sends(.ofLastRecord), let pointer = style.placeInBody {
         .inLastRecord(pointer)
       } else {
-        place(style.placeInBody)
+        place(style.placeInBody ?? entry?.list)
       }
     tree.markSurroundings(of: records, root: root)
   }
@@ -216,7 +219,7 @@ struct AnswerPlaces: Sendable {
     expect = resource.answers.expect.map { Place($0.at, records: place, below: root, in: &tree) }
     partial = resource.answers.partial.map { Place($0, records: place, below: root, in: &tree) }
     (count, last, more, at, token) = (.nowhere, .nowhere, .nowhere, .nowhere, .nowhere)
-    (readsMembers, readsElements) = (false, false)
+    (entry, readsMembers, readsElements) = (nil, false, false)
     if !place.isWhole { tree.markSurroundings(of: records, root: root) }
   }
 }
@@ -236,7 +239,7 @@ extension AnswerPlaces.Place {
 extension Resource {
   fileprivate var everyPlace: [JSONPointer] {
     [records, rowNames] + keyPlaces + answers.expect.map(\.at) + answers.partial
-      + [pages.style.placeInBody].compactMap(\.self)
+      + [pages.style.placeInBody, pages.style.entry?.list].compactMap(\.self)
       + [pages.style.last, pages.count, pages.ending].compactMap { $0?.pointer } + conditions.map(\.at)
       + columns.map(\.at)
       + lists.map(\.at) + lists.flatMap { $0.columns.map(\.at) }

@@ -161,13 +161,13 @@ extension Paging {
     case .counts, .stops: return nil
     case .follows(.ofLinkHeader): return try link(response)
     case .follows(.ofAnswer):
-      if case .entry(let entry)? = style.at { return address(try text(at: entry, in: response), in: response) }
+      if let entry = style.entry { return address(try text(scan.at, at: entry), in: response) }
       if let name = style.nextHeader { return address(response[name], in: response) }
       return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
         try address(scan.at, at: place, in: response)
       }
     case .sends:
-      if case .entry(let entry)? = style.at { return text(try text(at: entry, in: response)) }
+      if let entry = style.entry { return text(try text(scan.at, at: entry)) }
       if let name = style.nextHeader { return text(response[name]) }
       return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
         style.param == .everyMember
@@ -176,15 +176,14 @@ extension Paging {
     }
   }
 
-  /// The value in an element of a list; nil if no element fulfils the conditions. The page was read already, so that
-  /// the body is JSON.
-  private func text(at entry: Resource.EntryPlace, in response: Response) throws(UndefinedAnswer) -> String? {
-    guard let answer = try? JSONValue(json: response.body.withoutByteOrderMark) else { return nil }
-    switch entry.value(in: answer) {
-    case .text(let text)?: return text
-    case .number(let digits)?: return digits
-    case .null?, nil: return nil
-    case .boolean?, .list?, .object?:
+  /// The value in the element of a list; nil if no element fulfils the conditions.
+  private func text(_ found: PointedValue, at entry: Resource.EntryPlace) throws(UndefinedAnswer) -> String? {
+    switch found.kind {
+    case .absent, .null: return nil
+    case .text(let text): return text
+    case .integer(let number): return "\(number)"
+    case .number(let digits): return digits
+    case .boolean, .compound, .members, .elements:
       throw UndefinedAnswer(reason: "\(Resource.AnswerPlace.entry(entry)) is neither a text nor a number")
     }
   }

@@ -162,13 +162,6 @@ extension Resource {
     package init(list: JSONPointer, conditions: [Condition], value: JSONPointer) {
       (self.list, self.conditions, self.value) = (list, conditions, value)
     }
-
-    /// The value; nil if no element fulfils the conditions, or has a value.
-    package func value(in answer: JSONValue) -> JSONValue? {
-      guard case .list(let elements)? = answer[list] else { return nil }
-      let found = elements.first { element in conditions.allSatisfy { $0.test.isMet(by: element[$0.at]) } }
-      return found?[value]
-    }
   }
 }
 
@@ -230,6 +223,9 @@ extension Resource.Style {
 
   /// The place of the value or address that leads to the next page, if it is in the body.
   package var placeInBody: JSONPointer? { if case .body(let place)? = at { place } else { nil } }
+
+  /// The place by condition of that value or address.
+  package var entry: Resource.EntryPlace? { if case .entry(let entry)? = at { entry } else { nil } }
 
   /// The header that leads to the next page; nil if no header does.
   package var nextHeader: String? {
