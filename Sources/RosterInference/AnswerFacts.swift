@@ -49,6 +49,12 @@ struct AnswerFacts {
     }
   }
 
+  /// The facts of each object.
+  var groups: [[Fact]] {
+    let byObject = Dictionary(grouping: facts.enumerated()) { $0.element.at.segments.dropLast() }
+    return byObject.values.sorted { $0[0].offset < $1[0].offset }.map { $0.map(\.element) }
+  }
+
   func first(_ names: Set<String>, where isMeant: (Fact) -> Bool) -> Fact? {
     facts.first { fact in fact.words.contains { names.contains($0) } && isMeant(fact) }
   }

@@ -37,7 +37,7 @@ package enum Inference {
     return InferredDefinition(
       source: address?.shown, records: list.records.count, baseURL: address?.baseURL ?? Placeholder.baseURL,
       headers: request.headers, caFile: answer.asked?.caFile, isRebased: request.isRebased, resource: resource,
-      notes: request.notes + query.notes + list.notes + (key?.notes ?? [])
+      notes: request.notes + list.notes + (key?.notes ?? [])
         + suggestions(resource, fields: fields, of: list.records)
         + proposals(resource, in: answer, of: list.records) + (paging?.notes ?? [])
         + fields.notes(besides: keys) + (hadNUL ? [.nul] : []))
@@ -72,7 +72,8 @@ package enum Inference {
   private static func proposals(_ resource: Resource, in answer: ListAnswer, of records: [JSONValue]) -> [Note] {
     let children = ChildChoice(resource: resource, records: records, address: answer.asked?.address).notes
     guard let each = resource.each else {
-      return SinceChoice.notes(resource, body: answer.body, of: records) + children
+      return SinceChoice.notes(resource, body: answer.body, of: records)
+        + WindowChoice.notes(resource, body: answer.body) + children
     }
     let forms: [Note] =
       resource.isDetail || resource.records.isWhole || resource.answers.noRecords.isAbsent

@@ -3,7 +3,6 @@ import RosterModel
 /// The parameters of the list's address that become `query`.
 struct Query {
   private(set) var stays: [Resource.Parameter] = []
-  private(set) var notes: [Note] = []
   /// Names of the parameters that look like secrets.
   private(set) var secrets: [String] = []
 
@@ -14,15 +13,12 @@ struct Query {
       // The value of a parent is no secret, whatever the parameter's name is (L6.1).
       if ParentColumn(whole: parameter.value) == nil, Secrets.isSecret(parameter) {
         secrets.append(parameter.name)
-      } else if stays.contains(where: { $0.name == parameter.name }) {
-        notes.append(
-          .remark(
-            .query, text: "\(parameter.name.tomlString) occurs twice in the address; a definition can contain it once"))
       } else {
         stays.append(Resource.Parameter(parameter.name, Resource.Scalar(parameter.value)))
       }
     }
-    stays.sort { $0.name < $1.name }
+    // A parameter that occurs twice keeps the order of its values.
+    stays = stays.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
   }
 }
 

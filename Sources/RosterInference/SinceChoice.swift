@@ -35,7 +35,8 @@ enum SinceChoice {
     return nil
   }
 
-  private static func form(of values: [JSONValue?]) -> TimeForm? {
+  /// The form of times that all values have; nil without one.
+  static func form(of values: [JSONValue?]) -> TimeForm? {
     let texts = values.compactMap { $0?.text }
     if !texts.isEmpty, texts.count == values.count {
       let forms: [TimeForm] = [.rfc3339, .dotnet, .http, .compact]

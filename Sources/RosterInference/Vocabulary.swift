@@ -54,6 +54,11 @@ enum Vocabulary {
     "displayname", "excerpt", "comment", "message", "caption",
   ]
 
+  /// Parts of the names of both bounds of a span of time.
+  static let bounds: [(String, String)] = [
+    ("from", "to"), ("start", "end"), ("since", "until"), ("after", "before"), ("begin", "end"), ("min", "max"),
+    ("gte", "lte"), ("gte", "lt"), ("gt", "lt"), ("ge", "le"), ("from", "until"), ("start", "stop"),
+  ]
   /// The time of a record's last change.
   static let changeTimes: Set<String> = [
     "updatedat", "updated", "updatedon", "updatedtime", "lastupdated", "lastupdatedat", "dateupdated", "modified",

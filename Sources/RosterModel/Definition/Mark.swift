@@ -49,7 +49,8 @@ package struct Timestamp: Sendable, Equatable {
   /// The zone of a time without one; nil if it is unknown, or if its offset is constant.
   private(set) var zone: LocalZone?
 
-  static let second: Int64 = 1_000_000_000
+  /// Nanoseconds in a second.
+  package static let second: Int64 = 1_000_000_000
   /// The whole years that `value` can represent.
   private static let years: ClosedRange<Int64> = 1678...2261
 
@@ -264,7 +265,7 @@ package struct Timestamp: Sendable, Equatable {
   }
 
   /// The text of a value if no record shows upstream's notation: in whole seconds, or milliseconds for `unix_ms`.
-  static func text(of value: Int64, _ form: TimeForm) -> String {
+  package static func text(of value: Int64, _ form: TimeForm) -> String {
     switch form {
     case .rfc3339: dateAndTime(floor(value, unit: second)) + "Z"
     case .unix: "\(floor(value, unit: second))"
@@ -277,7 +278,7 @@ package struct Timestamp: Sendable, Equatable {
   }
 
   /// `2026-11-23` in UTC.
-  static func day(of value: Int64) -> String { String(dateAndTime(floor(value, unit: second)).prefix(10)) }
+  package static func day(of value: Int64) -> String { String(dateAndTime(floor(value, unit: second)).prefix(10)) }
 
   static func floor(_ value: Int64, unit: Int64) -> Int64 {
     value / unit - (value % unit < 0 ? 1 : 0)
