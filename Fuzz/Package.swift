@@ -45,9 +45,8 @@ let package = Package(
     product(
       "RosterAuth", ["RosterModel", "RosterJSON"],
       sources: [
-        "ClockReading.swift", "Grant.swift", "GrantOutcome.swift", "GrantStatement.swift",
-        "RenewalPeriod.swift", "Secret.swift", "SecretMask.swift", "ServerStatement.swift", "Token.swift",
-        "TokenAnswer.swift", "TokenSettings.swift",
+        "Grant.swift", "GrantOutcome.swift", "SecretMask.swift", "ServerStatement.swift", "Token.swift",
+        "TokenSettings.swift",
       ]),
     product("RosterFetch", ["RosterModel", "RosterJSON", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
     product(

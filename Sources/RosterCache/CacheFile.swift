@@ -1,5 +1,7 @@
+import CSQLite
 internal import FoundationEssentials
 import Glibc
+internal import Logging
 internal import RosterFiles
 internal import RosterModel
 
@@ -248,5 +250,96 @@ package enum CacheFile {
       for: code, writing: path, else: "see that the folder exists and rosterd's user may write to it")
     return Failure(.cannotWrite, step: "open the cache", subject: path, cause: cause, hint: hint ?? usual)
       .with(Diagnosis.Kind(errno: hint == nil ? code : 0))
+  }
+}
+
+/// Identifies a file independently of its name. An inode number alone is reused for the next file.
+struct FileIdentity: Equatable {
+  private let inode: Inode
+  /// Nanoseconds since 1970; 0 where the file system does not keep it.
+  private let born: Int64
+
+  /// nil if the file does not exist.
+  init?(_ path: String) {
+    guard let inode = Inode(path) else { return nil }
+    self.inode = inode
+    born = roster_birth(path)
+  }
+
+  /// Text that can be compared with an earlier one. It omits the device, whose number a mount may change.
+  var text: String { "\(inode.number) \(born)" }
+
+  /// The files that a writer has open.
+  struct Parts: Equatable {
+    var database: FileIdentity?
+    var log: FileIdentity?
+    var index: FileIdentity?
+    var pulled: FileIdentity?
+
+    init() {}
+
+    /// The files that readers open.
+    init(_ path: String) {
+      database = FileIdentity(path)
+      log = FileIdentity(path + "-wal")
+      index = FileIdentity(path + "-shm")
+    }
+
+    init(_ path: String, pulled: String) {
+      self.init(path)
+      self.pulled = FileIdentity(pulled)
+    }
+
+    /// True if the database and both files of its log exist, so that a reader can open it.
+    var isWhole: Bool { database != nil && log != nil && index != nil }
+  }
+}
+
+/// `<path>.published`: replaced after each COMMIT that publishes, so that a systemd `.path` unit can start a follow-up
+/// service.
+struct PublishedFile {
+  private let file: WholeFile
+  /// True if the last attempt failed and its failure was logged.
+  private var isFailing = false
+
+  init(_ cache: String) { file = WholeFile(cache + ".published", mode: CacheFile.mode) }
+
+  /// Writes the snapshot that readers see now, unless the file already has it. A failure does not fail the sync: the
+  /// reason is logged once.
+  mutating func tell(_ database: Database, logger: Logger) {
+    do {
+      let now = try database.first("SELECT snapshot, (SELECT max(id) FROM main.changes) FROM main.cache_info") {
+        (snapshot: $0.optionalInteger(0), change: $0.optionalInteger(1) ?? 0)
+      }
+      guard let now, let snapshot = now.snapshot else { return }
+      try replace(with: Array("\(snapshot) \(now.change)\n".utf8))
+      isFailing = false
+    } catch {
+      if !isFailing { logger.warning("cannot announce the snapshot in \(file.path): \(error)") }
+      isFailing = true
+    }
+  }
+
+  private func replace(with bytes: [UInt8]) throws {
+    let found = try? contents(of: file.path, limit: Self.longest)
+    if found == bytes { return }
+    guard found.map(Self.isOurs) ?? (fileStatus(file.path) == nil) else { throw Foreign() }
+    // After a power failure, the next start writes the file again.
+    try file.replace(with: bytes, durably: false)
+  }
+
+  /// Enough bytes for two numbers of 64 bits.
+  private static let longest = 64
+
+  /// True if rosterd wrote the file, or if it is an empty file that was created for a unit to wait for.
+  private static func isOurs(_ bytes: [UInt8]) -> Bool {
+    let words = bytes.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    return bytes.isEmpty
+      || words.count == 2 && bytes.last == UInt8(ascii: "\n")
+        && words.joined().dropLast().allSatisfy(\.isDigit)
+  }
+
+  private struct Foreign: Error, CustomStringConvertible {
+    var description: String { "rosterd did not make this file" }
   }
 }

@@ -1,5 +1,7 @@
 import Glibc
 package import RosterAuth
+package import RosterConfiguration
+import RosterFetch
 import RosterFiles
 package import RosterModel
 
@@ -91,4 +93,88 @@ extension Credentials {
       cause: cause, hint: service?.advice("put a valid \(name)", for: [name]) ?? hint
     ).with(.missingCredential)
   }
+}
+
+extension Configuration {
+  /// Reads the key of `auth.jwt`, if this user can, and lets it sign (T17.9).
+  /// - Throws: 78 if it cannot sign.
+  package func checkAssertionKey(stores: [String] = credentialStores) throws(Failure) {
+    var settings = TokenSettings(self)
+    if settings.credentialsDirectory.isEmpty, let unitName {
+      // The messages then name the files that systemd loads.
+      settings.credentialsDirectory = "/run/credentials/\(unitName).service"
+    }
+    func secret(_ file: CredentialFile) -> Secret? {
+      places(of: file.rawValue, stores).first(where: Self.mayExist).flatMap(Self.text(at:)).map { Secret($0) }
+    }
+    let passphrase = CredentialFile.privateKeyPassphrase
+    let isPassphraseHidden =
+      secret(passphrase) == nil && places(of: passphrase.rawValue, stores).contains(where: Self.mayExist)
+    if isPassphraseHidden { return }
+    let credentials = Credentials(
+      privateKey: secret(.privateKey), privateKeyPassphrase: secret(passphrase), hmacKey: secret(.hmacKey))
+    try credentials.checkKey(settings)
+  }
+
+  /// A sentence about the claims that upstream is likely to miss; nil if no claim is missing.
+  package var missingClaims: String? {
+    guard auth.jwt.isSet else { return nil }
+    let (needed, reason): ([String], String) =
+      if auth.flow.identifiesClient {
+        (["iss", "sub", "aud", "exp", "jti"], "RFC 7523 and OpenID Connect require of a client_assertion")
+      } else if auth.login.body.texts.contains(Self.grantType) {
+        (["iss", "aud", "exp"], "RFC 7523 requires of an assertion")
+      } else { (auth.flow.usesTemplates ? ["exp"] : [], "most servers require") }
+    let missing = needed.filter { auth.jwt.claims[$0] == nil }
+    return missing.isEmpty ? nil : "auth.jwt.claims has no \(missing.joined(separator: ", ")), which \(reason)"
+  }
+
+  private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+}
+
+extension Configuration {
+  /// Like `load`, and checks the certificates of `upstream.tls.ca_file`, which only the transport can read.
+  package static func loadChecked(
+    file: String?, again known: String? = nil, environment: [String: String], isRoot: Bool = geteuid() == 0
+  ) throws(ConfigurationFaults) -> (configuration: Configuration, warnings: [String]) {
+    let (configuration, warnings) = try load(
+      file: file, again: known, environment: environment, isRoot: isRoot
+    ) { configuration in
+      let caFile = configuration.caFileProblem.map {
+        Conflict(keys: ["upstream.tls.ca_file"], problem: $0, allowed: "a readable PEM bundle")
+      }
+      return [caFile, configuration.clientCertificateConflict].compactMap { $0 }
+    }
+    return (configuration, warnings + [configuration.systemRootsProblem].compactMap(\.self))
+  }
+
+  /// A sentence; nil if `SSL_CERT_FILE` is not used, or if it has valid certificates. The check takes some milliseconds
+  /// and megabytes, so it is skipped if all addresses are `http`.
+  private var systemRootsProblem: String? {
+    guard asksByTLS, upstream.tls.caFile.isEmpty, let path = upstream.tls.systemRoots.file else { return nil }
+    return problem(ofCertificatesAt: path).map { "SSL_CERT_FILE is ignored: \($0)" }
+  }
+
+  private var asksByTLS: Bool {
+    ([upstream.baseURL, resolvedTokenURL ?? ""] + resources.compactMap(\.baseURL)).contains {
+      Origin(url: $0)?.scheme == "https"
+    }
+  }
+
+  /// A clause; nil if there is no problem.
+  private var caFileProblem: String? {
+    let path = upstream.tls.caFile
+    return path.isEmpty ? nil : problem(ofCertificatesAt: path)
+  }
+
+  private func problem(ofCertificatesAt path: String) -> String? {
+    do throws(SystemError) { _ = try contents(of: path, limit: Self.maxBytesOfCertificates) } catch {
+      return "\(path.tomlString) cannot be read: \(error.text)"
+    }
+    do { _ = try CABundle(path: path) } catch { return "\(path.tomlString) cannot be used: \(error.cause)" }
+    return nil
+  }
+
+  /// Far above real bundles: that of Debian has a quarter of a megabyte.
+  private static let maxBytesOfCertificates = 16 * 1024 * 1024
 }

@@ -1,7 +1,12 @@
 import FoundationEssentials
-import RosterConfiguration
+import Logging
+import RosterAuth
+package import RosterConfiguration
 import RosterFetch
 import RosterModel
+import RosterStatus
+import RosterSync
+package import RosterSystemd
 import Synchronization
 
 /// The current configuration and its transport. A reload replaces both, and every later request uses the new ones, even
@@ -112,5 +117,109 @@ final class LiveConfiguration: Sendable {
 
   private func close(_ transport: HTTPTransport?) async {
     await transport?.shutdown()
+  }
+}
+
+/// The schedule of a running daemon. A reload changes its settings between two syncs.
+final class LiveSchedule: Sendable {
+  private struct State {
+    var schedule: Schedule
+    var damagedAt: Date?
+    var last: (outcome: SyncRecord.Outcome, end: SteadyDate, hold: SteadyDate?, random: Double)?
+  }
+
+  private let clock: WallClock
+  private let state: Mutex<State>
+
+  /// - Parameter damagedAt: The time at which a damaged cache was last moved aside; nil without one.
+  init(_ settings: Schedule.Settings, damagedAt: Date? = nil, clock: WallClock) {
+    self.clock = clock
+    state = Mutex(State(schedule: Schedule(settings, damagedAt: damagedAt), damagedAt: damagedAt))
+  }
+
+  /// - Parameter damagedAt: The time at which a damaged cache was last moved aside; nil without one.
+  func next(after outcome: SyncRecord.Outcome, damagedAt: Date? = nil, at end: Date, hold: Date?) -> Date {
+    let random = Double.random(in: 0..<1)
+    let last = (outcome, SteadyDate(end, by: clock), hold.map { SteadyDate($0, by: clock) }, random)
+    return state.withLock { state in
+      let isCacheLost = damagedAt != nil && damagedAt != state.damagedAt
+      (state.last, state.damagedAt) = (last, damagedAt)
+      return state.schedule.next(
+        after: outcome, isCacheLost: isCacheLost, at: end, hold: hold, random: random)
+    }
+  }
+
+  /// Returns the start of the next sync under the new settings, by the clock of now; nil if no sync has ended yet.
+  func replace(_ settings: Schedule.Settings) -> Date? {
+    state.withLock { state in
+      state.schedule.settings = settings
+      return state.last.map { last in
+        state.schedule.due(
+          after: last.outcome, at: last.end.date(by: clock), hold: last.hold?.date(by: clock), random: last.random)
+      }
+    }
+  }
+}
+
+extension TokenSettings {
+  init(_ configuration: Configuration) {
+    self.init(
+      flow: configuration.auth.flow, send: configuration.auth.send, tokenURL: configuration.resolvedTokenURL ?? "",
+      scope: configuration.auth.scope, client: configuration.auth.client, parameters: configuration.auth.parameters,
+      headers: configuration.auth.headers, earlyRefresh: configuration.auth.earlyRefresh,
+      baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
+      tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
+      storePath: configuration.tokenStoreFile,
+      credentialsDirectory: configuration.auth.credentialsDir, retry: RetryDelays(configuration.retry),
+      timeout: configuration.auth.timeout, syncInterval: configuration.sync.interval,
+      retryInterval: configuration.sync.retryInterval,
+      exchange: configuration.exchange, assertion: configuration.auth.jwt.isSet ? configuration.auth.jwt : nil)
+  }
+}
+
+extension RetryDelays {
+  init(_ retry: Configuration.Retry) {
+    self.init(
+      maxRetries: retry.maxRetries, base: retry.baseDelay, max: retry.maxDelay, jitter: retry.jitter,
+      maxRetryAfter: retry.maxRetryAfter)
+  }
+}
+
+extension Configuration {
+  /// The file to which `auth.token_store` leads if it is a link. Its lock is in the same folder (P14.3). A new token
+  /// replaces the file, not the link.
+  var tokenStoreFile: String { resolved(auth.tokenStore) }
+}
+
+// The settings that each part takes from the configuration.
+
+extension Configuration {
+  /// Settings of the log.
+  package var logSettings: LogSettings { LogSettings(level: log.level, format: log.format) }
+}
+
+extension HTTPTransport.Settings {
+  /// Throws a Failure (78) if the ca_file has become invalid since it was checked.
+  init(_ configuration: Configuration) throws(Failure) {
+    let upstream = configuration.upstream
+    let identity: ClientIdentity?
+    do { identity = try configuration.clientIdentity() } catch { throw error.failure }
+    self.init(
+      timeout: upstream.timeout, connections: configuration.sync.concurrency,
+      roots: try TrustedRoots(upstream.tls), pins: upstream.tls.pins, proxies: configuration.proxies,
+      identity: identity)
+  }
+}
+
+extension TrustedRoots {
+  fileprivate init(_ tls: Configuration.TLS) throws(Failure) {
+    self = tls.caFile.isEmpty ? .system(SystemRoots(tls.systemRoots)) : .bundle(try CABundle(path: tls.caFile))
+  }
+}
+
+extension Schedule.Settings {
+  init(_ configuration: Configuration) {
+    let sync = configuration.sync
+    self.init(interval: sync.interval, jitter: sync.jitter, retryInterval: sync.retryInterval)
   }
 }

@@ -1,5 +1,7 @@
 import Glibc
 import Logging
+import RosterConfiguration
+import RosterFiles
 import RosterModel
 import ServiceLifecycle
 import Synchronization
@@ -73,4 +75,127 @@ private let maxClose = Duration.milliseconds(300)
 func sleepFromStop(_ delay: Duration, clock: WallClock) async throws {
   try await gracefulShutdown()
   try await clock.sleep(delay)
+}
+
+/// A SIGHUP that arrives before the daemon can reload. Its default action would end the program.
+package enum EarlyHangup {
+  private static let hasArrived = Atomic(false)
+
+  /// Remembers a SIGHUP from now on, until another part handles the signal.
+  package static func remember() {
+    // The first use initializes the flag, which a signal handler must not do.
+    hasArrived.store(false, ordering: .relaxed)
+    signal(SIGHUP) { _ in EarlyHangup.hasArrived.store(true, ordering: .relaxed) }
+  }
+
+  /// True if a SIGHUP was remembered.
+  static func take() -> Bool { hasArrived.exchange(false, ordering: .relaxed) }
+}
+
+/// Asks the service manager for more time while a start makes progress (S4). Before the cache is open, SQLite may have
+/// to recover a log of gigabytes. A start that hangs ends after the unit's TimeoutStartSec=.
+struct StartTimeout: Sendable {
+  let clock: WallClock
+  /// Number of bytes that this process has read and written so far; nil if it is unknown.
+  var transferred: @Sendable () -> Int? = { ProcessIO.bytes }
+  let extend: @Sendable (Duration) -> Void
+
+  /// Much shorter than any TimeoutStartSec=.
+  static let look = Duration.seconds(10)
+  /// A start makes progress if it transfers at least the smallest usual page of a database. The check itself transfers
+  /// some hundred bytes.
+  static let minProgress = 4096
+
+  func extended<Value: Sendable>(_ start: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        var before = transferred()
+        while (try? await clock.sleep(Self.look)) != nil {
+          let now = transferred()
+          if let now, let before, now - before >= Self.minProgress { extend(Self.look * 3) }
+          before = now
+        }
+      }
+      defer { group.cancelAll() }
+      return try await start()
+    }
+  }
+}
+
+private enum ProcessIO {
+  /// `rchar` and `wchar` of proc_pid_io(5).
+  static var bytes: Int? {
+    guard let text = try? contents(of: "/proc/self/io", limit: 4096) else { return nil }
+    let counts = String(decoding: text, as: UTF8.self).split(separator: "\n").prefix(2)
+      .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+    return counts.count == 2 ? counts[0] + counts[1] : nil
+  }
+}
+
+/// Decides whether the daemon makes progress (S4): its loop answers, and a running sync advances. It is a pure value.
+///
+/// Times are from a clock that pauses while the machine sleeps, like the watchdog's, and that users cannot set.
+struct SignsOfLife {
+  typealias Instant = SuspendingClock.Instant
+
+  enum Verdict: Equatable {
+    case alive
+    case loopIsSilent
+    case syncIsSilent(Duration)
+  }
+
+  /// Three missed beats.
+  static let maxSilenceOfLoop = Pulse.interval * 3
+
+  private var loop: Instant
+  /// Time of the running sync's last progress; nil if no sync runs.
+  private var sync: Instant?
+
+  init(at now: Instant) { loop = now }
+
+  mutating func loopAnswered(at now: Instant) { loop = now }
+
+  mutating func syncBegan(at now: Instant) { sync = now }
+
+  /// Progress is a page, a phase, an answer of upstream, or a progress callback of the database.
+  mutating func moved(at now: Instant) { if sync != nil { sync = now } }
+
+  mutating func syncEnded() { sync = nil }
+
+  /// - Parameter limit: the maximum time without progress of a sync.
+  func verdict(at now: Instant, limit: Duration) -> Verdict {
+    if now - loop >= Self.maxSilenceOfLoop { return .loopIsSilent }
+    guard let sync, now - sync > limit else { return .alive }
+    return .syncIsSilent(now - sync)
+  }
+}
+
+/// The daemon's signs of life, which any thread may report.
+final class Pulse: Sendable {
+  /// Maximum interval between the loop's beats; half of the watchdog's interval if that is shorter. Each beat costs
+  /// four thread wake-ups, because Dispatch recreates the threads of its pool for it.
+  static let interval = Duration.seconds(30)
+
+  private let signs = Mutex(SignsOfLife(at: .now))
+
+  func loopAnswered() { signs.withLock { $0.loopAnswered(at: .now) } }
+
+  func syncBegan() { signs.withLock { $0.syncBegan(at: .now) } }
+
+  func moved() { signs.withLock { $0.moved(at: .now) } }
+
+  func syncEnded() { signs.withLock { $0.syncEnded() } }
+
+  func verdict(limit: Duration) -> SignsOfLife.Verdict { signs.withLock { $0.verdict(at: .now, limit: limit) } }
+}
+
+extension Configuration {
+  /// The longest legitimate silence (S4): one attempt, the longest wait before it, and the time between two progress
+  /// callbacks of a publish. Both waits, that of the retry and that for a rate limit, may include the whole jitter.
+  var maxSilenceOfSync: Duration {
+    upstream.timeout + retry.maxDelay + retry.maxRetryAfter + maxTurn + max(.seconds(5), retry.jitter * 2)
+  }
+
+  /// Time between two requests under `limit.rate`.
+  private var maxTurn: Duration { limit.rate > 0 ? .seconds(1 / limit.rate) : .zero }
 }

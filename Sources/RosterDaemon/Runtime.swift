@@ -7,9 +7,10 @@ import RosterConfiguration
 import RosterDecode
 import RosterFetch
 import RosterFiles
-import RosterModel
+package import RosterModel
 import RosterStatus
 import RosterSync
+import Synchronization
 
 /// The resources of one rosterd, opened in order and closed in reverse. This is the only place where the adapters meet.
 struct Runtime: Sendable {
@@ -264,4 +265,89 @@ struct Runtime: Sendable {
 extension Configuration {
   /// The places of the token and of other secrets in a request, for a person who repeats it.
   fileprivate var secretPlaces: [TokenPlace] { auth.flow.sendsToken ? TokenSettings(self).places : [] }
+}
+
+/// Number of requests that the lists of the last successful sync need, all together and of each resource; nil before
+/// the first one. Throws a Failure if the cache exists and cannot be read. Never creates `-wal` or `-shm`.
+package func requestsOfLastSync(cachePath path: String) throws -> (all: Int, costs: [String: PullCost])? {
+  guard let reader = try reader(path), let requests = try reader.requests() else { return nil }
+  // A cache of an earlier version does not know the requests of a resource.
+  return (requests, (try? reader.pullCosts()) ?? [:])
+}
+
+private func reader(_ path: String) throws -> CacheReader? {
+  guard access(path, F_OK) == 0 else { return nil }
+  let isOpen = ["-wal", "-shm"].allSatisfy { access(path + $0, F_OK) == 0 }
+  if isOpen { return try CacheReader(path: path) }
+  // Without `-shm`, a user who may not create it cannot read a `-wal` that has content.
+  guard fileSize("\(path)-wal") == 0 else {
+    throw Failure(
+      .cannotWrite, step: "read", subject: path, cause: "\(path)-wal has changes, and there is no \(path)-shm",
+      hint: "start rosterd, which adds them to the cache")
+  }
+  return try CacheReader(closed: path)
+}
+
+/// The current `[limit]` settings: the pacer and the request counter for pages and tokens. Without a limit they have no
+/// effect.
+struct Limits: Sendable {
+  let pacer: RequestPacer
+  let ledger: BudgetLedger
+
+  /// Throws a Failure (73) if the budget file cannot be written.
+  init(_ configuration: Configuration, cachePath: String, clock: WallClock, logger: Logger) throws(Failure) {
+    pacer = RequestPacer(rate: configuration.limit.rate, clock: clock)
+    ledger = BudgetLedger(
+      path: "\(cachePath).budget", upstream: configuration.upstream.baseURL, clock: clock, logger: logger)
+    try ledger.change(configuration.limit.budget)
+  }
+
+  /// Applies the limits of a reload. Throws the same errors as `init`, and then nothing has changed.
+  func change(_ configuration: Configuration) throws(Failure) {
+    try ledger.change(configuration.limit.budget)
+    pacer.change(rate: configuration.limit.rate)
+  }
+
+  /// Sends a token request within the limits.
+  func sendToken(_ request: Request, by line: LiveConfiguration.Snapshot) async throws -> Response {
+    let limit = line.configuration.limit
+    let links = (limit.rate > 0 ? [Interceptor.pace(pacer)] : []) + counting(line.configuration)
+    return try await Interceptor.chain(links, to: line.transport.send)(request)
+  }
+
+  /// The budget counter, which follows the interceptors that send a request several times; empty without a budget.
+  func counting(_ configuration: Configuration) -> [Interceptor] {
+    configuration.limit.budget == nil ? [] : [.budget(ledger)]
+  }
+}
+
+/// Remembers since when syncs have had the same failure, across restarts.
+final class Troubles: Sendable {
+  private let file: TroubleFile
+  private let latest: Mutex<Diagnosis?>
+
+  /// - Parameter last: The failure of the last conclusive sync.
+  init(beside cache: String, last: Diagnosis?) {
+    file = TroubleFile(beside: cache)
+    latest = Mutex(last)
+  }
+
+  /// The failure of the last sync that was not cancelled or interrupted; nil if that sync succeeded.
+  var last: Diagnosis? { latest.withLock { $0 } }
+
+  /// Returns the record with the start of its failure, and stores the failure for the next process.
+  func noted(_ record: SyncRecord) -> SyncRecord {
+    guard record.outcome.isConclusive else { return record }
+    var record = record
+    var trouble = record.diagnosis
+    let isNews = latest.withLock { latest in
+      let isSame = latest?.kind.family == trouble?.kind.family
+      trouble?.since = isSame ? latest?.since ?? record.finishedAt : record.finishedAt
+      defer { latest = trouble }
+      return latest != nil || trouble != nil
+    }
+    record.trouble = trouble
+    if isNews { file.write(record) }
+    return record
+  }
 }

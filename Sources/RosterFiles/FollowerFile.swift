@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+import Glibc
 
 /// A program that copies the cache elsewhere reports its state in `follower.json` in its runtime folder.
 /// `rosterctl status` on the same machine reads it.
@@ -58,5 +59,28 @@ package struct FollowerFile: Codable, Sendable, Equatable {
   private static func read(_ path: String) -> Self? {
     guard let data = FileManager.default.contents(atPath: path) else { return nil }
     return try? JSONDecoder().decode(Self.self, from: data)
+  }
+}
+
+/// A file of equal slots, each written in place by a single call. It serves data that changes often and need not
+/// survive a power cut. Written slots survive the end of the process, because the kernel has them.
+package final class SlotFile: Sendable {
+  private let path: String
+  private let descriptor: CInt
+
+  /// Opens an existing file that has room for all slots.
+  package init(_ path: String) throws(FileError) {
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw .last("open", path: path) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// - Parameter bytes: exactly one slot.
+  package func write(_ bytes: [UInt8], to slot: Int) throws(FileError) {
+    guard pwrite(descriptor, bytes, bytes.count, off_t(slot * bytes.count)) == bytes.count else {
+      throw .last("write", path: path)
+    }
   }
 }

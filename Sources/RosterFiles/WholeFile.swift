@@ -1,4 +1,5 @@
 package import Glibc
+package import RosterModel
 
 /// A failed call on a file.
 package struct FileError: Error, Equatable, CustomStringConvertible {
@@ -105,4 +106,86 @@ package struct WholeFile: Sendable {
     }
     guard !isDurable || fsync(file) == 0 else { throw .last("flush", path: path) }
   }
+}
+
+/// Reads a file, or a pipe that has a writer. A file larger than `limit` throws EFBIG.
+package func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
+  var about = stat()
+  // To open a named pipe without a writer would block, perhaps for ever. `<(command)` and `/dev/stdin` are already
+  // open.
+  let mayWait = stat(path, &about) == 0 && about.st_mode & S_IFMT == S_IFIFO && !path.hasPrefix("/dev/")
+  if mayWait { throw SystemError(code: EINVAL) }
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw .last }
+  defer { close(descriptor) }
+  // One byte more than the file has, so that the next read finds its end.
+  var bytes = [UInt8](repeating: 0, count: min(limit, max(Int(about.st_size), 4096)) + 1)
+  var filled = 0
+  while filled <= limit {
+    if filled == bytes.count { bytes += [UInt8](repeating: 0, count: min(filled, limit + 1 - filled)) }
+    let count = bytes.withUnsafeMutableBytes {
+      read(descriptor, $0.baseAddress?.advanced(by: filled), $0.count - filled)
+    }
+    if count < 0 && errno == EINTR { continue }
+    guard count >= 0 else { throw .last }
+    if count == 0 { return Array(bytes.prefix(filled)) }
+    filled += count
+  }
+  throw SystemError(code: EFBIG)
+}
+
+/// Writes all bytes, with as many calls as that takes, and retries interrupted calls.
+package func write(_ bytes: [UInt8], to descriptor: CInt) throws(SystemError) {
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    if count < 0, errno == EINTR { continue }
+    guard count >= 0 else { throw .last }
+    rest = rest.dropFirst(count)
+  }
+}
+
+/// The result of stat(2), which follows links; nil if the file is missing or may not be looked at (errno says which).
+package func fileStatus(_ path: String) -> stat? {
+  var found = stat()
+  return stat(path, &found) == 0 ? found : nil
+}
+
+/// Size in bytes; 0 if the file is missing.
+package func fileSize(_ path: String) -> Int64 { fileStatus(path).map { Int64($0.st_size) } ?? 0 }
+
+/// The text of a symbolic link; nil if the path names no link.
+package func linkTarget(_ path: String) -> String? {
+  var text = [CChar](repeating: 0, count: Int(PATH_MAX))
+  let count = readlink(path, &text, text.count)
+  return count < 0 ? nil : String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+extension Failure {
+  /// Advice for a user after a call on one of rosterd's files failed with this errno (errno(3)).
+  /// - Parameter path: the cache or the token store. The names of the files beside it begin with the same path.
+  package static func hint(for code: Int32, writing path: String, else hint: String) -> String {
+    [EACCES, EPERM].contains(code) ? writeHint(path) : self.hint(for: code, else: hint)
+  }
+
+  /// Advice on how to let rosterd's user write a file.
+  package static func writeHint(_ path: String) -> String {
+    "rosterd's user must be able to write the file and its folder, not only read them; if root made it: "
+      + "chown --reference=\(parentFolder(of: path)) \(path)*"
+  }
+}
+
+/// A number of errno(3) with its text for people.
+package struct SystemError: Error, Equatable {
+  /// The number as in errno, which is positive.
+  package var code: CInt
+
+  /// Makes the error of a call that returns the number itself.
+  package init(code: CInt) { self.code = code }
+
+  /// The error of the call that just failed.
+  package static var last: Self { Self(code: errno) }
+
+  /// A text such as "No such file or directory".
+  package var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 }

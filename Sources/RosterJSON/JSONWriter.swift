@@ -1,3 +1,4 @@
+package import FoundationEssentials
 package import RosterModel
 
 /// Writes JSON into reusable memory. This is the only place that escapes text.
@@ -236,5 +237,59 @@ extension JSONWriter {
       bytes.append(contentsOf: (byte < 0x10 ? "0" : "").utf8)
       bytes.append(contentsOf: String(byte, radix: 16).utf8)
     }
+  }
+}
+
+/// JSON without insignificant white space, so that formatting alone is never a difference.
+package enum JSONCompact {
+  /// Writes a value that a scanner has accepted, without white space between its tokens. Returns the number of bytes
+  /// written.
+  package static func write(
+    _ bytes: UnsafeBufferPointer<UInt8>, range: Range<Int>, into text: UnsafeMutableBufferPointer<UInt8>
+  ) -> Int {
+    var (quoted, escaped, count) = (false, false, 0)
+    for index in range {
+      let byte = bytes[index]
+      if quoted {
+        if byte == UInt8(ascii: "\""), !escaped { quoted = false }
+        escaped = byte == UInt8(ascii: "\\") && !escaped
+      } else if byte == UInt8(ascii: "\"") {
+        quoted = true
+      } else if byte <= 0x20 {
+        continue
+      }
+      text[count] = byte
+      count += 1
+    }
+    return count
+  }
+}
+
+extension Encodable {
+  /// The value as one line of JSON. Keys are sorted, so that two answers can be compared, and a newline ends the line
+  /// for terminals.
+  package func jsonLine() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(self) + [UInt8(ascii: "\n")]
+  }
+}
+
+extension Unicode.Scalar {
+  /// The escape `\uXXXX` of the character (RFC 8259 §7). It must be below U+10000, as all characters that control a
+  /// terminal are.
+  package var jsonEscape: String {
+    let hex = String(value, radix: 16)
+    return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+  }
+}
+
+extension String {
+  /// The same JSON lines, with escapes for all characters that control a terminal. Such characters occur only inside
+  /// strings.
+  package var printableJSON: String {
+    func isKept(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || !scalar.steersTerminal }
+    guard !unicodeScalars.allSatisfy(isKept) else { return self }
+    return unicodeScalars.map { isKept($0) ? String($0) : $0.jsonEscape }.joined()
   }
 }

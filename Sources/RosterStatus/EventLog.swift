@@ -165,3 +165,57 @@ extension EventLog.Reader {
     return entries.isEmpty ? .nothing : .events(entries, cost: cost)
   }
 }
+
+/// A queue that appends and removes elements in constant time.
+struct Fifo<Element> {
+  private var items: [Element] = []
+  private var head = 0
+
+  var count: Int { items.count - head }
+  var isEmpty: Bool { count == 0 }
+  var first: Element? { isEmpty ? nil : items[head] }
+  var elements: ArraySlice<Element> { items[head...] }
+
+  mutating func append(_ element: Element) {
+    items.append(element)
+  }
+
+  mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+    items = elements.filter { !isUnwanted($0) }
+    head = 0
+  }
+
+  mutating func popFirst() -> Element? {
+    guard let first else { return nil }
+    head += 1
+    if head * 2 >= items.count {
+      items.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+}
+
+/// Counts the snapshots that readers have seen, and wakes the server whose clients wait for one.
+final class SnapshotCount: Sendable {
+  private struct State {
+    var count = 0
+    var wake: (@Sendable () -> Void)?
+  }
+
+  private let state = Mutex(State())
+
+  var value: Int { state.withLock { $0.count } }
+
+  /// Call this when readers see another snapshot.
+  func add() {
+    let wake = state.withLock { state in
+      state.count += 1
+      return state.wake
+    }
+    wake?()
+  }
+
+  /// Sets the function that is called for each snapshot, from any thread; nil removes it.
+  func wake(_ wake: (@Sendable () -> Void)?) { state.withLock { $0.wake = wake } }
+}

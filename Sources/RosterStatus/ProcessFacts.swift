@@ -1,4 +1,5 @@
 import Glibc
+import RosterFiles
 
 /// Resources that this process uses, from proc(5) and clock_gettime(2).
 struct ProcessFacts {
@@ -34,5 +35,18 @@ struct ProcessFacts {
     var entries = 0
     while readdir(folder) != nil { entries += 1 }
     return entries - 3  // `.`, `..` and the folder's own descriptor
+  }
+}
+
+/// Sizes of the cache's files in bytes.
+package struct FileSizes: Sendable, Equatable {
+  /// Size of the file itself.
+  package var database: Int64
+  /// Size of its write-ahead log.
+  package var wal: Int64
+
+  /// Uses stat(2), never the database. A missing file has size 0.
+  package static func on(cachePath: String) -> FileSizes {
+    FileSizes(database: fileSize(cachePath), wal: fileSize(cachePath + "-wal"))
   }
 }

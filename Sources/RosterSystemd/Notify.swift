@@ -1,6 +1,8 @@
 internal import CSystemd
 package import FoundationEssentials
 import Glibc
+internal import RosterFiles
+package import RosterModel
 import Synchronization
 
 /// Reports the daemon's state to the service manager (sd_notify(3)). Without NOTIFY_SOCKET it sends nothing and does
@@ -119,4 +121,103 @@ package final class Notify: Sendable {
 
   /// Bytes of a datagram: systemd drops a longer one completely (NOTIFY_BUFFER_MAX of src/core/manager.c, PIPE_BUF).
   private static let longest = 4096
+}
+
+/// Sends datagrams to the service manager's socket, $NOTIFY_SOCKET. sd_notify(3) would block while the service manager
+/// does not read.
+final class ManagerSocket: Sendable {
+  private let descriptor: CInt
+  /// The address for `sun_path`; nil without NOTIFY_SOCKET. An abstract name begins with NUL (unix(7)).
+  private let name: String?
+
+  init() {
+    let path = getenv("NOTIFY_SOCKET").map { String(cString: $0) } ?? ""
+    switch path.first {
+    case "/": name = path
+    case "@": name = "\0" + path.dropFirst()
+    default: name = nil
+    }
+    descriptor = name == nil ? -1 : socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var patience = timeval(tv_sec: 0, tv_usec: Self.patience)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// Returns false if the socket has no room. Any other failure is ignored: the service manager has ended, or never
+  /// listened.
+  func send(_ text: String, mayWait: Bool) -> Bool {
+    guard let name else { return true }
+    let bytes = Array(text.utf8)
+    let flags = CInt(MSG_NOSIGNAL) | (mayWait ? 0 : CInt(MSG_DONTWAIT))
+    let sent = UnixSocket.withAddress(of: name) { address, size in
+      // Each byte of an abstract name counts, and nothing follows it.
+      let length = name.utf8.first == 0 ? socklen_t(MemoryLayout<sa_family_t>.size + name.utf8.count) : size
+      return sendto(descriptor, bytes, bytes.count, flags, address, length)
+    }
+    return sent ?? 0 >= 0 || errno != EAGAIN && errno != EINTR
+  }
+
+  /// Microseconds. A service manager that is merely slow gets each state, and a stuck one causes this delay only once.
+  private static let patience = 100_000
+}
+
+/// Lets a status through at most twice a second (S4). It stores no rejected status: the caller returns later with the
+/// current one.
+struct StatusThrottle {
+  enum Decision: Equatable {
+    case send
+    /// Too early by this much.
+    case later(Duration)
+    /// The service manager has this status already.
+    case ignore
+  }
+
+  private var latest: (text: String, at: Date)?
+
+  /// After `send`, the status counts as sent.
+  mutating func offered(_ text: String, now: Date) -> Decision {
+    if text == latest?.text { return .ignore }
+    if let wait = wait(from: now) { return .later(wait) }
+    latest = (text, now)
+    return .send
+  }
+
+  /// nil if there is no need to wait.
+  private func wait(from now: Date) -> Duration? {
+    guard let latest else { return nil }
+    let wait = Self.interval - now.timeIntervalSince(latest.at)
+    // A clock that was set back must not prolong the wait. A rest below the precision is only a rounding error.
+    if wait < Self.precision || wait > Self.interval + Self.precision { return nil }
+    return .milliseconds((wait * 1000).rounded(.up))
+  }
+
+  private static let interval = 0.5
+  private static let precision = 0.000_1
+}
+
+/// Socket activation (sd_listen_fds(3)).
+package enum Listen {
+  /// The listening Unix stream socket that the service manager passed, close-on-exec; nil if none was passed. Removes
+  /// LISTEN_FDS and related variables from the environment, so that a second call finds nothing. Throws if other or
+  /// more descriptors were passed: to listen elsewhere than the unit says would hide the mistake.
+  package static func passedSocket() throws(Failure) -> CInt? {
+    let count = sd_listen_fds(1)
+    if count == 0 { return nil }
+    guard count > 0 else { throw failure("\(SystemError(code: -count).text) (LISTEN_FDS)") }
+    guard count == 1, sd_is_socket_unix(firstPassed, CInt(SOCK_STREAM.rawValue), 1, nil, 0) > 0 else {
+      let what = count == 1 ? "one that is no" : "\(count) descriptors, not one"
+      throw failure("the service manager passed \(what) listening Unix stream socket")
+    }
+    return firstPassed
+  }
+
+  private static func failure(_ cause: String) -> Failure {
+    Failure(
+      .cannotWrite, step: "take over the status socket", subject: "LISTEN_FDS", cause: cause,
+      hint: "give the .socket unit one ListenStream= with an absolute path")
+  }
+
+  /// SD_LISTEN_FDS_START
+  private static let firstPassed: CInt = 3
 }

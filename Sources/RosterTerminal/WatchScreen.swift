@@ -1,4 +1,5 @@
-internal import RosterModel
+package import FoundationEssentials
+package import RosterModel
 
 /// The screen of `rosterctl watch`: the status or the events, as far as there is room, above a line that lists the
 /// keys.
@@ -103,5 +104,137 @@ package struct WatchScreen: Sendable {
     let keys = hasKeys ? "q quit  s sync  e \(showsEvents ? "status" : "events")  ↑↓ scroll" : "Ctrl-C quits"
     let said = notice.map { $0.printable.wrapped(width).prefix(rows / 2).map { $0.toned(.busy, colour: colour) } } ?? []
     return said + [keys.cut(to: width).toned(.faint, colour: colour)]
+  }
+}
+
+/// The output of `rosterctl watch` if lines cannot be redrawn: one line for each event, and for pages at most one per
+/// second.
+package struct WatchLine: Sendable {
+  private var lastPage: Double?
+
+  /// Starts before the first event.
+  package init() {}
+
+  /// Minimum number of seconds between two lines about pages.
+  private static let interval = 1.0
+
+  /// The line for an event with JSON data; nil if it gets none. `seconds` is the time of any monotonic clock.
+  package mutating func line(name: String, data: String, seconds: Double) -> String? {
+    switch Event.Name(rawValue: name) {
+    case .pageFetched:
+      if let lastPage, seconds - lastPage < Self.interval { return nil }
+      lastPage = seconds
+    case .tokenJoined, .tokenRefused: return nil
+    case .syncStarted: lastPage = seconds
+    case .syncPublished, .syncUnchanged, .syncFailed, .syncCancelled:
+      if let line = Self.ended(data) { return line }
+    default: break
+    }
+    return EventText.line(name: name, data: data)
+  }
+
+  /// The line for one sync: `2026-01-01T12:00:00.400Z  sync 17 published in 0.4 s: …`.
+  package static func line(_ report: SyncRecord) -> String {
+    "\(report.finishedAt ?? report.startedAt)  \(SyncText.line(report))"
+  }
+
+  private static func ended(_ data: String) -> String? {
+    (try? JSONDecoder().decode(SyncRecord.self, from: Data(data.utf8))).map(line)
+  }
+}
+
+/// The content of `rosterctl watch`: the status, and the durations of the latest syncs.
+package struct WatchText: Sendable {
+  /// The status when a daemon last answered.
+  package var status: DaemonStatus
+  /// The time of that answer; nil if unknown.
+  package var now: Date?
+  /// The latest first.
+  package var syncs: [SyncRecord]
+  /// The reason why no daemon answers; nil if one does.
+  package var silence: String?
+
+  /// - Parameters:
+  ///   - now: the time of the status; nil if unknown.
+  ///   - syncs: the latest first.
+  package init(status: DaemonStatus, now: Date? = nil, syncs: [SyncRecord], silence: String? = nil) {
+    self.status = status
+    self.now = now
+    self.syncs = syncs
+    self.silence = silence
+  }
+
+  /// Lines of at most `width` cells, or as long as a single word. If there are many resources, only as many are shown
+  /// as leave room for the rest.
+  /// - Parameter room: number of lines on the screen.
+  func lines(width: Int, room: Int, colour: Bool) -> [String] {
+    let gone = silence.map {
+      ["○ " + Self.gone.toned(.bad, colour: colour)] + ($0.printable + Self.below).wrapped(width - 2).map { "  " + $0 }
+        + [""]
+    }
+    let text = StatusText(status, now: now, width: width, colour: colour, maxResources: max(1, room / 2)).text
+    let table = syncs.isEmpty ? "" : "\n" + SyncTable(syncs).text(width: width, colour: colour)
+    let lines = (text + table).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    return (gone ?? []) + lines.map(String.init)
+  }
+
+  private static let gone = "the daemon is gone, waiting for it"
+  private static let below = "; below, how it was"
+}
+
+/// A key that the user presses.
+package enum Key: Sendable, Equatable {
+  case up, down, pageUp, pageDown, home, end
+  case letter(Unicode.Scalar)
+}
+
+/// Recognises keys in the bytes that a terminal sends (ECMA-48 §5.4 for the sequences; xterm's ctlseqs, "PC-Style
+/// Function Keys", for their meaning).
+package struct KeyReader: Sendable {
+  private enum State {
+    case ground, escape
+    /// After `ESC [` or `ESC O`, with the parameters read so far.
+    case sequence([UInt8])
+  }
+
+  private var state = State.ground
+
+  /// Starts before the first byte.
+  package init() {}
+
+  /// The keys that these bytes complete. Unknown sequences are skipped.
+  package mutating func keys(in bytes: some Sequence<UInt8>) -> [Key] { bytes.compactMap { key(completedBy: $0) } }
+
+  private mutating func key(completedBy byte: UInt8) -> Key? {
+    switch state {
+    case .sequence(let parameters):
+      // Parameters and intermediates (ECMA-48 §5.4) precede the final byte.
+      if (0x20...0x3F).contains(byte) {
+        state = .sequence(parameters + [byte])
+        return nil
+      }
+      state = .ground
+      return Self.key(byte, parameters: parameters)
+    case .escape where byte == UInt8(ascii: "[") || byte == UInt8(ascii: "O"):
+      state = .sequence([])
+      return nil
+    case .escape, .ground:
+      state = byte == Self.escape ? .escape : .ground
+      return (0x21...0x7E).contains(byte) ? .letter(Unicode.Scalar(byte)) : nil
+    }
+  }
+
+  private static let escape: UInt8 = 0x1B
+
+  private static func key(_ final: UInt8, parameters: [UInt8]) -> Key? {
+    switch (final, String(decoding: parameters, as: UTF8.self)) {
+    case (UInt8(ascii: "A"), _): .up
+    case (UInt8(ascii: "B"), _): .down
+    case (UInt8(ascii: "H"), _), (UInt8(ascii: "~"), "1"), (UInt8(ascii: "~"), "7"): .home
+    case (UInt8(ascii: "F"), _), (UInt8(ascii: "~"), "4"), (UInt8(ascii: "~"), "8"): .end
+    case (UInt8(ascii: "~"), "5"): .pageUp
+    case (UInt8(ascii: "~"), "6"): .pageDown
+    default: nil
+    }
   }
 }

@@ -43,3 +43,54 @@ struct History: AsyncParsableCommand {
     try Output.standard.write(SyncTable(syncs).text(width: terminal.limit, colour: terminal.colour))
   }
 }
+
+struct Rejects: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "The records that could not be stored, and why.")
+
+  @OptionGroup var place: Places
+  @Flag(help: "Print JSON.") var json = false
+
+  func run() async throws {
+    let reader = try await place.reader()
+    let found = try reader.rejects()
+    if json { return try Output.standard.write(json: found.json + "\n") }
+    if let failed = found.failed { Output.error.tell("note: \(SyncText.line(failed))") }
+    if found.records.isEmpty {
+      return Output.error.say((found.hasSnapshot ? Self.nothing(found) : noSnapshot(in: reader.path)) + "\n")
+    }
+    let terminal = Output.standard.terminal
+    for reject in found.records {
+      try Output.standard.write(reject.text(width: terminal.limit, colour: terminal.colour))
+    }
+  }
+
+  private static func nothing(_ found: CacheReader.Rejects) -> String {
+    "all records" + (found.failed == nil ? "" : " of the snapshot") + " could be stored"
+  }
+}
+
+struct Pending: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Prints what a sync has pulled and not published.")
+
+  @OptionGroup var place: Places
+  @Flag(help: "Print JSON.") var json = false
+
+  func run() async throws {
+    let pending = try await place.reader().pending()
+    if json { return try pending.writeJSON { try Output.standard.write(json: $0) } }
+    let terminal = Output.standard.terminal
+    let text = PendingText(await settled(pending.pull), width: terminal.limit, colour: terminal.colour)
+    try Output.standard.write(text.summary)
+    try pending.each { try Output.standard.write(text.text(of: $0, $1)) }
+    try pending.eachAbsent { try Output.standard.write(text.text(of: $0, $1)) }
+  }
+
+  /// Replaces the report of a sync that seems to run by its end as the daemon knows it.
+  private func settled(_ pull: PendingPull) async -> PendingPull {
+    guard pull.report?.outcome == .running, let client = try? await place.client(),
+      let status = try? await client.status(within: .seconds(2))
+    else { return pull }
+    return pull.settled(by: status.sync)
+  }
+}

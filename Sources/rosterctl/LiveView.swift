@@ -1,3 +1,4 @@
+import ArgumentParser
 import Dispatch
 import FoundationEssentials
 import Glibc
@@ -187,4 +188,128 @@ private func put(frame: String) throws {
 /// Safe in a signal handler (signal-safety(7)).
 private func put(_ text: StaticString) {
   _ = write(STDOUT_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+}
+
+struct Watch: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Shows the status live, with bars and the latest syncs.")
+
+  @OptionGroup var place: Places
+
+  func run() async throws {
+    signal(SIGINT) { _ in _exit(0) }
+    let feed = WatchFeed(client: try await place.client())
+    if Output.standard.terminal.isInteractive {
+      try await LiveView.run(feed)
+    } else {
+      try await PlainView(feed: feed).run()
+    }
+  }
+}
+
+/// The requests that both views send to the daemon.
+struct WatchFeed: Sendable {
+  let client: StatusClient
+
+  /// Time after which a silent daemon is shown as not answering.
+  private static let patience = Duration.seconds(2)
+  /// The screen shows at once that the daemon does not answer, and waits for it until the user quits.
+  private static let policy = SilencePolicy(toldAfter: .zero, givenUpAfter: nil)
+
+  var events: EventFollower { EventFollower(client: client, policy: Self.policy) }
+
+  func status() async throws -> DaemonStatus { try await client.status(within: Self.patience) }
+
+  /// The latest first.
+  func syncs(_ count: Int) async throws -> [SyncRecord] { try await client.syncs(count, within: Self.patience) }
+
+  /// Requests a sync, and describes the answer.
+  func askForSync() async throws -> String {
+    let request = SyncRequest()
+    return try request.accepted(try await request.post(to: client), client: client).text
+  }
+}
+
+/// The keys that the user presses, from standard input.
+enum Keyboard {
+  /// Ends where the terminal goes away.
+  static func bytes() -> AsyncStream<[UInt8]> {
+    let (bytes, pressed) = AsyncStream<[UInt8]>.makeStream()
+    // A thread of its own: it waits for as long as the program lives.
+    DispatchQueue(label: "keyboard").async {
+      var buffer = [UInt8](repeating: 0, count: 256)
+      while case let count = read(STDIN_FILENO, &buffer, buffer.count), count > 0 || (count < 0 && errno == EINTR) {
+        if count > 0 { pressed.yield(Array(buffer[..<count])) }
+      }
+      pressed.finish()
+    }
+    return bytes
+  }
+}
+
+/// Settings of the terminal at the start; nil if standard input is not a terminal. They are read before any change, so
+/// that a signal handler may restore them (signal-safety(7) permits tcsetattr).
+private let given: termios? = {
+  var settings = termios()
+  return tcgetattr(STDIN_FILENO, &settings) == 0 ? settings : nil
+}()
+
+/// Keys come at once and are not shown; Ctrl-C and Ctrl-Z are signals still (termios(3)).
+private let raw: termios? = given.map { given in
+  var settings = given
+  settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
+  return settings
+}
+
+/// Standard input as a keyboard.
+enum RawMode {
+  static var isPossible: Bool { raw != nil }
+  static func begin() { set(raw) }
+  static func end() { set(given) }
+
+  private static func set(_ settings: termios?) {
+    if var settings { tcsetattr(STDIN_FILENO, TCSADRAIN, &settings) }
+  }
+}
+
+/// `rosterctl watch` for a pipe or a file: lines, each of what has just happened.
+actor PlainView {
+  private let feed: WatchFeed
+  private var line = WatchLine()
+  private let start = ContinuousClock.now
+
+  /// Enough to see how long a sync usually takes.
+  private static let latest = 5
+
+  init(feed: WatchFeed) {
+    self.feed = feed
+  }
+
+  func run() async throws {
+    Output.standard.endWhenUnread()
+    for report in try await feed.syncs(Self.latest).reversed() where report.finishedAt != nil {
+      try print(WatchLine.line(report))
+    }
+    try print(try await feed.status())
+    try await feed.events.follow(
+      opened: { again in if again { try await self.printStatus() } },
+      silent: { failure in
+        try await self.print("\(Date().rfc3339)  the daemon is gone, waiting for it: \(failure.cause)")
+      },
+      each: { event in try await self.happened(event) })
+  }
+
+  private func happened(_ event: StreamedEvent) throws {
+    if let text = line.line(name: event.name, data: event.data, seconds: (ContinuousClock.now - start).seconds) {
+      try print(text)
+    }
+  }
+
+  private func printStatus() async throws { try print(try await feed.status()) }
+
+  private func print(_ status: DaemonStatus) throws {
+    try print("\(Date().rfc3339)  rosterd \(status.version), pid \(status.pid): \(status.message)")
+  }
+
+  private func print(_ line: String) throws { try Output.standard.write(line.printable + "\n") }
 }

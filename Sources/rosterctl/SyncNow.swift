@@ -132,3 +132,54 @@ struct SyncNow: AsyncParsableCommand {
     Output.error.redraw(bar.text(width: terminal.columns - 1, colour: terminal.colour))
   }
 }
+
+extension SyncRequest.Accepted {
+  var text: String { "sync \(sync) " + (joined ? "is already running, and this request shares it" : "started") }
+}
+
+extension SyncRequest {
+  func post(to client: StatusClient) async throws -> Response {
+    try await client.send("POST", target: "/v1/sync", body: Array(try JSONEncoder().encode(self)), within: .seconds(10))
+  }
+
+  /// Throws a Failure, 77 if the daemon refuses this user.
+  func accepted(_ answer: Response, client: StatusClient) throws -> Accepted {
+    do {
+      return try answer.decoded(Accepted.self, of: "ask for a sync")
+    } catch let failure as Failure {
+      throw failure.withOwner(of: client, for: "sync")
+    }
+  }
+}
+
+struct Cancel: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Cancels the running sync.",
+    discussion: "Pulled pages are kept for the next sync.")
+
+  private struct Cancelled: Decodable { var sync: Int64 }
+
+  @OptionGroup var place: Places
+
+  func run() async throws {
+    let client = try await place.client()
+    let answer = try await client.send("POST", target: "/v1/cancel")
+    do {
+      let sync = try answer.decoded(Cancelled.self, of: "cancel the sync").sync
+      try Output.standard.write("sync \(sync) is cancelled; what it pulled is kept for the next\n")
+    } catch let failure as Failure {
+      throw failure.withOwner(of: client, for: "cancel")
+    }
+  }
+}
+
+extension Failure {
+  /// Names the user who may run the command in the hint, if the request was not permitted.
+  func withOwner(of client: StatusClient, for command: String) -> Failure {
+    guard kind == .refused else { return self }
+    let owner = client.owner.flatMap { $0 == "root" ? nil : $0 }
+    var failure = self
+    failure.hint = "try `sudo rosterctl \(command)`" + (owner.map { ", or as \($0)" } ?? "")
+    return failure
+  }
+}

@@ -98,3 +98,88 @@ extension Database {
     try rows("SELECT name, definition FROM main.resources ORDER BY rowid") { ($0.text(0), $0.text(1)) }
   }
 }
+
+/// The settings of `each` by which the lists of a child were chosen and requested last.
+enum ListRules {
+  /// If these settings have changed, the stored times say nothing about the next request of a list (E3). The next sync
+  /// then requests each list of the child. A list that it does not pull stays due.
+  static func apply(_ schema: Schema, to database: Database) throws {
+    for (name, definition) in try database.definitions() {
+      guard let tables = schema.tables.first(where: { $0.resource.name == name }), !tables.isWaiting,
+        !tables.resource.hasListRules(of: definition)
+      else { continue }
+      try database.transaction { try renew(tables.resource, in: database) }
+    }
+  }
+
+  private static func renew(_ resource: Resource, in database: Database) throws {
+    try database.run(
+      """
+      UPDATE main.cache_lists SET due_at = min(coalesce(due_at, 0), 0)
+      WHERE resource_id = (SELECT id FROM main.cache_resources WHERE name = ?1)
+      """, .text(resource.name))
+    try database.run(
+      "UPDATE main.resources SET definition = ?2 WHERE name = ?1", .text(resource.name), .text(resource.definition))
+  }
+}
+
+/// Ensures that a record id is never given to another key (section 5). An integer key is its own record id. A text key
+/// gets the next number, and the highest number is kept when the table is dropped.
+enum RecordIDs {
+  /// Stores the highest record id of a table that will be dropped.
+  static func note(_ tables: ResourceTables, in database: Database) throws {
+    try database.run(
+      """
+      INSERT INTO main.cache_record_ids SELECT ?1, max(
+        coalesce((SELECT max(\(tables.id)) FROM main.\(tables.table)), 0),
+        coalesce((SELECT seq FROM main.sqlite_sequence WHERE name = ?2), 0),
+        coalesce((SELECT max(record_id) FROM main.changes WHERE resource = ?1), 0))
+      WHERE true ON CONFLICT (resource) DO UPDATE SET highest = excluded.highest WHERE excluded.highest > highest
+      """, .text(tables.resource.name), .text(tables.resource.table))
+  }
+
+  /// Continues with the stored ids in a new, empty table.
+  static func goOn(_ tables: ResourceTables, in database: Database) throws {
+    guard tables.hasOwnIDs else { return }
+    // After the highest possible id, no other would be left (sqlite.org/autoinc.html). If earlier integer keys were
+    // very large, the ids continue at half the range.
+    try database.run(
+      """
+      INSERT INTO main.sqlite_sequence SELECT ?2, min(highest, ?3) FROM main.cache_record_ids WHERE resource = ?1
+      """, .text(tables.resource.name), .text(tables.resource.table), .integer(.max / 2))
+  }
+}
+
+/// One list of a resource: its rows in `cache_lists` and `cache_resources`.
+struct ListID: Equatable {
+  /// Id in `cache_lists`; `cache_pages`, `cache_unlisted` and `cache_overlaid` refer to it.
+  let id: Int64
+  /// Id in `cache_resources`.
+  let resource: Int64
+
+  /// - Parameter parent: record id of the parent; 0 for the only list of a resource.
+  /// - Returns: nil if the cache has no such list.
+  init?(_ name: String, parent: Int64 = 0, in database: Database) throws {
+    let found = try database.first(
+      """
+      SELECT l.id, l.resource_id FROM main.cache_resources c
+      CROSS JOIN main.cache_lists l ON l.resource_id = c.id AND l.parent_id = ?2 WHERE c.name = ?1
+      """, .text(name), .integer(parent)
+    ) { ($0.integer(0), $0.integer(1)) }
+    guard let found else { return nil }
+    (id, resource) = found
+  }
+
+  init(id: Int64, resource: Int64) { (self.id, self.resource) = (id, resource) }
+
+  /// Adds the list of a new parent. Throws `SQLiteError` (damaged) if the cache lacks the resource.
+  init(adding name: String, parent: Int64, _ database: Database) throws {
+    try database.run(
+      "INSERT INTO main.cache_lists(resource_id, parent_id) SELECT id, ?2 FROM main.cache_resources WHERE name = ?1",
+      .text(name), .integer(parent))
+    guard let added = try ListID(name, parent: parent, in: database) else {
+      throw SQLiteError.damaged("cache_resources lacks \(name)")
+    }
+    self = added
+  }
+}

@@ -1,4 +1,5 @@
-internal import RosterModel
+package import FoundationEssentials
+package import RosterModel
 
 /// The state of the current pull, apart from its tables.
 struct PullFacts {
@@ -31,5 +32,98 @@ struct PullFacts {
   /// True if validators of this resource are neither sent nor stored (P15.6).
   func ignoresValidators(of resource: String) -> Bool {
     !isFresh && (distrusted.contains(resource) || lying.contains(resource))
+  }
+}
+
+/// The upstream and the definitions by which pages were pulled. Other ones request other pages, and read them
+/// differently.
+struct PullKey {
+  var upstream: String
+  var resources: [Resource]
+
+  /// Each part is one line: neither an address nor the JSON of a definition contains a line end.
+  var text: String { ([upstream] + resources.map { "\($0.name) \($0.pulledDefinition)" }).joined(separator: "\n") }
+
+  init(_ upstream: String, resources: [Resource]) {
+    self.upstream = upstream
+    self.resources = resources
+  }
+
+  /// nil if the text is not a source.
+  init?(_ text: String) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    upstream = String(lines[0])
+    resources = lines.dropFirst().compactMap { line in
+      let parts = line.split(separator: " ", maxSplits: 1)
+      return parts.count == 2 ? Resource(name: String(parts[0]), pulledBy: String(parts[1])) : nil
+    }
+    guard resources.count == lines.count - 1 else { return nil }
+    // The definition of a child does not have the windows of its parent.
+    for index in resources.indices {
+      let parent = resources.first { $0.name == resources[index].each?.parent }
+      resources[index].each?.windows = parent?.windows
+    }
+  }
+}
+
+/// Times in which no request was allowed: `limit.budget` was used up, or upstream had sent a Retry-After. The age at
+/// which a kept page or list is used again does not include them (E8.1).
+package struct RequestPauses: Sendable, Equatable {
+  /// The pauses in the order of time.
+  private var all: [Range<Date>] = []
+  /// Addresses of the questions of `by_key` whose answers ended a sync with a pause (E7.8).
+  package private(set) var questions: Set<String> = []
+
+  /// No pause.
+  package init() {}
+
+  /// Adds a pause. Only its part after the earlier ones counts. Returns false if neither that part nor the question is
+  /// new.
+  /// - Parameter question: address of the question of `by_key` that brought the pause; nil if another answer did.
+  @discardableResult
+  package mutating func add(from start: Date, until end: Date, by question: String? = nil) -> Bool {
+    let isNew = question.map { questions.insert($0).inserted } ?? false
+    let start = max(start, all.last?.upperBound ?? start)
+    guard start < end else { return isNew }
+    all.append(start..<end)
+    return true
+  }
+
+  /// True if no request was allowed for a time after this one.
+  package func hasPause(after date: Date) -> Bool { all.last.map { date < $0.upperBound } ?? false }
+
+  /// The time at which a page was received that reaches this age now. The pauses do not count.
+  package func earliest(age: Duration, at now: Date) -> Date {
+    var (left, end) = (age.seconds, now)
+    for pause in all.reversed() {
+      let allowed = end.timeIntervalSince(min(pause.upperBound, end))
+      if left <= allowed { break }
+      left -= allowed
+      end = min(end, pause.lowerBound)
+    }
+    return end.addingTimeInterval(-left)
+  }
+}
+
+/// The time before which upstream wants no page request, kept over restarts (P11). It belongs to one upstream. Losing
+/// it costs upstream one request.
+extension Cache {
+  /// The time that an earlier process stored; nil if it stored no time for this upstream.
+  package func retryAfterHold() throws -> RetryAfterHold? {
+    try perform("read the cache") { database in
+      try database.first(
+        "SELECT held_at, held_until FROM main.cache_identity WHERE held_by = ?1 AND held_until IS NOT NULL",
+        .text(upstream)
+      ) { RetryAfterHold(setAt: $0.date(0), until: $0.date(1)) }
+    }
+  }
+
+  /// Stores the time for the next process.
+  package func keep(_ hold: RetryAfterHold) throws {
+    _ = try perform("write the cache") { database in
+      try database.run(
+        "UPDATE main.cache_identity SET held_by = ?1, held_at = ?2, held_until = ?3", .text(upstream),
+        Value(hold.setAt), Value(hold.until))
+    }
   }
 }

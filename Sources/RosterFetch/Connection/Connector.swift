@@ -1,4 +1,5 @@
 import NIOCore
+import NIOPosix
 import NIOSSL
 import RosterModel
 
@@ -86,4 +87,48 @@ final class Connector {
     .ecdsaSecp256R1Sha256, .rsaPssRsaeSha256, .rsaPkcs1Sha256, .ecdsaSecp384R1Sha384, .rsaPssRsaeSha384,
     .rsaPkcs1Sha384, .rsaPssRsaeSha512, .rsaPkcs1Sha512,
   ]
+}
+
+/// Opens connections that are still unused.
+enum TCP {
+  /// Connects to an address at once. A name is looked up on another thread. Fails with a `Failure` if the
+  /// name has no address by the deadline.
+  static func connect(
+    to host: String, _ port: Int, by deadline: NIODeadline, on loop: any EventLoop
+  ) -> EventLoopFuture<any Channel> {
+    let bootstrap = ClientBootstrap(group: loop).connectTimeout(max(deadline - .now(), .milliseconds(1)))
+    if let address = try? SocketAddress(ipAddress: host, port: port) { return bootstrap.connect(to: address) }
+    let isResolved = NIOLoopBoundBox(false, eventLoop: loop)
+    // The first channel is made for the first address.
+    return bootstrap.channelInitializer { channel in
+      isResolved.value = true
+      return channel.eventLoop.makeSucceededVoidFuture()
+    }.connect(host: host, port: port).flatMapErrorThrowing { error in
+      if case ChannelError.connectTimeout = error, !isResolved.value { throw Failure.nameLate(host) }
+      throw error
+    }
+  }
+
+  /// Fails with a `Failure`.
+  static func connect(
+    to proxy: ProxyServer, by deadline: NIODeadline, on loop: any EventLoop
+  ) -> EventLoopFuture<any Channel> {
+    connect(to: proxy.host, proxy.port, by: deadline, on: loop).flatMapErrorThrowing { error in
+      throw proxy.failed(by: Failure(transport: error))
+    }
+  }
+}
+
+/// Runs tasks on an event loop, alternating with its connections: an answer then wakes no other thread.
+final class LoopExecutor: TaskExecutor {
+  private let loop: any EventLoop
+
+  init(_ loop: any EventLoop) {
+    self.loop = loop
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
 }

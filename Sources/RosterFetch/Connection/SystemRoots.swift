@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import NIOSSL
+import RosterAuth
 import RosterFiles
 package import RosterModel
 
@@ -56,4 +57,54 @@ package struct SystemRoots: Sendable, Equatable {
 
   private static let usualFile = "/etc/ssl/certs/ca-certificates.crt"
   private static let usualFolder = "/etc/ssl/certs"
+}
+
+/// The certificate authorities that a transport trusts. Equal values trust the same authorities.
+package enum TrustedRoots: Sendable, Equatable {
+  case bundle(CABundle)
+  case system(SystemRoots)
+
+  func apply(to configuration: inout TLSConfiguration) {
+    switch self {
+    case .bundle(let bundle): configuration.trustRoots = .certificates(bundle.certificates)
+    case .system(let system): system.apply(to: &configuration)
+    }
+  }
+}
+
+/// The roots in `upstream.tls.ca_file`, which replace the system's. Equal values trust the same roots, whatever their
+/// files are.
+package struct CABundle: Sendable, Equatable {
+  let certificates: [NIOSSLCertificate]
+
+  /// Throws a Failure (78) if the file has no readable certificate. The check takes place here, before the first
+  /// connection.
+  package init(path: String) throws(Failure) {
+    do { certificates = try NIOSSLCertificate.fromPEMFile(path) } catch {
+      throw Failure(
+        .configuration, step: "read upstream.tls.ca_file", subject: path,
+        cause: "it holds no certificate that can be read", hint: "name a readable bundle of certificates in PEM")
+    }
+  }
+}
+
+/// `upstream.tls.pins`: the server must have one of these keys, and a trusted chain.
+struct Pins: Sendable {
+  /// SHA-256 digests of SubjectPublicKeyInfo.
+  private let digests: Set<Data>
+
+  /// An invalid pin matches no key.
+  init(_ pins: [String]) {
+    digests = Set(pins.map { Data(base64Encoded: String($0.dropFirst(Self.prefix.count))) ?? Data() })
+  }
+
+  /// Throws a `Failure`.
+  /// - Parameter certificate: the server's own certificate.
+  func verify(_ certificate: NIOSSLCertificate) throws {
+    if digests.isEmpty { return }
+    let digest = Data(sha256(try certificate.extractPublicKey().toSPKIBytes()))
+    guard digests.contains(digest) else { throw Failure.unpinned(Self.prefix + digest.base64EncodedString()) }
+  }
+
+  private static let prefix = "sha256/"
 }

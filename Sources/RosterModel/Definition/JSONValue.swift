@@ -167,3 +167,46 @@ extension JSONValue {
     return .object(members)
   }
 }
+
+extension Resource.Scalar {
+  /// nil for null, lists and objects.
+  package init?(json: JSONValue) {
+    switch json {
+    case .text(let text): self = .text(text)
+    case .boolean(let flag): self = .boolean(flag)
+    case .number(let digits):
+      guard let number = Double(digits) else { return nil }
+      self = Int64(digits).map { .integer($0) } ?? .real(number)
+    case .null, .list, .object: return nil
+    }
+  }
+
+  /// The same value in JSON.
+  package var json: JSONValue {
+    switch self {
+    case .text(let text): .text(text)
+    case .integer(let number): .integer(number)
+    case .real(let number): .number(number.description)
+    case .boolean(let flag): .boolean(flag)
+    }
+  }
+
+  /// The value of a query parameter.
+  package var queryText: String { json.queryText }
+}
+
+/// The value of one column: of a field in an answer, or of a row of the cache.
+///
+/// Its bytes are not copied. Those of a field are a slice of the body, or of the decoder's memory if the body has
+/// escapes or white space in them. They are valid until the decoder's next call of `next`, of `nextRow` (for values of
+/// a list's row) or of `begin`. Those of a row are valid until its statement goes on.
+package enum FieldValue {
+  case null
+  /// UTF-8 as upstream sent it, which may contain U+0000 and surrogates.
+  case text(UnsafeBufferPointer<UInt8>)
+  case integer(Int64)
+  case real(Double)
+  case boolean(Bool)
+  /// A value of any kind as upstream wrote it, without white space between its tokens.
+  case json(UnsafeBufferPointer<UInt8>)
+}

@@ -24,3 +24,28 @@ package enum HeaderText {
     return value.utf8.contains(where: isControl) ? "holds a control character" : nil
   }
 }
+
+extension Request.Header {
+  /// RFC 9110 §5.1: names are case-insensitive.
+  package func isNamed(_ other: String) -> Bool {
+    name.utf8.count == other.utf8.count && zip(name.utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
+  }
+}
+
+extension UInt8 {
+  fileprivate var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
+}
+
+extension String {
+  /// The value without surrounding white space, which is not part of a header's value (RFC 9110 §5.5). NIO's parser
+  /// keeps trailing white space.
+  package var fieldValue: String {
+    guard isSpace(utf8.first) || isSpace(utf8.last) else { return self }
+    var bytes = utf8.drop(while: isSpace)
+    while isSpace(bytes.last) { bytes.removeLast() }
+    return String(Substring(bytes))
+  }
+}
+
+/// SP and HTAB (RFC 9110 §5.6.3).
+private func isSpace(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -65,3 +65,57 @@ extension TokenExchange.Step {
   /// The placeholders that body and field contain.
   package var placeholders: Set<CredentialPlaceholder> { body.placeholders.union(send?.placeholders ?? []) }
 }
+
+/// `auth.answer.access`: the place of the access token in an answer (T13.8).
+package enum TokenSource: Sendable, Equatable {
+  /// A member of the body, which is JSON or a form.
+  case member(JSONPointer)
+  /// A header of the answer: `header:X-Subject-Token`.
+  case header(String)
+  /// A cookie that the answer sets: `cookie:session`.
+  case cookie(String)
+  /// The body is a JSON string, which is the token: `body`.
+  case body
+
+  /// nil if the text has none of these forms.
+  package init?(_ text: String) {
+    if text == Self.wholeBody {
+      self = .body
+    } else if text.hasPrefix(Self.headerPrefix) {
+      let name = String(text.dropFirst(Self.headerPrefix.count))
+      guard name.isHTTPToken else { return nil }
+      self = .header(name)
+    } else if text.hasPrefix(Self.cookiePrefix) {
+      let name = String(text.dropFirst(Self.cookiePrefix.count))
+      guard name.isHTTPToken else { return nil }
+      self = .cookie(name)
+    } else {
+      guard let pointer = JSONPointer(text), !pointer.segments.isEmpty else { return nil }
+      self = .member(pointer)
+    }
+  }
+
+  /// The text from which `init(_:)` makes the same place.
+  package var text: String {
+    switch self {
+    case .member(let pointer): pointer.description
+    case .header(let name): Self.headerPrefix + name
+    case .cookie(let name): Self.cookiePrefix + name
+    case .body: Self.wholeBody
+    }
+  }
+
+  private static let headerPrefix = "header:"
+  private static let cookiePrefix = "cookie:"
+  private static let wholeBody = "body"
+}
+
+/// `auth.client`: how a token request of OAuth 2 identifies a client that has a secret (T11.2).
+package enum ClientForm: String, Sendable, CaseIterable {
+  /// HTTP Basic, with name and secret form-encoded (RFC 6749 §2.3.1).
+  case basic
+  /// `client_id` and `client_secret` in the form.
+  case body
+  /// HTTP Basic, with name and secret not encoded, as some servers expect it.
+  case basicRaw = "basic_raw"
+}

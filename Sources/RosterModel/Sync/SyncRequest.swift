@@ -59,3 +59,61 @@ package struct SyncRequest: Codable, Sendable, Equatable {
     }
   }
 }
+
+/// The row of a sync could not be written at its start. The sync counts as failed and keeps the id meant for it.
+package struct SyncStartError: Error {
+  /// The id that was meant for it in `syncs`.
+  package var id: Int64
+  /// The reason why the row could not be written, mostly a `Failure`.
+  package var cause: any Error
+
+  /// Makes the error for a sync with this id.
+  package init(id: Int64, cause: any Error) {
+    self.id = id
+    self.cause = cause
+  }
+}
+
+/// The query of `GET /v1/syncs`.
+package struct SyncsRequest: Sendable, Equatable {
+  /// Maximum number of syncs, the latest ones.
+  package var limit: Int
+  /// True to add the number of records by resource.
+  package var withResources: Bool
+
+  /// Asks for the columns alone by default.
+  package init(limit: Int, withResources: Bool = false) {
+    self.limit = limit
+    self.withResources = withResources
+  }
+}
+
+/// The query of `GET /v1/changes`.
+package struct FeedRequest: Sendable, Equatable {
+  /// Only changes with a larger id; 0 or more.
+  package var since: Int64
+  /// The feed of that id; nil for the current feed.
+  package var feed: String?
+  /// Only changes of this resource; nil for all.
+  package var resource: String?
+  /// Maximum number of changes, 1 to 1000.
+  package var limit: Int
+
+  /// Asks for all resources by default.
+  package init(since: Int64, feed: String? = nil, resource: String? = nil, limit: Int = 100) {
+    self.since = since
+    self.feed = feed
+    self.resource = resource
+    self.limit = limit
+  }
+}
+
+/// The answers to a query of changes.
+package enum FeedAnswer: Sendable, Equatable {
+  /// The contract's JSON, `{"feed","changes":[…],"last"}`.
+  case page(json: [UInt8], isEmpty: Bool)
+  /// The reader must start from scratch: a clause that gives the reason.
+  case readAnew(String)
+  /// The cache has no such resource: one sentence.
+  case noResource(String)
+}

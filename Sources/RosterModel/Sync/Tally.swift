@@ -107,3 +107,54 @@ package final class Tally: Sendable {
     counts.withLock { change(&$0) }
   }
 }
+
+extension SyncRecord {
+  /// The record with the current counters.
+  package func counting(_ counts: Tally.Counts) -> SyncRecord {
+    var record = self
+    record.records = counts.records
+    record.requests = counts.requests
+    record.retries = counts.retries
+    record.refreshes = counts.refreshes
+    record.bytes = counts.bytes
+    record.pages = counts.pagesDone
+    record.notModified = counts.notModified
+    record.resumed = counts.resumed
+    record.verifiedAt = counts.earliestReceivedAt?.rfc3339
+    return record
+  }
+}
+
+extension DaemonStatus.Current {
+  /// The status of the running sync with the current counters.
+  package init(_ record: SyncRecord, counts: Tally.Counts, phase: Phase) {
+    self.init(id: record.id, startedAt: record.startedAt, phase: phase)
+    records = counts.records
+    requests = counts.requests
+    retries = counts.retries
+    refreshes = counts.refreshes
+    bytes = counts.bytes
+    pagesDone = counts.pagesDone
+    pagesTotal = counts.pagesTotal
+    resources = counts.resources
+    inFlight = counts.inFlight
+  }
+}
+
+/// The requests that the last pulls of a resource needed.
+package struct PullCost: Sendable, Equatable {
+  /// Number of requests of a whole pull; for a child, of all its lists.
+  package var whole: Int
+  /// Number of requests of an incremental pull; for a child, the average number for the lists of a usual sync. nil
+  /// before the first one.
+  package var incremental: Double?
+  /// Number of lists that have a page; nil for a resource without `each`.
+  package var lists: Int?
+
+  /// Makes the cost from its numbers.
+  package init(whole: Int, incremental: Double? = nil, lists: Int? = nil) {
+    self.whole = whole
+    self.incremental = incremental
+    self.lists = lists
+  }
+}

@@ -1,0 +1,74 @@
+extension UInt8 {
+  /// True for the ASCII digits 0 to 9.
+  package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+
+  /// True for the characters that an address never has to encode (RFC 3986 §2.3).
+  package var isUnreserved: Bool {
+    switch self {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+      true
+    default: isDigit
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  /// True for a scalar that would steer a terminal or forge a line. These are controls, line ends, and marks that turn
+  /// the direction of the text around them (UAX 9 §2). All of them are below U+10000, as JSON's `\u` needs it.
+  package var steersTerminal: Bool {
+    // The usual case is decided without a look at Unicode's tables.
+    if isASCII { return value < 0x20 || value == 0x7F }
+    return switch value {
+    case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+    default: [.control, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
+    }
+  }
+}
+
+extension String {
+  /// True if each byte is a printable character of ASCII, which takes one cell of a terminal. Most texts are so, and
+  /// this is decided far faster than the properties of Unicode.
+  package var isPrintableASCII: Bool { utf8.allSatisfy { 0x20 <= $0 && $0 < 0x7F } }
+
+  /// The text with a replacement for each character that controls a terminal.
+  package var printable: String {
+    guard !isPrintableASCII, unicodeScalars.contains(where: \.steersTerminal) else { return self }
+    return String(String.UnicodeScalarView(unicodeScalars.map { $0.steersTerminal ? "\u{FFFD}" : $0 }))
+  }
+}
+
+extension [UInt8] {
+  /// The bytes without a leading UTF-8 byte order mark, which a reader of JSON or TOML may ignore (RFC 8259 §8.1).
+  package var withoutByteOrderMark: [UInt8] {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    return starts(with: mark) ? Array(dropFirst(mark.count)) : self
+  }
+}
+
+extension Collection<UInt8> {
+  /// The bytes with each percent escape decoded (RFC 3986 §2.1). Invalid escapes are unchanged.
+  /// - Parameter isForm: true if a plus sign is a space, as in `application/x-www-form-urlencoded`.
+  package func percentDecoded(isForm: Bool = false) -> [UInt8] {
+    var decoded: [UInt8] = []
+    var rest = Array(self)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let value = UInt8(hex: rest.prefix(2)) {
+        decoded.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        decoded.append(isForm && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+      }
+    }
+    return decoded
+  }
+}
+
+extension UInt8 {
+  /// nil unless there are two hexadecimal digits.
+  fileprivate init?(hex digits: ArraySlice<UInt8>) {
+    let values = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+    guard values.count == 2 else { return nil }
+    self = UInt8(values[0] << 4 | values[1])
+  }
+}
