@@ -56,7 +56,7 @@ extension RecordDecoder {
       for sign in statements {
         switch sign.sign.effect {
         case .fails, .isPartial, .lacks: if try isMet(sign) { return refusal(sign) }
-        case .goesOn: if hasNone, sign.sign.values == .totalOfNone, try isMet(sign) { return refusal(sign) }
+        case .goesOn: if hasNone, sign.sign.values == .total, try isMet(sign) { return refusal(sign) }
         case .explains: continue
         }
       }
@@ -104,6 +104,9 @@ extension RecordDecoder {
   private mutating func notePlaces() throws(Malformed) {
     let places = plan.places
     found.count = try pointed(places.count)
+    if let total = unnamedTotal() {
+      found.count = PointedValue(.integer(total.number), offset: Int(total.statement.value.start))
+    }
     found.last = try pointed(places.last)
     found.more = try pointed(places.more)
     found.at = value(try next(places))
@@ -143,6 +146,7 @@ extension RecordDecoder {
     let resource = plan.resource
     if let refusal = try namedFault() { return .refusedWithoutList(refusal) }
     let rules = resource.answers
+    found.lacksList = true
     if let lack = try lack(plan.places) {
       let reason = "it says at \(lack.at) that it is partial, and has no list of records at \"\(resource.records)\""
       return .refused(AnswerRefusal(reason, sign: lack.cause == .declared ? nil : lack.at))
@@ -182,7 +186,7 @@ extension RecordDecoder {
   private mutating func refusal(_ places: AnswerPlaces, hasList: Bool) throws(Malformed) -> AnswerReading? {
     if let refusal = try unmet(places) { return .refused(refusal) }
     // The members of the only record say nothing about the answer.
-    if hasList, plan.resource.records.isWhole { return nil }
+    if hasList, plan.resource.records.isWhole { return try mapFault().map { .refused($0) } }
     for sign in statements {
       switch sign.sign.effect {
       case .isPartial: if try isMet(sign) { return .refused(refusal(sign)) }
@@ -196,6 +200,50 @@ extension RecordDecoder {
       }
     }
     return nil
+  }
+
+  /// Number of members that an error has at most in place of a map.
+  private static let maxErrorMembers = 10
+
+  /// The fault of an answer that should be a map. Its member `error` or the like is a text, or an object without a
+  /// value in any column. A map of texts may have members of any name.
+  private mutating func mapFault() throws(Malformed) -> AnswerRefusal? {
+    guard isMap, (1...Self.maxErrorMembers).contains(found.records),
+      !plan.resource.columns.contains(where: { $0.at.segments == [Resource.Shape.value] })
+    else { return nil }
+    let behind = scanner
+    defer { scanner = behind }
+    scanner.at = found.recordsAt
+    scanner.enter()
+    if scanner.isEmpty(until: recordsEnd) { return nil }
+    repeat {
+      let name = try scanner.name()
+      let word = AnswerSign.word(text(name))
+      _ = scanner.peek()
+      let start = scanner.at
+      let value = try scanner.value()
+      guard let sign = AnswerSign.named(word, in: nil), sign.namesFault, sign.effect == .fails,
+        try isMet(.anyFault, by: value)
+      else { continue }
+      memberName = name
+      let end = scanner.at
+      scanner.at = start
+      if value.kind.isObject {
+        _ = try readRecord()
+        if hasColumnOfItsOwn { continue }
+      }
+      scanner.at = end
+      let at = JSONPointer(segments: [String(decoding: text(name), as: UTF8.self)])
+      return AnswerRefusal("it has a member \(at) instead of a record")
+    } while try scanner.goesOn(until: recordsEnd)
+    return nil
+  }
+
+  /// True if the record at hand has a value in a column besides its name.
+  private var hasColumnOfItsOwn: Bool {
+    zip(plan.resource.columns, tree.record.columns).contains { column, place in
+      column.at.segments != [Resource.Shape.memberName] && ![.absent, .null].contains(slots[Int(place.node)].kind)
+    }
   }
 
   /// The first condition of `expect` that the answer does not meet. Notes places without a value.
@@ -248,7 +296,10 @@ extension RecordDecoder {
         guard try isMet(sign) else { continue }
         return AnswerLack(at: self.place(of: sign), cause: .sign, value: sign.value)
       case .goesOn:
-        guard places.root == plan.places.root, try isUnfollowed(sign.sign, places), try isMet(sign) else { continue }
+        // Only the end of the list shows whether a total is contrary.
+        guard places.root == plan.places.root, sign.sign.values != .total || found.lacksList,
+          try isUnfollowed(sign.sign, places), try isMet(sign)
+        else { continue }
         return AnswerLack(at: self.place(of: sign), cause: .unfollowed, value: sign.value)
       case .fails, .isPartial, .explains: continue
       }
@@ -266,18 +317,25 @@ extension RecordDecoder {
       // Some servers name a next page after the last one too.
       return found.records == 0 && pages.empty != .end && sign.values == .yes
     case .sends(.ofAnswer), .follows(.ofAnswer):
-      guard case .node = places.at, ![.total, .totalOfNone].contains(sign.values) else { return false }
+      guard case .node = places.at, sign.values != .total else { return false }
       return try !hasValue(next(places))
     case .follows(.ofLinkHeader): return false
     }
   }
 
-  /// An answer that calls itself partial is noted as a rejected record of unknown key, which suspends all removals.
+  /// The member with the highest total, if no key of the definition names one.
+  func unnamedTotal() -> (statement: AnswerStatement, number: Int64)? {
+    guard plan.resource.pages.takesUnnamedTotal, !plan.resource.records.isWhole else { return nil }
+    return statements.compactMap { statement in
+      guard statement.sign.values == .total, let number = total(statement.value), number > 0 else { return nil }
+      return (statement, number)
+    }.max { $0.1 < $1.1 }
+  }
+
+  /// Notes differing records of one key, and an answer that calls itself partial.
   private mutating func noteLack() throws(Malformed) {
     try noteConflicts()
-    guard try lack(plan.places) != nil else { return }
-    found.rejects += 1
-    found.rejectsOfUnknownKey += 1
+    if try lack(plan.places) != nil { found.noteLack() }
   }
 
   /// Notes differing records of one key as rejected records (P9).

@@ -30,6 +30,8 @@ struct AnswerLack {
     case declared
     /// The member is a sign without a line in the definition (R7.9).
     case sign
+    /// The member is a total above the number of records, which no key names (G5.16).
+    case total
     /// The list goes on, and the definition does not follow it (G5.16).
     case unfollowed
   }

@@ -36,8 +36,6 @@ struct AnswerSign: Sendable {
     case badWords
     /// A number above that of the records.
     case total
-    /// A number above zero, in an answer without records.
-    case totalOfNone
   }
 
   var effect: Effect
@@ -49,17 +47,25 @@ struct AnswerSign: Sendable {
   var isJudged: Bool {
     switch values {
     case .no, .badStatus, .badWords: true
-    case .yes, .anyFault, .faults, .positive, .total, .totalOfNone: false
+    case .yes, .anyFault, .faults, .positive, .total: false
     }
   }
 }
 
 extension AnswerSign {
+  /// True if the member has the same meaning beside an id, so that no object could mean something else by it.
+  var isClear: Bool {
+    switch (effect, besideID) {
+    case (.isPartial, .isPartial?), (.lacks, .lacks?): true
+    case (.fails, _), (.isPartial, _), (.lacks, _), (.explains, _), (.goesOn, _): false
+    }
+  }
+
   /// True if the member names a fault, and not only its existence.
   var namesFault: Bool {
     switch values {
     case .anyFault, .faults: effect != .goesOn
-    case .no, .yes, .positive, .badStatus, .badWords, .total, .totalOfNone: false
+    case .no, .yes, .positive, .badStatus, .badWords, .total: false
     }
   }
 
@@ -67,6 +73,8 @@ extension AnswerSign {
   /// - Parameter envelope: the object that has the member, if it is one of `envelopes`.
   static func named(_ name: String, in envelope: String?) -> AnswerSign? {
     if let envelope, let sign = inEnvelopes[envelope]?[name] { return sign }
+    // They count the parts of a search, and not the records.
+    if let envelope, ["shards", "clusters"].contains(envelope), all[name]?.values == .total { return nil }
     return all[name]
   }
 
@@ -108,7 +116,8 @@ extension AnswerSign {
         "truncated", "istruncated", "exceededtransferlimit", "resulttruncated",
       ], .goesOn, .yes, nil
     ),
-    (["islast", "islastpage", "last", "done", "iscomplete"], .goesOn, .no, nil),
+    (["islast", "islastpage", "last", "done", "complete", "completed", "iscomplete"], .goesOn, .no, nil),
+    (["state"], .lacks, .badStatus, nil),
     (
       [
         "next", "nextpage", "nextpageurl", "nexturl", "nexthref", "nextlink", "odatanextlink", "nextcursor",
@@ -118,16 +127,14 @@ extension AnswerSign {
     (
       [
         "totalcount", "totalresults", "totalrecords", "totalitems", "totalelements", "totalsize", "totalhits",
-        "totalentries", "totalrows", "recordstotal", "numfound", "nbhits", "odatacount", "hydratotalitems",
+        "totalentries", "totalrows", "recordstotal", "numfound", "nbhits", "odatacount", "hydratotalitems", "total",
+        "count",
       ], .goesOn, .total, nil
     ),
-    (["total", "count"], .goesOn, .totalOfNone, nil),
   ])
 
-  private static let total = AnswerSign(effect: .goesOn, values: .total)
-
   private static let inEnvelopes: [String: [String: AnswerSign]] = [
-    "pagination": ["total": total], "paging": ["total": total], "pageinfo": ["total": total],
+    "total": table([(["value"], .goesOn, .total, nil)]),
     "shards": table([(["failed"], .isPartial, .positive, .isPartial)]),
     "clusters": table([
       (["failed", "partial"], .isPartial, .positive, .isPartial), (["skipped"], .lacks, .positive, .lacks),
@@ -149,8 +156,10 @@ extension AnswerSign {
   /// Objects beside a list that speak about the answer.
   static let envelopes: Set<String> = [
     "meta", "metadata", "status", "response", "responseheader", "responsestatus", "responsemetadata", "responseinfo",
-    "header", "head", "result", "info", "outcome", "pageinfo", "paging", "pagination", "searchmetadata",
-    "searchinformation", "shards", "clusters", "links",
+    "header", "head", "result", "resultinfo", "resultset", "info", "outcome", "page", "pages", "pager", "pageinfo",
+    "pagecontext", "paging", "paginginfo", "pagination", "paginationinfo", "cursor", "cursors", "searchmetadata",
+    "searchinformation", "shards", "clusters", "links", "listmetadata", "extensions",
+    "diagnostics", "total",
   ]
 
   /// Members that show that an object is a record, whose other members are data.
@@ -175,6 +184,9 @@ extension AnswerSign {
   /// True if a text has a word that says that something failed or is missing.
   static func isBad(_ text: String) -> Bool { words(text).contains(where: badWords.contains) }
 
+  /// True if a text has a word that says that something is missing. Warnings of HTTP have the other bad words too.
+  static func isPartial(_ text: String) -> Bool { words(text).contains(where: partialWords.contains) }
+
   /// Statuses of HTTP that are errors.
   static let errorStatuses: ClosedRange<Int64> = 400...599
 
@@ -187,6 +199,10 @@ extension AnswerSign {
     "error", "errors", "err", "fail", "fails", "failed", "failing", "failure", "failures", "fault", "invalid", "denied",
     "forbidden", "unauthorized", "unauthenticated", "timeout", "timedout", "timed", "exceeded", "exhausted",
     "unavailable", "exception", "partial", "partially", "incomplete", "unreachable", "aborted",
+  ]
+
+  private static let partialWords: Set<String> = [
+    "partial", "partially", "incomplete", "truncated", "timeout", "timedout", "timed", "unreachable",
   ]
 
   /// The first words of a text in lower case. `PartialFailure` has two.

@@ -5,8 +5,10 @@ import RosterModel
 /// noted.
 extension RecordDecoder {
   /// Reads an object on the way to the records, or one of `AnswerSign.envelopes`.
-  /// - Parameter envelopes: the names that lead to the object from the node; empty if it is the node itself.
-  mutating func readSurroundings(_ node: Int, envelopes: [JSONSlice] = []) throws(Malformed) {
+  /// - Parameters:
+  ///   - envelopes: the names that lead to the object from the node; empty if it is the node itself.
+  ///   - isOther: True for an object of any other name. Only signs that leave no doubt count in it.
+  mutating func readSurroundings(_ node: Int, envelopes: [JSONSlice] = [], isOther: Bool = false) throws(Malformed) {
     let isAround = tree.steps[node].role.contains(.around) && envelopes.isEmpty
     let ownName = envelopes.last.map { word($0) } ?? AnswerSign.word(plan.tree.nodes[node].segment.utf8)
     let (object, first) = (scanner.at, statements.count)
@@ -27,19 +29,24 @@ extension RecordDecoder {
       if isObject, envelopes.count < Self.maxEnvelopes, AnswerSign.envelopes.contains(word) {
         try readSurroundings(node, envelopes: envelopes + [name])
         value = JSONSlice(start, end: scanner.at, kind: .object)
+      } else if isObject, isAround {
+        try readSurroundings(node, envelopes: [name], isOther: true)
+        value = JSONSlice(start, end: scanner.at, kind: .object)
       } else {
         value = try scanner.value()
       }
-      if isAround, AnswerSign.identities.contains(word) { isRecord = true }
+      if isAround || isOther, AnswerSign.identities.contains(word) { isRecord = true }
       guard let sign = AnswerSign.named(word, in: isAround ? nil : ownName) else { continue }
       statements.removeAll { $0.object == object && $0.word == word }
       statements.append(
         AnswerStatement(
           sign: sign, word: word, object: object, node: node, envelopes: envelopes, name: name, value: value))
     } while try scanner.goesOn(until: UInt8(ascii: "}"))
-    guard isRecord, statements.count > first else { return }
+    guard isRecord || isOther, statements.count > first else { return }
     for index in (first..<statements.count).reversed() {
-      if let effect = statements[index].sign.besideID {
+      if isOther {
+        if isRecord || !statements[index].sign.isClear { statements.remove(at: index) }
+      } else if let effect = statements[index].sign.besideID {
         statements[index].sign.effect = effect
       } else {
         statements.remove(at: index)
@@ -72,8 +79,7 @@ extension RecordDecoder {
     case .positive: number(value).map { $0 > 0 } ?? false
     case .badStatus: isBadStatus(value)
     case .badWords: try hasBadWords(value)
-    case .totalOfNone: found.records == 0 && number(value).map { $0 > 0 } ?? false
-    case .total: number(value).map { $0 > found.records } ?? false
+    case .total: total(value).map { $0 > found.records } ?? false
     }
   }
 
@@ -100,6 +106,12 @@ extension RecordDecoder {
   private func number(_ value: JSONSlice) -> Int64? {
     guard case .integer = value.kind else { return nil }
     return JSONNumber.integer(bytes, range: value.range)
+  }
+
+  /// A total, which may be written as a text.
+  func total(_ value: JSONSlice) -> Int64? {
+    if case .string = value.kind { return Int64(JSONEscapes.text(bytes, value)) }
+    return number(value)
   }
 
   /// True if nothing in a value names a fault.

@@ -37,7 +37,7 @@ package struct PageScan: Sendable, Equatable {
   /// Offset after the list of a page; 0 if the page is one record.
   package var recordsEnd = 0
 
-  /// The value at `pages.count`; absent if the definition has no such place.
+  /// The value at `pages.count`. Without such a place it is the highest total that a member of the answer names.
   package var count = PointedValue()
   /// The value at the style's `last`.
   package var last = PointedValue()
@@ -50,6 +50,16 @@ package struct PageScan: Sendable, Equatable {
 
   /// Makes the result of a body in which nothing was found yet.
   package init() {}
+
+  /// Notes that the answer lacks records, as a rejected record of unknown key, which suspends all removals.
+  package mutating func noteLack() {
+    rejects += 1
+    rejectsOfUnknownKey += 1
+  }
+
+  /// True if the text of a Warning header says that the answer is partial (RFC 9111 §5.5). Most warnings speak about
+  /// other things, such as the age of a response or of an API.
+  package static func isPartial(_ warning: String) -> Bool { AnswerSign.isPartial(warning) }
 
   /// Number of storable records. A duplicate key counts each time that it occurs.
   package var storable: Int { keys.count }

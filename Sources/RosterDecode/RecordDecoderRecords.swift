@@ -102,24 +102,44 @@ extension RecordDecoder {
     let behind = scanner
     defer { scanner = behind }
     guard let lack = try lack(besides: start..<max(start, scanner.at)) else { return false }
-    document = lack.value.range
-    position += 1
-    fault = .partialAnswer(at: lack.at, lack.cause)
+    report(.partialAnswer(at: lack.at, lack.cause), document: lack.value.range)
+    return true
+  }
+
+  /// Reports a fault of the answer itself like a rejected record. It has a negative position.
+  private mutating func report(_ fault: RecordFault, document: Range<Int>) {
+    (self.fault, self.document, position) = (fault, document, min(position, 0) - 1)
     tree.record.nodes.update(repeating: .absent)
     record.begin()
-    return true
+  }
+
+  /// After `next` has returned nil: reports a lack that the body alone does not show (`PageScan.noteLack`). The list
+  /// ends before a total of the answer, or the answer has a Warning header.
+  /// - Parameters:
+  ///   - start: `PageScan.recordsAt`.
+  ///   - isByTotal: True if the page is stored with a total.
+  package mutating func rejectUnseen(at start: Int, isByTotal: Bool) throws(Malformed) {
+    let behind = scanner
+    defer { scanner = behind }
+    guard isByTotal, start < bytes.count, try readAround(start..<max(start, scanner.at)), let total = unnamedTotal()
+    else { return report(.warnedAnswer, document: 0..<0) }
+    report(.partialAnswer(at: place(of: total.statement), .total), document: total.statement.value.range)
   }
 
   /// The member around a list of records that says what the list lacks. An answer of `by_key` has another form, and is
   /// whole.
   private mutating func lack(besides records: Range<Int>) throws(Malformed) -> AnswerLack? {
+    try readAround(records) ? lack(plan.places) : nil
+  }
+
+  /// Reads the objects around the records once more. False if the records are at another place.
+  private mutating func readAround(_ records: Range<Int>) throws(Malformed) -> Bool {
     (passed, found.recordsAt, found.records) = (records, records.lowerBound, elements)
     statements.removeAll()
     scanner.at = Self.textStart(bytes)
     try readField(plan.places.root)
     let place = slots[plan.places.records]
-    guard !place.kind.isAbsent, Int(place.start) == records.lowerBound else { return nil }
-    return try lack(plan.places)
+    return !place.kind.isAbsent && Int(place.start) == records.lowerBound
   }
 
   private mutating func advances() throws(Malformed) -> Bool {

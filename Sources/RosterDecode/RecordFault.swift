@@ -34,6 +34,8 @@ enum RecordFault {
   case duplicateKey
   /// Not a record, but an answer that says itself that it lacks some.
   case partialAnswer(at: JSONPointer, AnswerLack.Cause)
+  /// The same, of an answer with a Warning header.
+  case warnedAnswer
 
   enum ElementFault {
     case column(node: Int, Resource.ColumnType)
@@ -68,6 +70,7 @@ enum RecordFault {
       Self.path(plan.lists[list].node, plan: plan) + " holds something " + fault.clause(in: plan)
     case .duplicateKey: "another record of the same answer has its key, and differs; is a second field part of the key?"
     case .partialAnswer(let place, let cause): Self.reason(of: place, cause)
+    case .warnedAnswer: "its Warning header says that the answer is partial, so that nothing is removed"
     case .tooDeep: "it nests deeper than \(RecordPlan.deepest) levels"
     }
   }
@@ -81,6 +84,9 @@ enum RecordFault {
     case .unfollowed:
       "the answer says at \(place) that the list goes on, and no key of pages leads there, so that nothing is removed; "
         + "correct pages, or set \(acceptance) if this is the whole list"
+    case .total:
+      "the list ends before the total of the answer at \(place), so that nothing is removed; correct pages, set count "
+        + "there, or set \(acceptance) if the total counts something else"
     }
   }
 

@@ -44,7 +44,7 @@ package final class PageFetcher: Sendable {
     /// The known body is unchanged: upstream answered 304, or transferred an equal body. With the validator of this
     /// answer, if it has one.
     case unchanged(Validator, answered: Date, isTransferred: Bool)
-    /// The page was announced and does not exist (404).
+    /// The page does not exist (404), although it was announced or promised.
     case vanished
     /// The status is one of `beyond`, or the answer to a trial has no list of records (G5.8).
     case pastTheEnd
@@ -315,24 +315,29 @@ extension PageFetcher {
     _ response: Response, to wanted: PageQuery, of paging: Paging, plans: [RecordPlan]
   ) throws -> Answer? {
     let status = response.status
+    // Whether the list ends too early depends on the other pages.
+    let isJudged = wanted.facts.map { !paging.endsEarly(wanted.page, $0) } ?? true
     if status == 304, paging.startsInHeader, wanted.page.number > 1 { return .pastTheEnd }
     if status == 304, !wanted.validator.isEmpty, !paging.startsInHeader {
-      guard paging.agrees(response, with: wanted.facts, on: wanted.page) else { return nil }
+      guard isJudged, paging.agrees(response, with: wanted.facts, on: wanted.page) else { return nil }
       return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: false)
     }
     if status == 404, wanted.isAnnounced { return .vanished }
     let isBeyond =
       !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.listing.pages.beyond.contains(status)
-    if wanted.page.isTrial, Self.endsTrial(response) { return .pastTheEnd }
+    let isPastTrial = wanted.page.isTrial && Self.endsTrial(response)
+    if isPastTrial, !wanted.page.isPromised { return .pastTheEnd }
     // Upstream may forget an address that it gave, but not one with a number.
     if wanted.isFromKept, Self.forgotten.contains(status), paging.followsAnswers || !isBeyond { return .forgotten }
-    if isBeyond { return .pastTheEnd }
+    if isBeyond || isPastTrial { return wanted.page.isPromised ? .vanished : .pastTheEnd }
     if paging.refuses(status, of: wanted.page) { return .refused(status) }
     if paging.resource.each != nil, Self.declines(status, wanted: wanted, resource: paging.resource) {
       return .declined(status, answered: answered(response, paging: paging))
     }
     let hasContent = status != AnswerRules.NoRecords.noContent
-    if !hasContent, wanted.page.number > 1 { return wanted.isAnnounced ? .vanished : .pastTheEnd }
+    if !hasContent, wanted.page.number > 1 {
+      return wanted.isAnnounced || wanted.page.isPromised ? .vanished : .pastTheEnd
+    }
     let isUnchanged = status == 304 && paging.startsInHeader
     let isEmpty =
       wanted.page.number == 1 && (isUnchanged || paging.resource.answers.noRecords.contains(status: status))
@@ -346,11 +351,11 @@ extension PageFetcher {
     }
     let body = response.body.withoutByteOrderMark
     let digest = digest(body)
-    if digest == wanted.digest, paging.agrees(response, with: wanted.facts, on: wanted.page) {
+    if digest == wanted.digest, isJudged, paging.agrees(response, with: wanted.facts, on: wanted.page) {
       return .unchanged(Validator(response), answered: answered(response, paging: paging), isTransferred: true)
     }
     let name = paging.resource.name
-    let scans: [PageScan]
+    var scans: [PageScan]
     do {
       scans = try scanned(response, of: name) {
         try plans.map { plan in
@@ -365,20 +370,21 @@ extension PageFetcher {
       return .pastTheEnd
     }
     guard let scan = scans.first else { throw malformed("no resource reads it", of: name) }
-    if wanted.page.isTrial, scan.records == 0, scan.rejects == 0 { return .pastTheEnd }
+    if wanted.page.isTrial, !wanted.page.isPromised, scan.records == 0, scan.rejects == 0 { return .pastTheEnd }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     facts.skipped = scans.reduce(scan.skipped) { min($0, $1.skipped) }
     if paging.resource.since != nil || paging.resource.each != nil {
       facts.answered = answered(response, paging: paging)
     }
+    let isLacking = paging.noteLacks(in: &scans, of: response, facts, on: wanted.page)
     if !wanted.isAnnounced, paging.lacksToken(facts, on: wanted.page) {
       let place = paging.resource.since?.token?.description ?? ""
       throw malformed("the last page has no delta token at \(place) (since.token)", of: name)
     }
     return .page(
       FetchedPage(
-        body: body, digest: digest, facts: facts, scans: scans, validator: Validator(response),
-        receivedAt: clock.now()))
+        body: body, digest: isLacking ? 0 : digest, facts: facts, scans: scans,
+        validator: isLacking ? Validator() : Validator(response), receivedAt: clock.now()))
   }
 
   /// True if the status means that a child's list is empty, or that its parent has disappeared.

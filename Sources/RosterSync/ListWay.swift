@@ -45,7 +45,7 @@ extension PullPlan.List {
     links: () -> NextLinks
   ) throws(Failure) -> Bool {
     let page = job.page
-    if page.isTrial, facts.records == 0 || edges.contain(content) {
+    if page.isTrial, !page.isPromised, facts.records == 0 || edges.contain(content) {
       way = .ended
       return false
     }
@@ -114,6 +114,7 @@ extension PullPlan.List {
     case .end:
       way = .ended
       lacksNext = page.number == 1 && paging.lacksNext(facts)
+      endsFull = page.number > 1 && paging.endsFull(page, facts)
     }
   }
 

@@ -157,7 +157,7 @@ final class Pull: Sendable {
     guard let first = plan.first(of: job.list), job.page.number > 1, !plan.isFirstNew(of: job.list) else {
       return nil
     }
-    return ListFacts(known).contradicts(first, inChain: list.paging.followsAnswers) ? nil : receivedAt
+    return ListFacts(known, of: list).contradicts(first, inChain: list.paging.followsAnswers) ? nil : receivedAt
   }
 
   /// True if the page is transferred without its validator (P15.1).
@@ -174,7 +174,7 @@ final class Pull: Sendable {
     let wanted = PageFetcher.PageQuery(
       page: job.page, isAnnounced: job.isAnnounced,
       validator: isAudited ? Validator() : known?[0].validator ?? Validator(),
-      digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0, list.since) }, isFromKept: job.isFromKept,
+      digest: known?[0].digest, facts: (known?[0]).map { ListFacts($0, of: list) }, isFromKept: job.isFromKept,
       isResumption: list.isResumed && list.paging.followsAnswers)
     if let records = list.ownRecords {
       return try fetcher.read(records, of: wanted, plan: list.plans[0])
@@ -387,7 +387,7 @@ extension Pull {
     _ job: PullPlan.PageJob, list: PulledList, known: [CachedPage], validator: Validator, answered: Date?,
     isTransferred: Bool, work: inout PullState
   ) throws {
-    var facts = ListFacts(known[0], list.since)
+    var facts = ListFacts(known[0], of: list)
     facts.skipped = known.reduce(facts.skipped) { min($0, $1.skipped) }
     if let answered { facts.answered = answered }
     let now = clock.now()

@@ -81,6 +81,8 @@ package struct PullPlan: Sendable {
     var isLonger = false
     /// True if the only page is full and has no next value, without another sign of the end.
     var lacksNext = false
+    /// True if the last of several pages is full and has no next value, without another sign of the end.
+    var endsFull = false
     /// The number of records on the longest page that a page with records follows; 0 without such a page.
     var longest = 0
     /// The last page so far, and its delta token.
@@ -248,7 +250,9 @@ package struct PullPlan: Sendable {
       job.list,
       why: job.isAnnounced
         ? "page \(page), which was announced, is not there"
-        : "upstream does not know the address any more that page \(page - 1) led to")
+        : job.page.isPromised
+          ? "page \(page) is not there, although page \(page - 1) says by a total or a flag that the list goes on"
+          : "upstream does not know the address any more that page \(page - 1) led to")
   }
 
   /// Upstream refuses an incremental pull (I8.1), or has forgotten the delta token (I7.2): the list is
@@ -299,6 +303,7 @@ package struct PullPlan: Sendable {
       ending: list.ending, answered: list.answered, hasPages: list.pages > 0, hasSeveralPages: list.pages > 1,
       isTotalPassed: list.isTotalPassed,
       isScroll: list.isScroll, isStartRefused: list.isStartRefused, isLonger: list.isLonger, lacksNext: list.lacksNext,
+      endsFull: list.endsFull,
       shortenedTo: list.paging.isShortened(to: list.longest) ? list.longest : nil)
   }
 
@@ -341,6 +346,8 @@ package struct PullOutcome: Sendable, Equatable {
   var isLonger = false
   /// True if the only page is full and has no next value, without another sign of the end (G5.13).
   var lacksNext = false
+  /// True if the last of several pages is full and has no next value (G5.13).
+  var endsFull = false
   /// The number of records on the longest page, if all pages have fewer than `size` and upstream alone knew where the
   /// next one begins (G5.14).
   var shortenedTo: Int?

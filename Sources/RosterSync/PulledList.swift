@@ -150,9 +150,13 @@ struct OpenList {
 }
 
 extension ListFacts {
-  init(_ page: CachedPage, _ since: Since? = nil) {
-    self.init(records: page.records, count: page.count, last: page.last, continuation: page.next)
+  init(_ page: CachedPage, of list: PulledList) {
+    let takesUnnamed = list.paging.resource.pages.takesUnnamedTotal
+    self.init(
+      records: page.records, count: takesUnnamed ? nil : page.count, last: page.last, continuation: page.next)
+    if takesUnnamed { unnamedTotal = page.count }
     skipped = page.skipped
+    let since = list.since
     if since?.token != nil {
       token = page.highest
     } else {

@@ -563,12 +563,11 @@ package actor Sync {
     let isDryRun = request.withLock { $0.isDryRun }
     var record = compared.session.record.counting(tally.now)
     record.exit = 0
+    for resource in machine.resourcesHeldBack {
+      machine.explains(try await compared.session.firstOfUnknownKey(resource), of: resource)
+    }
     record.error = machine.shortcoming
     record.trouble = machine.trouble ?? listReset
-    for resource in machine.resourcesHeldBack {
-      let first = try await compared.session.firstOfUnknownKey(resource)
-      if let first { record.error? += "; the first of \(resource) is \(first.place): \(first.reason)" }
-    }
     if record.trouble == nil { record.trouble = try await ignoredSince() }
     if record.trouble == nil { record.trouble = try await doubtfulPages() }
     if let trouble = record.trouble, [.shortPages, .fullPage, .unseenNext].contains(trouble.kind),

@@ -70,6 +70,8 @@ package struct SyncMachine: Sendable {
   private var heldBack: [ResourceComparison] = []
   /// Names of their resources.
   var resourcesHeldBack: [String] { heldBack.map(\.resource) }
+  /// The first rejected record of unknown key of each of them, or the first answer that calls itself partial.
+  private var firstHeldBack: [String: RejectedRecord] = [:]
   /// All shortcomings except the rejected records.
   private var problems: [Shortcoming] = []
 
@@ -308,8 +310,15 @@ extension SyncMachine {
   }
 
   private var shortcomings: [Shortcoming] {
-    problems + (rejected > 0 ? [.rejects(rejected, holdingBack: heldBack)] : [])
+    let partial = heldBack.filter { firstHeldBack[$0.resource]?.isAnswer == true }
+    let others = heldBack.filter { firstHeldBack[$0.resource]?.isAnswer != true }
+    let records = rejected - partial.reduce(0) { $0 + $1.rejectedUnknown }
+    return problems + partial.compactMap { firstHeldBack[$0.resource].map(Shortcoming.partial) }
+      + (records > 0 ? [.rejects(records, holdingBack: others, first: firstHeldBack)] : [])
   }
+
+  /// Receives the reason why nothing of a resource is removed, before the shortcomings are read.
+  mutating func explains(_ first: RejectedRecord?, of resource: String) { firstHeldBack[resource] = first }
 
   private mutating func drifting(_ resource: String, why: String) -> Failure {
     state = .ended
@@ -399,7 +408,7 @@ package struct Unproven: OptionSet, Sendable {
   package static let position = Unproven(rawValue: 2)
   /// Upstream may have lowered the size of the pages, and may skip the difference (G5.14).
   package static let size = Unproven(rawValue: 4)
-  /// The only page is full, and nothing shows that it is the last one (G5.13).
+  /// The last page is full, and nothing shows that it is the last one (G5.13).
   package static let end = Unproven(rawValue: 8)
 }
 
@@ -407,7 +416,8 @@ extension PullOutcome {
   /// nil if the proof is the one of the definition.
   var unproven: Unproven? {
     let parts: Unproven = [
-      isTotalPassed ? .total : [], isScroll ? .position : [], shortenedTo == nil ? [] : .size, lacksNext ? .end : [],
+      isTotalPassed ? .total : [], isScroll ? .position : [], shortenedTo == nil ? [] : .size,
+      lacksNext || endsFull ? .end : [],
     ]
     return parts.isEmpty ? nil : parts
   }
@@ -480,12 +490,25 @@ private struct Shortcoming: Sendable {
   /// The same for `explain`.
   var trouble: Diagnosis
 
-  static func rejects(_ number: Int, holdingBack held: [ResourceComparison]) -> Shortcoming {
+  static func partial(_ answer: RejectedRecord) -> Shortcoming {
+    let owner = answer.parent.map { " of \($0)" } ?? ""
+    let what = "not all records of \(answer.resource)\(owner) were sent: \(answer.place): \(answer.reason)"
+    return Shortcoming(sentence: what, trouble: Diagnosis(.partialAnswer, what, [.resource(answer.resource)]))
+  }
+
+  /// - Parameter first: The first rejected record of unknown key, by resource.
+  static func rejects(
+    _ number: Int, holdingBack held: [ResourceComparison], first: [String: RejectedRecord] = [:]
+  ) -> Shortcoming {
     let consequences = held.map {
       "; no \($0.resource) can be removed, because \($0.rejectedUnknown) of them \($0.rejectedUnknown == 1 ? "has" : "have") no known key"
     }
     let what = "\(number.counted(as: "record")) could not be stored" + consequences.joined()
-    return Shortcoming(sentence: "\(what); rosterctl rejects shows why", trouble: Diagnosis(.rejects, what))
+    let reasons = held.compactMap { first[$0.resource] }.map {
+      "; the first of \($0.resource) is \($0.place): \($0.reason)"
+    }
+    return Shortcoming(
+      sentence: "\(what); rosterctl rejects shows why" + reasons.joined(), trouble: Diagnosis(.rejects, what))
   }
 
   static func lie(_ resource: String, lie: ValidatorLie) -> Shortcoming {

@@ -5,7 +5,7 @@ extension RejectedRecord {
   /// terminal. Each line has its end.
   package func text(width: Int?, colour: Bool = false) -> String {
     let (width, indent) = (width ?? .max / 2, "    ")
-    let place = page == 0 ? "asked for by its key" : "page \(page), position \(position)"
+    let place = isAnswer ? self.place : page == 0 ? "asked for by its key" : "page \(page), position \(position)"
     let owner = parent.map { " of \($0)" } ?? ""
     let head = "\(resource)\(owner), \(place): \(reason)".printable.wrapped(width)
     let record = document.printable.cut(to: width - indent.count).toned(.faint, colour: colour)

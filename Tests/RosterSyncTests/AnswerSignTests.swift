@@ -36,25 +36,34 @@ struct AnswerSignTests {
     #""incomplete_results":true"#, #""timed_out":true"#, #""_shards":{"total":5,"successful":3,"failed":2}"#,
     #""partial":true"#, #""isPartial":true"#, #""responseHeader":{"status":0,"partialResults":true}"#,
     #""_clusters":{"total":3,"partial":1}"#, #""response":{"status":{"partial":true}}"#,
-    #""id":"async","is_partial":true"#,
+    #""id":"async","is_partial":true"#, #""query":{"incomplete_results":true}"#, #""stats":{"partialResults":1}"#,
+    #""extensions":{"success":false}"#,
   ]
 
   static let lacking = [
     #""unreachable":["locations/eu-1"]"#, #""warningMessages":["The value 'X' does not exist for 'project'"]"#,
     #""UnprocessedKeys":{"t":[1]}"#, #""terminated_early":true"#, #""warnings":["store 3: context timed out"]"#,
     #""partialFailureError":{"code":3}"#, #""id":"20240101_1","error":{"message":"down"}"#,
-    #""_clusters":{"skipped":1}"#,
+    #""_clusters":{"skipped":1}"#, #""search":{"terminated_early":true}"#, #""state":"PARTIAL""#,
+    #""shards":{"unreachable":["b"]}"#,
   ]
 
   static let unfollowed = [
-    #""has_more":true"#, #""next":"/things?page=2""#, #""isLast":false"#,
-    #""paging":{"next":{"after":"x"}}"#, #""_links":{"next":{"href":"/things?page=2"}}"#, #""totalResults":9"#,
-    #""truncated":"true""#, #""pagination":{"total":9}"#, #""meta":{"pagination":{"total":9}}"#,
+    #""has_more":true"#, #""next":"/things?page=2""#, #""isLast":false"#, #""meta":{"complete":false}"#,
+    #""paging":{"next":{"after":"x"}}"#, #""_links":{"next":{"href":"/things?page=2"}}"#, #""truncated":"true""#,
+  ]
+
+  static let contraryTotals: [String] = [
+    #""totalResults":9"#, #""pagination":{"total":9}"#, #""meta":{"pagination":{"total":9}}"#, #""total":250"#,
+    #""count":"9""#, #""page":{"totalElements":9}"#, #""total":{"value":250,"relation":"gte"}"#,
+    #""result_info":{"count":2,"total_count":9}"#, #""pages":{"total":9}"#,
   ]
 
   static let innocent = [
     #""has_more":false,"next":null,"next_page_token":"","_links":{"next":{"href":null}},"totalResults":2"#,
-    #""id":7,"more":true,"next":"/things/8""#, #""total":9,"done":true,"last":"x","links":{"next":""}"#,
+    #""id":7,"more":true,"next":"/things/8""#, #""total":2,"done":true,"last":"x","links":{"next":""}"#,
+    #""id":7,"total":9"#, #""total":99.5"#, #""price":{"total":9}"#, #""_clusters":{"total":9}"#, #""total":"many""#,
+    #""query":{"status":"failed","success":false}"#, #""host":{"id":7,"unreachable":["x"],"timed_out":true}"#,
     #""success":true,"errors":[],"messages":[]"#, #""ok":true,"warning":"superfluous_charset""#,
     #""error":null,"errors":null,"warnings":[]"#, #""error":{"code":0,"message":"OK"}"#, #""error":false"#,
     #""error":"","errcode":0,"errmsg":"ok""#, #""errors":3"#, #""code":0,"message":"ok""#, #""code":"200""#,
@@ -108,6 +117,98 @@ struct AnswerSignTests {
       #expect(try bench.ask("SELECT reason FROM rejects").first?.contains("that the list goes on") == true)
     }
     #expect(try Self.ids(bench) == ["1", "2", "3", "4"])
+  }
+
+  @Test("G5.16: so is a total above the number of records that no key names", arguments: contraryTotals)
+  func contraryTotal(members: String) async throws {
+    let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
+    bench.serve(["/things": Self.answer(1...2, ",\(members)")])
+    for _ in 0..<3 {
+      let record = try await bench.sync([Self.thing], allowRemoval: true, after: 60)
+      #expect(record.outcome != .failed && record.isDegraded && record.removed == 0, "\(record)")
+      #expect(record.error?.hasPrefix("not all records of thing were sent: page 1: the list ends before") == true)
+      #expect(
+        try bench.ask("SELECT reason FROM rejects").first?.contains("before the total of the answer at /") == true)
+    }
+    #expect(try Self.ids(bench) == ["1", "2", "3", "4"])
+    let place = members.split(separator: "\"").first.map(String.init) ?? ""
+    var accepting = Self.thing
+    accepting.answers.expect = [.init(at(place), .any)]
+    for _ in 0..<3 { _ = try await bench.sync([accepting], allowRemoval: true, after: 120) }
+    #expect(try Self.ids(bench).count == (members.contains("{") ? 4 : 2))
+  }
+
+  @Test(
+    "G5.16, G5.17: a list in pages that ends before such a total loses no record: empty page, 404, short, lost next",
+    arguments: ["empty", "404", "short", "cursor", "link"])
+  func totalInPages(end: String) async throws {
+    let resource = Self.thing {
+      switch end {
+      case "cursor": $0.pages = .init(.cursor(param: .query("page"), at: .body(at("next"))))
+      case "link": $0.pages = .init(.link)
+      default: $0.pages = .init(.number())
+      }
+      if end == "404" { $0.pages.beyond = [404] }
+      if end == "short" { ($0.pages.short, $0.pages.size) = (true, .init(5, param: .query("size"))) }
+    }
+    let bench = try SyncBench([:])
+    let isBroken = Mutex(false)
+    bench.shelf.answer { _, target in
+      let page = target.split(separator: "=").last.flatMap { Int($0) } ?? 1
+      let isCut = isBroken.withLock(\.self)
+      if page > 3 || isCut && end == "404" && page == 2 {
+        return Response(status: end == "404" ? 404 : 200, body: Array(#"{"data":[]}"#.utf8))
+      }
+      let ids =
+        isCut && end == "empty" && page == 2
+        ? [] : isCut && end == "short" && page == 1 ? [1] : [2 * page - 1, 2 * page]
+      var members = #","total":6"#
+      var headers = [Shelf.date]
+      if page < 3, !(isCut && page == 1) {
+        if end == "cursor" { members += #","next":\#(page + 1)"# }
+        if end == "link" { headers.append(.init("Link", "</things?page=\(page + 1)>; rel=\"next\"")) }
+      }
+      if isCut, end == "short", page > 1 { return Response(status: 404) }
+      return Response(json: Self.answer(ids, members), headers: headers)
+    }
+    let first = try await bench.sync([resource])
+    #expect(first.error == nil && first.added == 6, "\(first)")
+    isBroken.withLock { $0 = true }
+    for round in 1...3 {
+      let record = try await bench.sync([resource], allowRemoval: true, after: Double(60 * round))
+      #expect(record.removed == 0 && (record.exit == 65 || record.isDegraded), "\(record)")
+      if record.exit == 65 {
+        #expect(record.error?.contains("page 2 is not there, although page 1 says") == true, "\(record)")
+      }
+    }
+    #expect(try Self.ids(bench).count == 6)
+    isBroken.withLock { $0 = false }
+    #expect(try await bench.sync([resource], after: 300).error == nil)
+  }
+
+  @Test(
+    "G5.16: an unchanged last page is judged again if the pages before it have fewer records", arguments: [true, false])
+  func totalOnUnchangedPage(hasTags: Bool) async throws {
+    let resource = Self.thing { $0.pages = .init(.link) }
+    let bench = try SyncBench([:])
+    let first = Mutex([1, 2, 3, 4])
+    bench.shelf.answer { request, target in
+      let isFirst = target == "/things"
+      let ids = isFirst ? first.withLock(\.self) : [5, 6]
+      let link = isFirst ? [Request.Header("Link", "</things?page=2>; rel=\"next\"")] : []
+      return Response(
+        json: Self.answer(ids, #","total":6"#), headers: [Shelf.date] + link, tag: hasTags ? "\"\(ids.count)\"" : nil,
+        to: request)
+    }
+    #expect(try await bench.sync([resource]).error == nil)
+    first.withLock { $0 = [1] }
+    for round in 1...3 {
+      let record = try await bench.sync([resource], allowRemoval: true, after: Double(round))
+      #expect(record.isDegraded && record.removed == 0 && record.outcome != .failed, "\(record)")
+    }
+    #expect(try Self.ids(bench).count == 6)
+    first.withLock { $0 = [1, 2, 3, 4] }
+    for round in 4...5 { #expect(try await bench.sync([resource], after: Double(round)).error == nil) }
   }
 
   @Test("G5.16: so does a chain whose next value is elsewhere now, and a list by number whose empty page goes on")
@@ -316,6 +417,47 @@ struct AnswerSignTests {
     }
     bench.serve(found, ["/things": Self.answer(1...3), "/things?id=4": Self.answer([], #","total":0"#)])
     #expect(try await bench.sync([asking], after: 120).removed == 1)
+  }
+
+  @Test(
+    "R7.10: in place of a map, a text or an object without a column at the name of a fault is no answer",
+    arguments: [
+      #"{"error":"down"}"#, #"{"error":{"code":503,"message":"down"}}"#, #"{"a":{"size":1},"errors":["x"]}"#,
+      #"{"status":500,"Fault":"down"}"#,
+    ])
+  func mapOfFault(body: String) async throws {
+    let map = Self.thing {
+      ($0.records, $0.shape, $0.key) = (JSONPointer(), .map, at("@key"))
+      $0.columns = [.init("id", at: at("@key")), .init("size", at: at("size"), .integer, isNullable: true)]
+    }
+    let bench = try await SyncBench.synced([map], answers: ["/things": #"{"a":{"size":1},"error":{"size":2}}"#])
+    #expect(try Self.ids(bench) == ["a", "error"])
+    bench.serve(["/things": body])
+    for _ in 0..<3 {
+      let record = try await bench.sync([map], allowRemoval: true, after: 60)
+      #expect(record.exit == 65 && record.error?.contains("instead of a record") == true, "\(record)")
+    }
+    #expect(try Self.ids(bench) == ["a", "error"])
+  }
+
+  @Test("R7.13: a Warning header that says that the answer is partial holds back removals, others do not")
+  func warningHeader() async throws {
+    for (warning, total, isPartial) in [
+      (#"199 - "partial results: shard 3 timed out""#, "", true), (#"299 - "Incomplete""#, #","total":2"#, true),
+      (#"299 - "v1beta1 is deprecated, unavailable in v2""#, "", false), (#"110 - "Response is Stale""#, "", false),
+    ] {
+      let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4, #","total":4"#)])
+      bench.serve(["/things": Self.answer(1...2, total)], headers: [Shelf.date, .init("Warning", warning)])
+      for _ in 0..<3 {
+        let record = try await bench.sync([Self.thing], after: 60)
+        #expect(record.isDegraded == isPartial && record.outcome != .failed, "\(record)")
+        #expect(record.error?.contains("page 1: its Warning header says") ?? false == isPartial, "\(record)")
+      }
+      #expect(try Self.ids(bench).count == (isPartial ? 4 : 2))
+      bench.serve(["/things": Self.answer(1...2, #","total":2"#)])
+      for _ in 0..<3 { _ = try await bench.sync([Self.thing], after: 120) }
+      #expect(try Self.ids(bench).count == 2)
+    }
   }
 
   @Test("P9.14: records of a map that share a key and differ are named")

@@ -44,7 +44,7 @@ struct WrittenList: Sendable {
 
   func serve(_ bench: SyncBench) { bench.shelf.answer { _, target in answer(target) } }
 
-  private func answer(_ target: String) -> Response {
+  func answer(_ target: String) -> Response {
     let value = target.split(separator: "=").last.flatMap { Int($0) }
     let index =
       switch (kind, target.contains("?")) {
@@ -232,6 +232,106 @@ struct WrittenList: Sendable {
       #expect(try await bench.sync([resource]).exit == 0)
       #expect(bench.asked().count == 2)
       #expect(try Self.proof(bench) == ["count"])
+    }
+  }
+
+  @Test("G5.8: records after a capped number of pages are pulled", arguments: [nil, 3000])
+  func cappedPages(total: Int?) async throws {
+    let bench = try SyncBench([:])
+    let size = (total ?? 15) / 3
+    var list = WrittenList(kind: .number, pages: (0..<4).map { Array($0 * size + 1...$0 * size + size) })
+    list.pages.append([4 * size + 1])
+    list.members = { _ in #","last":3,"total":\#(3 * size)"# }
+    var resource = list.resource
+    resource.pages.style = .number(last: .body(at("last")))
+    if total != nil { resource.pages.count = .body(at("total")) }
+    list.serve(bench)
+    for round in 0...2 { #expect(try await bench.sync([resource], after: Double(round)).exit == 0) }
+    #expect(try Self.ids(bench) == Array(1...4 * size + 1))
+    #expect(try Self.proof(bench) == ["weak"])
+    list.pages.removeLast(2)
+    list.serve(bench)
+    _ = bench.asked()
+    for round in 3...5 { #expect(try await bench.sync([resource], allowRemoval: true, after: Double(round)).exit == 0) }
+    #expect(try Self.ids(bench) == Array(1...3 * size))
+    #expect(bench.asked().count == 12)
+  }
+
+  @Test(
+    "G5.8: the capped total of a child's list need not be round", arguments: [WrittenList.Kind.number, .offset, .after])
+  func cappedChild(kind: WrittenList.Kind) async throws {
+    let bench = try SyncBench([:])
+    var list = WrittenList(kind: kind, pages: [[1, 2], [3, 4], [5, 6], [7]])
+    list.members = { _ in #","total":4"# }
+    var resource = list.resource
+    (resource.path, resource.each) = ("/docs/{doc.id}", Each(of: "doc"))
+    resource.pages.count = .body(at("total"))
+    let parent = Resource(
+      name: "doc", path: "/docs", pages: .init(.one), columns: [.init("id", at: at("id"), .integer)])
+    let known = list
+    bench.shelf.answer { _, target in
+      target == "/docs" ? Response(json: #"[{"id":1}]"#) : known.answer(target.replacing("/docs/1", with: "/items"))
+    }
+    for round in 0...2 {
+      #expect(try await bench.sync([parent, resource], after: Double(1000 * round)).error == nil)
+    }
+    #expect(try Self.ids(bench) == Array(1...7))
+  }
+
+  @Test(
+    "G5.17: a page that more, done or count promises is no end, although its status is in beyond",
+    arguments: ["more", "done", "total"])
+  func promised(sign: String) async throws {
+    let bench = try SyncBench([:])
+    var list = WrittenList(kind: sign == "total" ? .after : .number, pages: [[1, 2], [3, 4], [5]])
+    list.members = { page in #","more":\#(page < 2),"done":\#(page == 2),"total":5"# }
+    var resource = list.resource
+    resource.pages.beyond = [404]
+    switch sign {
+    case "more": resource.pages.more = .body(at("more"))
+    case "done": resource.pages.done = .body(at("done"))
+    default: resource.pages.count = .body(at("total"))
+    }
+    list.serve(bench)
+    #expect(try await bench.sync([resource]).added == 5)
+    var cut = list
+    cut.pages.removeLast(2)
+    cut.beyond = { _ in Response(status: 404) }
+    cut.serve(bench)
+    for round in 1...3 {
+      let record = try await bench.sync([resource], allowRemoval: true, after: Double(round))
+      #expect(record.exit == 65, "\(record)")
+      #expect(record.error?.contains("page 2 is not there, although page 1 says") == true, "\(record)")
+    }
+    #expect(try Self.ids(bench) == Array(1...5))
+  }
+
+  @Test("G5.11: a first page below size is no end of a whole root list by short: the page after it is tried")
+  func oddShort() async throws {
+    let bench = try SyncBench([:])
+    var list = WrittenList(kind: .number, pages: [[1, 2, 3], [4, 5, 6], [7]])
+    var resource = list.resource
+    (resource.pages.short, resource.pages.size) = (true, .init(50, param: .query("size")))
+    list.serve(bench)
+    for round in 0...1 { #expect(try await bench.sync([resource], after: Double(round)).exit == 0) }
+    #expect(try Self.ids(bench) == Array(1...7))
+    list.pages = [[1, 2, 3]]
+    list.beyond = { _ in Response(status: 404) }
+    list.serve(bench)
+    for round in 2...4 { #expect(try await bench.sync([resource], allowRemoval: true, after: Double(round)).exit == 0) }
+    #expect(try Self.ids(bench) == [1, 2, 3])
+  }
+
+  @Test(
+    "G5.13: a full last page without a next value makes the proof weak",
+    arguments: [WrittenList.Kind.link, .cursor, .next])
+  func fullEnd(kind: WrittenList.Kind) async throws {
+    for (last, proof) in [(10, "weak"), (9, "end")] {
+      let bench = try SyncBench([:])
+      let list = WrittenList(kind: kind, pages: [Array(1...10), Array(11..<11 + last)])
+      list.serve(bench)
+      #expect(try await bench.sync([list.resource]).added == 10 + last)
+      #expect(try Self.proof(bench) == [proof])
     }
   }
 

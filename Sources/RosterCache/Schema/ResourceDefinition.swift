@@ -71,7 +71,8 @@ extension Resource {
     part.byKeyRecords = JSONPointer()
     part.pages.value = nil
     part.since = nil
-    part.answers = AnswerRules()
+    // Other conditions on an answer reject other answers, and what is rejected holds back removals.
+    (part.answers, part.answers.expect, part.answers.partial) = (AnswerRules(), answers.expect, answers.partial)
     part.each = each.map { Each(of: $0.parent) }
     return part
   }

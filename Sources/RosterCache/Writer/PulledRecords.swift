@@ -23,6 +23,10 @@ struct PulledRecords: ~Copyable {
   private let look: Statement
   private var places: ArraySlice<(place: Int64, number: Int)>
   private var place = KeyPlace(page: 0)
+  /// Start of the records of the current page, and the rejects of the page that `next` has not returned yet.
+  private var start = 0
+  private var rejectsLeft = 0
+  private var hasTotal = false
 
   /// nil if the list has no such page or answer.
   init?(_ part: Part, of scope: ListScope, _ found: ResourceComparison, in data: PullData) throws {
@@ -71,6 +75,7 @@ struct PulledRecords: ~Copyable {
     let facts = try data.file.page(at: at)
     try decoder.begin(data.file.body(at: at), at: facts.recordsAt, mayLack: facts.rejectsOfUnknownKey > 0)
     self.number = number
+    (start, rejectsLeft, hasTotal) = (facts.recordsAt, facts.rejects, facts.count != nil)
     place = KeyPlace(page: number)
     return facts
   }
@@ -78,10 +83,16 @@ struct PulledRecords: ~Copyable {
   /// The next record of the page that is published, or that cannot be stored; nil after the last one.
   mutating func next() throws -> RecordDecoder.Step? {
     while let step = try decoder.next() {
-      if case .rejected = step { return step }
+      if case .rejected = step {
+        rejectsLeft -= 1
+        return step
+      }
       if try counts(place.next()) { return step }
     }
-    return nil
+    if rejectsLeft <= 0 || part == .answers { return nil }
+    rejectsLeft -= 1
+    try decoder.rejectUnseen(at: start, isByTotal: hasTotal)
+    return .rejected
   }
 
   /// If a key occurs more than once on pages, the last occurrence wins (P7). A record of an answer counts if its key

@@ -22,6 +22,8 @@ package struct ListFacts: Sendable, Equatable {
   package var skipped = 0
   /// Number of records of the whole list.
   package var count: Int?
+  /// The highest total that the answer names, if no key of the definition names one.
+  package var unnamedTotal: Int?
   /// Number of pages of the whole list. With `first = 0` the last page has the number below it.
   package var last: Int?
   /// True if `more` or `done` says that more pages follow; nil without such a key (G5.2).

@@ -31,30 +31,55 @@ extension Paging {
     case .counts, .sends(.ofLastRecord): break
     }
     // Only records show that such a page exists.
-    if facts.records == 0 || facts.last != nil { return .ends }
-    let total = facts.count ?? page.total
-    let received = page.recordsBefore + facts.records
-    if let total, received < total { return .goesOn(isSaid: true) }
-    if more == false { return .ends }
+    if facts.records == 0 { return .ends }
     let isFull = isFull(page, facts)
-    if let total { return isFull && doubts(total, after: facts) ? .isTried : .ends }
+    if facts.last != nil { return more != false && isFull && mayBeCapped(page, facts) ? .isTried : .ends }
+    let total = facts.count ?? page.total
+    if let total, page.recordsBefore + facts.records < total { return .goesOn(isSaid: true) }
+    if more == false { return .ends }
+    if total != nil { return isFull ? .isTried : .ends }
     guard pages.short, let size = pages.size else { return .goesOn(isSaid: false) }
     if facts.records >= size.records { return .goesOn(isSaid: false) }
-    return isFull ? .isTried : .ends
+    return isFull || mayBeLowered(page) || exceeds(page, facts) ? .isTried : .ends
+  }
+
+  /// True if an answer says that the page after this one exists: it is no end of the list that this page does not
+  /// (G5.17). The next value of a chain is no promise, because some servers give one on the last page too.
+  func isPromised(after page: PageRequest, _ facts: ListFacts) -> Bool {
+    if facts.more != nil { return facts.more == true }
+    if let last = facts.last { return page.number < last }
+    return exceeds(page, facts)
+  }
+
+  /// True if a total is above the number of records so far.
+  func exceeds(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+    (facts.count ?? page.total ?? facts.unnamedTotal ?? 0) > page.recordsBefore + facts.records
+  }
+
+  /// True if the list ends at this page, and a total that no key of the definition names is higher (G5.16).
+  func endsEarly(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+    facts.unnamedTotal != nil && exceeds(page, facts) && verdict(after: page, facts) == .ends
+      && (facts.records > 0 || resource.pages.empty != .end)
+  }
+
+  /// True if the number of pages may be capped. The only page of a list is counted rightly, and small pages are full by
+  /// chance too often. A total that agrees is capped too only if it is round.
+  private func mayBeCapped(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+    page.number > 1 && facts.records >= 5 && facts.count?.isMultiple(of: 1000) != false
+  }
+
+  /// True if the page may have fewer records than `size` because upstream has lowered the size. One request for each
+  /// list of a child, or for each look at what changed, would cost more than `short` saves.
+  private func mayBeLowered(_ page: PageRequest) -> Bool {
+    page.longest == 0 && resource.each == nil && !isIncremental
   }
 
   /// True if the page has as many records as fit on a page, as far as is known. Upstream may have lowered the size of
-  /// the first page, usually to a multiple of ten.
+  /// the first page, usually to a multiple of five.
   private func isFull(_ page: PageRequest, _ facts: ListFacts) -> Bool {
     if page.longest > 0 { return facts.records >= page.longest }
     guard let size = resource.pages.size else { return true }
-    return facts.records >= size.records || facts.records.isMultiple(of: 10)
-  }
-
-  /// True if a total may be capped, or may be the length of the page. A request for each list of a child is costly, so
-  /// that only round totals are doubted there, and those that equal the page.
-  private func doubts(_ total: Int, after facts: ListFacts) -> Bool {
-    resource.each == nil || total.isMultiple(of: 100) || total == facts.records
+    return facts.records >= size.records || facts.records.isMultiple(of: 5)
   }
 
   /// True if the only page of a list is full, and only the missing next value makes it the last one (G5.13). Sizes of
@@ -70,6 +95,15 @@ extension Paging {
     case .stops: facts.records == size
     case .counts, .sends(.ofLastRecord), .follows(.ofLinkHeader): false
     }
+  }
+
+  /// True if the last of several pages is as full as the ones before it. Only a missing next value ends the list then
+  /// (G5.13).
+  package func endsFull(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+    guard followsAnswers, facts.next == nil, facts.more == nil, facts.count ?? page.total == nil, facts.records > 0,
+      facts.records >= page.longest
+    else { return false }
+    return resource.pages.size.map { facts.records >= $0.records } == true || facts.records.isMultiple(of: 10)
   }
 
   /// True if all pages of a list have fewer records than `size`, and upstream decides where the next one begins. It may

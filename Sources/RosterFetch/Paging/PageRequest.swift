@@ -15,6 +15,8 @@ package struct PageRequest: Sendable, Equatable {
   package var emptyPages = 0
   /// True if a sign says that the list is over, so that any answer without new records is the end (G5.8).
   package var isTrial = false
+  /// True if an answer says that this page exists (G5.17).
+  package var isPromised = false
   /// True if an earlier page of this pull had the same request: only upstream knows the position (G5.7).
   package private(set) var isRepeated = false
   /// The request without validators and tokens.

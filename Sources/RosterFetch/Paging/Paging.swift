@@ -167,6 +167,7 @@ package final class Paging: Sendable {
     next.total = page.total ?? facts.count
     next.emptyPages = facts.records == 0 ? page.emptyPages + 1 : 0
     next.isTrial = verdict == .isTried
+    next.isPromised = isPromised(after: page, facts)
     return .page(next)
   }
 

@@ -29,6 +29,7 @@ extension Paging {
     {
       facts.count = try total(scan.count, named: "count", at: place)
     }
+    facts.unnamedTotal = unnamedTotal(scan)
     if let place = last, isGiven(scan.last) { facts.last = try total(scan.last, named: "last", at: place) }
     if isGiven(scan.more) { facts.more = try more(in: scan, isFirst: isFirst) }
     if let last = facts.last, let count = facts.count, last > max(1, count) {
@@ -61,6 +62,32 @@ extension Paging {
     }
     return facts
   }
+
+  /// Notes what the answer lacks by a total that no key names, if the list ends before it, and by a Warning header.
+  /// Nothing is removed then (R7.3).
+  /// - Returns: True if the answer lacks something. Its body does not show that, so that the page is never unchanged.
+  func noteLacks(
+    in scans: inout [PageScan], of response: Response, _ facts: ListFacts, on page: PageRequest
+  ) -> Bool {
+    let isWarned = response.headers.contains { $0.isNamed("Warning") && PageScan.isPartial($0.value) }
+    var isLacking = isWarned
+    for index in scans.indices {
+      var facts = facts
+      facts.unnamedTotal = unnamedTotal(scans[index])
+      if endsEarly(page, facts) {
+        scans[index].noteLack()
+        isLacking = true
+      }
+      guard isWarned else { continue }
+      scans[index].noteLack()
+      // The total of a page is the reason of such a lack, unless the page has none.
+      if resource.pages.takesUnnamedTotal, !exceeds(page, facts) { scans[index].count = PointedValue() }
+    }
+    return isLacking
+  }
+
+  /// A total is stored with its page, as a declared one is.
+  func unnamedTotal(_ scan: PageScan) -> Int? { resource.pages.takesUnnamedTotal ? scan.count.number : nil }
 
   /// The reason why an answer that calls itself followed by another page is malformed without a next value (G5.3).
   private func lostNext(isEmpty: Bool) -> String {

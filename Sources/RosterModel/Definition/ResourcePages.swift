@@ -185,9 +185,15 @@ extension Resource.Pages {
   /// The place of the boolean that ends the list, by true (`done`) or false (`more`).
   package var ending: Resource.AnswerPlace? { more ?? done }
 
-  /// True if `count` alone may say that a full page is the last one, so that one more page is requested (G5.8).
-  package var mayTryCount: Bool {
-    guard count != nil, ending == nil, style.last == nil else { return false }
+  /// True if a total is a sign although no key names its place (G5.16).
+  package var takesUnnamedTotal: Bool {
+    count == nil && ending == nil && style.last == nil && !hidden && !style.kind.isRecord
+  }
+
+  /// True if `count` or `last` alone may say that a full page is the last one, so that one more page is requested
+  /// (G5.8).
+  package var mayTryTotal: Bool {
+    guard ending == nil, count != nil || style.last != nil else { return false }
     return switch style.kind.step {
     case .counts, .sends(.ofLastRecord): true
     case .sends(.ofAnswer), .follows, .stops: false

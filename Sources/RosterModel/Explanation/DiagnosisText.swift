@@ -115,6 +115,9 @@ extension Diagnosis.Kind {
     rejects
     The last good version of each stays, and all others are published.
     See all of them with their reasons: rosterctl rejects. Have them corrected upstream, or give the column the type that they have; the next sync takes them.
+    partialAnswer
+    What was sent is published, and no {resource} is removed.
+    See the answer and the line that accepts it: rosterctl rejects. As soon as upstream sends all records again, the next syncs remove what is gone.
     unasked
     Absent is not deleted: each {resource} without an answer stays.
     {hint} Try by_key of [resource.{resource}] by hand. The next sync asks again.

@@ -10,9 +10,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case budget
     // Pages that do not form a list, and records that do not form a snapshot.
     case drift, circle, ignoredParameter, foreignLink, unseenNext, fullPage, shortPages, guarded, unstorable, rejects,
-      unasked,
-      wrongByKey,
-      unproven, validators
+      partialAnswer, unasked, wrongByKey, unproven, validators
     case absent
     // Incremental pulls.
     case missed, postponed, ignoredSince, listReset

@@ -10,7 +10,7 @@ package struct RejectedRecord: Codable, Sendable, Equatable {
   package var parent: String?
   /// Number of its page, from 1; 0 for a record that was requested by its key, negative for an incremental pull.
   package var page: Int
-  /// Position in the page, counted from 0.
+  /// Position in the page, counted from 0. It is negative for a fault of the answer itself, such as a partial one.
   package var position: Int
   /// nil if the record has no readable key.
   package var key: String?
@@ -35,11 +35,16 @@ package struct RejectedRecord: Codable, Sendable, Equatable {
   /// The record as an item of an explanation.
   package var concern: AffectedItem {
     var record = AffectedItem.record(
-      key, of: resource, page: page > 0 ? page : nil, position: page > 0 ? position : nil, reason: reason)
+      key, of: resource, page: page > 0 ? page : nil, position: page > 0 && !isAnswer ? position : nil, reason: reason)
     record.parent = parent
     return record
   }
 
-  /// The position counted from 1, as a phrase: `record 3`, `record 3 on page 2`.
-  package var place: String { "record \(position + 1)" + (page > 1 ? " on page \(page)" : "") }
+  /// True if the row is about an answer and not about one of its records.
+  package var isAnswer: Bool { position < 0 }
+
+  /// The position counted from 1, as a phrase: `record 3`, `record 3 on page 2`, `page 2`.
+  package var place: String {
+    isAnswer ? "page \(abs(page))" : "record \(position + 1)" + (page > 1 ? " on page \(page)" : "")
+  }
 }
