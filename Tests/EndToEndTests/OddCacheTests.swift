@@ -134,7 +134,7 @@ extension CacheTrials {
         _ = try await Program.run(shell, arguments: [site.cache, "PRAGMA application_id = 77; CREATE TABLE t(x)"])
       case .newer:
         _ = try await Program.run(
-          shell, arguments: [site.cache, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 4"])
+          shell, arguments: [site.cache, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 99"])
       case .empty: try #require(truncate(site.cache, 0) == 0)
       case .truncated: try #require(truncate(site.cache, 50) == 0)
       case .halved: try #require(truncate(site.cache, 40_000) == 0)

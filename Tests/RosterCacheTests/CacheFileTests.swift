@@ -83,7 +83,7 @@ struct CacheFileTests {
   func newer() async throws {
     await (try folder.define()).close()
     let database = try Database(path: folder.cache, access: .writer)
-    try database.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = 4")
+    try database.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = \(Schema.version + 1)")
     database.close()
     try await expectUntouched(mentioning: "newer")
   }
@@ -92,10 +92,10 @@ struct CacheFileTests {
   func newerInLog() async throws {
     let cache = try await folder.define()
     let database = try Database(path: folder.cache, access: .writer)
-    try database.execute("PRAGMA user_version = 4")
+    try database.execute("PRAGMA user_version = \(Schema.version + 1)")
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
     #expect(failure?.cause.contains("newer") == true)
-    #expect(try folder.ask("PRAGMA user_version") == ["4"])
+    #expect(try folder.ask("PRAGMA user_version") == ["\(Schema.version + 1)"])
     await cache.close()
   }
 

@@ -278,7 +278,7 @@ struct CacheReaderTests {
       ("DROP TABLE cache_changes", "damaged"), ("DROP TABLE characters", "damaged"),
       ("DROP TABLE resources", "damaged"),
       ("UPDATE resources SET definition = '{}'", "damaged"), ("PRAGMA user_version = 0", "older"),
-      ("PRAGMA user_version = 1", "older"), ("PRAGMA user_version = 4", "newer"), ("PRAGMA user_version = 2", "older"),
+      ("PRAGMA user_version = 1", "older"), ("PRAGMA user_version = 5", "newer"), ("PRAGMA user_version = 3", "older"),
       ("PRAGMA application_id = 1", "another program"),
     ])
   func unfit(sql: String, words: String) async throws {

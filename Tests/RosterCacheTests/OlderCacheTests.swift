@@ -43,6 +43,23 @@ struct OlderCacheTests {
     try folder.names().filter { $0.hasPrefix("roster.db") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
   }
 
+  @Test("C7.2: a cache of a build before the release of 0.3, whose tables differ, is replaced too")
+  func early() async throws {
+    let before = try await folder.define()
+    _ = try await before.mirror(Self.pages)
+    await before.close()
+    let writer = try Database(path: folder.cache, access: .writer)
+    try writer.execute("PRAGMA user_version = 3; DROP VIEW main.cache_info; DROP TABLE main.sync_resources")
+    writer.close()
+    let cache = try await folder.define()
+    let facts = try await cache.facts()
+    #expect(facts.older == .read && facts.snapshot == nil)
+    _ = try await cache.mirror(Self.pages)
+    #expect(try folder.ask("SELECT count(*) FROM characters") == ["4"])
+    #expect(try files().contains("roster.db.schema-3"))
+    await cache.close()
+  }
+
   @Test("C3.1, C7.2: readers see an older cache until the first publication, which moves it aside", arguments: all)
   func replaced(older: Older) async throws {
     try take(older)
