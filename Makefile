@@ -58,8 +58,8 @@ INSTALLED  := -e 's,](\(\.\./\)\?\(docs\|config\|systemd\)/,](\2/,g' -e 's,](doc
 SOURCES    := $(wildcard config/sources/*.toml)
 PROGRAMS   := rosterd rosterctl
 
-DOCUMENTED   := RosterModel RosterDefinition RosterPostgres RosterJSON RosterInference RosterCache RosterFiles RosterConfiguration RosterAuth RosterDecode RosterFetch RosterSync \
-                RosterStatus RosterStatusClient RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
+DOCUMENTED   := RosterCore RosterDefinition RosterPostgres RosterCache RosterAuth RosterDecode RosterFetch RosterSync RosterStatus \
+                RosterStatusClient RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd

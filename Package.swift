@@ -44,11 +44,14 @@ func program(
     path: path, exclude: exclude, swiftSettings: smallSettings)
 }
 
-func tests(of name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+/// - Parameter part: The folder of the target that is tested, if it has tests of its own.
+func tests(
+  of name: String, part: String? = nil, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
+) -> Target {
   .testTarget(
-    name: name + "Tests",
+    name: "Roster\(part ?? String(name.dropFirst("Roster".count)))Tests",
     dependencies: [.target(name: name), "RosterTestSupport"] + dependencies
-      + (name == "RosterModel" ? [] : ["RosterModel"]),
+      + (name == "RosterCore" ? [] : ["RosterCore"]),
     exclude: exclude, swiftSettings: settings)
 }
 
@@ -70,53 +73,47 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
   ],
   targets: [
-    library("RosterModel", isSmall: true, []),
-    library("RosterJSON", ["RosterModel"]),
-    library("RosterInference", isSmall: true, ["RosterModel", "RosterDefinition", "RosterJSON"]),
-    library("RosterFiles", isSmall: true, ["RosterModel", "CMalloc"]),
-    library("RosterDefinition", isSmall: true, ["RosterModel", "RosterFiles"]),
+    library("RosterCore", isSmall: true, ["CMalloc"]),
     library(
-      "RosterConfiguration", isSmall: true,
-      ["RosterModel", "RosterDefinition", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
+      "RosterDefinition", isSmall: true,
+      ["RosterCore", "RosterDecode", log, .product(name: "TOMLKit", package: "TOMLKit")]),
     // The only target with libcrypto.
-    library("RosterAuth", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CCrypto", log]),
-    library("RosterDecode", ["RosterModel", "RosterJSON"]),
+    library("RosterAuth", isSmall: true, ["RosterCore", "RosterDecode", "CCrypto", log]),
+    library("RosterDecode", ["RosterCore"]),
     library(
       "RosterFetch", isForPages: true,
       [
-        "RosterModel", "RosterFiles", "RosterJSON", "RosterDecode", "RosterAuth", "CZlib", log,
-        nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOTLS"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        "RosterCore", "RosterDecode", "RosterAuth", "CZlib", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+        nio("NIOTLS"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]),
     library(
-      "RosterCache", ["RosterModel", "RosterDefinition", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
+      "RosterCache", ["RosterCore", "RosterDefinition", "RosterDecode", "CSQLite", log]),
     library(
       "RosterSync", isSmall: true, isForPages: true,
-      ["RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
+      ["RosterCore", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     library(
       "RosterStatus", isSmall: true,
       [
-        "RosterModel", "RosterJSON", "RosterFiles", "RosterTerminal", "PageAssets", log, nio("NIOCore"),
-        nio("NIOPosix"), nio("NIOHTTP1"),
+        "RosterCore", "RosterDecode", "RosterTerminal", "PageAssets", log, nio("NIOCore"), nio("NIOPosix"),
+        nio("NIOHTTP1"),
       ], exclude: ["Assets"]),
     library(
       "RosterStatusClient", isSmall: true,
-      ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+      ["RosterCore", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     // Apart from the target around it, because a target is of one language.
     .target(
       name: "PageAssets", path: "Sources/RosterStatus/Assets",
       exclude: ["page.html", "page.css", "page.js", "page.svg"]),
-    library("RosterSystemd", isSmall: true, ["RosterModel", "RosterJSON", "RosterFiles", "CSystemd", log]),
+    library("RosterSystemd", isSmall: true, ["RosterCore", "RosterDecode", "CSystemd", log]),
     library(
       "RosterSimulator", isSmall: true,
-      ["RosterModel", "RosterJSON", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    library("RosterTerminal", isSmall: true, ["RosterModel", "RosterJSON"]),
+      ["RosterCore", "RosterDecode", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    library("RosterTerminal", isSmall: true, ["RosterCore", "RosterDecode"]),
     library(
       "RosterDaemon", isSmall: true, isForPages: true,
       [
-        "RosterModel", "RosterFiles", "RosterConfiguration", "RosterAuth", "RosterFetch", "RosterDecode",
-        "RosterCache", "RosterSync", "RosterStatus", "RosterSystemd", log,
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        "RosterCore", "RosterDefinition", "RosterAuth", "RosterFetch", "RosterDecode", "RosterCache", "RosterSync",
+        "RosterStatus", "RosterSystemd", log, .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ]),
     .systemLibrary(name: "CMalloc"),
@@ -126,65 +123,62 @@ let package = Package(
     .systemLibrary(
       name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    library("RosterPostgres", isSmall: true, ["RosterModel", "CPostgres"]),
+    library("RosterPostgres", isSmall: true, ["RosterCore", "CPostgres"]),
     // A program and a package of its own: rosterd needs no libpq.
     program(
       "rosterd-postgres",
-      [
-        "RosterModel", "RosterFiles", "RosterConfiguration", "RosterCache", "RosterPostgres", "RosterSystemd",
-        "RosterTerminal", log,
-      ]),
+      ["RosterCore", "RosterDefinition", "RosterCache", "RosterPostgres", "RosterSystemd", "RosterTerminal", log]),
     program(
       "rosterd",
       [
-        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterCache", "RosterInference",
-        "RosterDaemon", "RosterSimulator", "RosterStatusClient", "RosterSystemd", "RosterTerminal", log,
+        "RosterCore", "RosterDecode", "RosterDefinition", "RosterCache", "RosterDaemon", "RosterSimulator",
+        "RosterStatusClient", "RosterSystemd", "RosterTerminal", log,
       ]),
     // No HTTP client and no TLS: a test looks into it.
     program(
       "rosterctl",
       [
-        "RosterModel", "RosterJSON", "RosterFiles", "RosterConfiguration", "RosterStatusClient", "RosterCache",
-        "RosterSystemd", "RosterTerminal",
+        "RosterCore", "RosterDecode", "RosterDefinition", "RosterStatusClient", "RosterCache", "RosterSystemd",
+        "RosterTerminal",
       ]),
 
     // No product: `make bench` builds it.
     program(
       "RosterBenchmarks",
       [
-        "RosterModel", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterSimulator",
+        "RosterCore", "RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterSimulator",
         "GrowthKinds", "CSQLite", log,
       ], path: "Benchmarks", exclude: ["base.json"]),
     .target(
-      name: "RosterTestSupport", dependencies: ["RosterModel"], path: "Tests/RosterTestSupport",
+      name: "RosterTestSupport", dependencies: ["RosterCore"], path: "Tests/RosterTestSupport",
       swiftSettings: settings),
     // Apart from RosterTestSupport, which needs Testing: benchmarks are built as a release.
     .target(
-      name: "GrowthKinds", dependencies: ["RosterModel"], path: "Tests/GrowthKinds", swiftSettings: settings),
+      name: "GrowthKinds", dependencies: ["RosterCore"], path: "Tests/GrowthKinds", swiftSettings: settings),
     // A rosterd whose month takes minutes: no product, tests start it.
     .executableTarget(
-      name: "HastyRosterd", dependencies: ["RosterModel", "RosterConfiguration", "RosterDaemon", "RosterSystemd"],
+      name: "HastyRosterd", dependencies: ["RosterCore", "RosterDefinition", "RosterDaemon", "RosterSystemd"],
       path: "Tests/HastyRosterd", swiftSettings: settings),
     // The upstream of the tests that are not written in Swift: no product of a release.
     program(
-      "roster-simulator", ["RosterModel", "RosterJSON", "RosterFiles", "RosterSimulator"], path: "Tests/Simulator"),
+      "roster-simulator", ["RosterCore", "RosterDecode", "RosterSimulator"], path: "Tests/Simulator"),
     // Loaded into the real program by tests: makes its file calls fail.
     .target(name: "DiskFaults", path: "Tests/DiskFaults"),
-    tests(of: "RosterModel"),
+    tests(of: "RosterCore"),
     tests(of: "RosterAuth", [log]),
-    tests(of: "RosterJSON"),
-    tests(of: "RosterInference", ["RosterJSON", "RosterConfiguration", "RosterDecode", "RosterFetch"]),
-    tests(of: "RosterFiles"),
-    tests(of: "RosterConfiguration", ["RosterDefinition"]),
-    tests(of: "RosterDecode", ["RosterJSON"]),
+    tests(of: "RosterDecode", part: "JSON"),
+    tests(of: "RosterDefinition", part: "Inference", ["RosterDecode", "RosterFetch"]),
+    tests(of: "RosterCore", part: "Files"),
+    tests(of: "RosterDefinition", part: "Configuration"),
+    tests(of: "RosterDecode"),
     tests(
       of: "RosterFetch",
       ["RosterAuth", "RosterDecode", "RosterSimulator", log, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
-    tests(of: "RosterCache", ["GrowthKinds", "RosterDecode", "RosterFiles", "RosterJSON"], exclude: ["Fixtures"]),
-    tests(of: "RosterSync", ["RosterJSON", "RosterAuth", "RosterDecode", "RosterFetch", "RosterCache", log]),
+    tests(of: "RosterCache", ["GrowthKinds", "RosterDecode"], exclude: ["Fixtures"]),
+    tests(of: "RosterSync", ["RosterDecode", "RosterAuth", "RosterFetch", "RosterCache", log]),
     tests(
       of: "RosterStatus",
-      ["PageAssets", "RosterFiles", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix")]),
+      ["PageAssets", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix")]),
     tests(of: "RosterStatusClient"),
     tests(of: "RosterSystemd", [log]),
     tests(of: "RosterPostgres"),
@@ -193,13 +187,13 @@ let package = Package(
     tests(
       of: "RosterDaemon",
       [
-        "RosterFiles", "RosterConfiguration", "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterStatus",
-        "RosterSystemd", "RosterSimulator", log,
+        "RosterDefinition", "RosterAuth", "RosterFetch", "RosterCache", "RosterSync", "RosterStatus", "RosterSystemd",
+        "RosterSimulator", log,
       ]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "rosterd", "rosterctl", "rosterd-postgres", "roster-simulator", "HastyRosterd", "RosterJSON", "RosterModel",
+        "rosterd", "rosterctl", "rosterd-postgres", "roster-simulator", "HastyRosterd", "RosterDecode", "RosterCore",
         "RosterSimulator", "RosterStatus", "RosterStatusClient", "RosterTestSupport",
       ],
       swiftSettings: settings),

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import RosterAuth
 import RosterCache
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 import RosterSync
 
 /// One sync after the other into one cache.

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Logging
 import RosterCache
+import RosterCore
 import RosterDecode
-import RosterModel
 
 /// The cache's part of a sync, without upstream, in nanoseconds a page.
 struct CacheParts {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import RosterCache
-import RosterModel
+import RosterCore
 
 /// Compares the CPU time of a list with one page of a child with that of a page of a plain list. A ratio does not
 /// depend on the machine.

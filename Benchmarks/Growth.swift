@@ -3,7 +3,7 @@ import CSQLite
 import FoundationEssentials
 import GrowthKinds
 import RosterCache
-import RosterModel
+import RosterCore
 
 /// Compares the CPU time of each kind of sync, and of reading a large cache, at two sizes. It must grow with the number
 /// of records and not with its square.

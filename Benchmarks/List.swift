@@ -1,6 +1,6 @@
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 import RosterSimulator
 
 /// Bodies of a list of characters as the simulator sends them, and the plan to read them.

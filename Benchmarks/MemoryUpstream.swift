@@ -1,5 +1,5 @@
 import GrowthKinds
-import RosterModel
+import RosterCore
 
 /// An upstream without a network: pages of records, and records by key.
 struct MemoryUpstream: Sendable {

@@ -1,6 +1,6 @@
 import RosterCache
+import RosterCore
 import RosterFetch
-import RosterModel
 import RosterSimulator
 
 /// Two syncs of one list from the simulator, in nanoseconds per page, including the simulator's own work on loopback.

@@ -34,46 +34,41 @@ let package = Package(
     .package(url: "https://github.com/LebJe/TOMLKit", exact: "0.6.0"),
   ],
   targets: [
-    product("RosterModel", []),
-    product("RosterJSON", ["RosterModel"]),
-    product("RosterFiles", ["RosterModel", "CMalloc"]),
-    product("RosterDecode", ["RosterModel", "RosterJSON"]),
-    product("RosterDefinition", ["RosterModel", "RosterFiles"]),
+    product("RosterCore", ["CMalloc"]),
+    product("RosterDecode", ["RosterCore"]),
     product(
-      "RosterConfiguration",
-      ["RosterModel", "RosterDefinition", "RosterFiles", log, .product(name: "TOMLKit", package: "TOMLKit")]),
+      "RosterDefinition",
+      ["RosterCore", "RosterDecode", log, .product(name: "TOMLKit", package: "TOMLKit")]),
     product(
-      "RosterAuth", ["RosterModel", "RosterJSON"],
+      "RosterAuth", ["RosterCore", "RosterDecode"],
       sources: [
         "Grant.swift", "GrantOutcome.swift", "SecretMask.swift", "ServerStatement.swift", "Token.swift",
         "TokenSettings.swift",
       ]),
-    product("RosterFetch", ["RosterModel", "RosterJSON", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
+    product("RosterFetch", ["RosterCore", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
     product(
-      "RosterSync", ["RosterModel", "RosterFetch", "RosterCache"],
+      "RosterSync", ["RosterCore", "RosterFetch", "RosterCache"],
       sources: ["ListWay.swift", "PageEdges.swift", "PullPlan.swift", "RepeatedPages.swift", "ValidatorLie.swift"]),
     product(
-      "RosterCache", ["RosterModel", "RosterDefinition", "RosterJSON", "RosterFiles", "RosterDecode", "CSQLite", log]),
-    product("RosterTerminal", ["RosterModel", "RosterJSON"]),
+      "RosterCache", ["RosterCore", "RosterDefinition", "RosterDecode", "CSQLite", log]),
+    product("RosterTerminal", ["RosterCore", "RosterDecode"]),
     .target(
       name: "PageAssets", path: "Product/RosterStatus/Assets",
       exclude: ["page.html", "page.css", "page.js", "page.svg"]),
     product(
       "RosterStatus",
       [
-        "RosterModel", "RosterJSON", "RosterFiles", "RosterTerminal", "PageAssets", log, nio("NIOCore"),
-        nio("NIOPosix"), nio("NIOHTTP1"),
+        "RosterCore", "RosterDecode", "RosterTerminal", "PageAssets", log, nio("NIOCore"), nio("NIOPosix"),
+        nio("NIOHTTP1"),
       ], exclude: ["Assets"]),
-    product("RosterStatusClient", ["RosterModel", "RosterFiles", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
+    product("RosterStatusClient", ["RosterCore", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
     .systemLibrary(name: "CMalloc", path: "Product/CMalloc"),
     .systemLibrary(name: "CSQLite", path: "Product/CSQLite", pkgConfig: "sqlite3"),
     .executableTarget(
       name: "Fuzzer",
       dependencies: [
-        "RosterModel", "RosterJSON", "RosterDecode", "RosterDefinition", "RosterConfiguration", "RosterAuth",
-        "RosterFetch", "RosterSync", "RosterCache", "RosterStatus", "RosterStatusClient", log, nio("NIOCore"),
-        nio("NIOEmbedded"),
-        nio("NIOHTTP1"),
+        "RosterCore", "RosterDecode", "RosterDefinition", "RosterAuth", "RosterFetch", "RosterSync", "RosterCache",
+        "RosterStatus", "RosterStatusClient", log, nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"),
       ],
       path: "Fuzzer", swiftSettings: settings),
   ]

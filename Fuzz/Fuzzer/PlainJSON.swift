@@ -1,4 +1,4 @@
-/// A second reader of JSON (RFC 8259), slow and simple, that shares no code with RosterJSON.
+/// A second reader of JSON (RFC 8259), slow and simple, that shares no code with RosterDecode.
 struct PlainJSON {
   private let bytes: [UInt8]
   private var at = 0

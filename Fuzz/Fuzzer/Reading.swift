@@ -1,8 +1,7 @@
 import FoundationEssentials
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 
-@testable import RosterConfiguration
 @testable import RosterDefinition
 
 /// The content that rosterd reads in a file, as one line of JSON for a comparison with another program.

@@ -1,6 +1,6 @@
 package import FoundationEssentials
-import RosterJSON
-package import RosterModel
+package import RosterCore
+import RosterDecode
 
 extension AssertionTemplate {
   /// Fills both templates and signs them.

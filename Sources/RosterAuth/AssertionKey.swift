@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// The key that signs assertions, read from the credential files.
 struct AssertionKey: ~Copyable {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import RosterJSON
-package import RosterModel
+package import RosterCore
+import RosterDecode
 
 /// How one flow asks for a token, and which fields its answer has (CONTRACT 3). Each flow has one.
 package struct Grant: Sendable {

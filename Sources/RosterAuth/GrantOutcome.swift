@@ -1,6 +1,6 @@
 import FoundationEssentials
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 
 /// Why an answer to a token request grants nothing.
 enum GrantRefusal: Error, Sendable, Equatable {

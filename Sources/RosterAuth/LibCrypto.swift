@@ -1,5 +1,5 @@
 import CCrypto
-package import RosterModel
+package import RosterCore
 
 /// SHA-256 (FIPS 180-4): 32 bytes.
 package func sha256(_ bytes: [UInt8]) -> [UInt8] {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import RosterJSON
-package import RosterModel
+package import RosterCore
+import RosterDecode
 
 /// One authorization request of `rosterd login` (RFC 6749 §4.1) with its proof key (RFC 7636) and its state.
 package struct AuthorizationRequest: Sendable {

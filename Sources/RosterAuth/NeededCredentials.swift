@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// The credential files of a flow, and the settings of its requests.
 extension TokenSettings {

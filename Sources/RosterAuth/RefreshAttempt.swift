@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// The facts about a token request that has ended.
 struct RefreshAttempt: Sendable {

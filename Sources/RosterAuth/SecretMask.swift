@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// Finds credentials in a text that another program wrote, also encoded or cut (T14.1).
 struct SecretMask {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The words of a token server about a refusal (T14.1), unmasked. Only `shown(hiding:)` may be shown.
 struct ServerStatement: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// The content of the token store. The credential files start a session, and each refresh continues it.
 struct Session: Sendable, Equatable {

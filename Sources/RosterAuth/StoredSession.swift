@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// The document of the token store.
 struct StoredSession: Codable {

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// An access token for requests.
 package struct Token: Sendable, Equatable {

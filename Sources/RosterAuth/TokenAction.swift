@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// The machine's actions, and the faults that it handles.
 extension TokenMachine {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// The errors of this target, each worded once.
 extension Failure {

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 package import Logging
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// Holds the one session and performs what TokenMachine decides: sends the one token request, stores its answer, passes

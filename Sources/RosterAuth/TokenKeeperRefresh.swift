@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Logging
-import RosterModel
+import RosterCore
 import Synchronization
 
 /// One step of the refresh: what the keeper has to wait for. Each ends in one event of the machine.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// Decides what happens to the tokens; TokenKeeper performs it. A value with one method for each event, which returns
 /// the action.

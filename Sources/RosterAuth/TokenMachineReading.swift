@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// The machine's state as other code reads it.
 extension TokenMachine {

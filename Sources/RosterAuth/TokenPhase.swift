@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// The machine's states. Each state has only the data that it needs, so that wrong combinations do not compile.
 extension TokenMachine {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The part of the configuration that concerns tokens, resolved.
 package struct TokenSettings: Sendable, Equatable {

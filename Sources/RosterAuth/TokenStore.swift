@@ -1,8 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
-import RosterFiles
-import RosterModel
+import RosterCore
 
 /// The sessions on disk, one file for each identity. A reader, a crash or a full disk sees the old file or the new one,
 /// whole (T4).
@@ -179,7 +178,7 @@ struct TokenStore: Sendable {
   }
 
   private func makeFolder() throws(Failure) {
-    try RosterFiles.makeFolder(of: path, mode: 0o700)
+    try RosterCore.makeFolder(of: path, mode: 0o700)
     guard access(folder, W_OK | X_OK) == 0 else { throw broken("write the token store's folder", subject: folder) }
   }
 

@@ -1,8 +1,7 @@
 package import FoundationEssentials
 package import Logging
+package import RosterCore
 internal import RosterDecode
-internal import RosterFiles
-package import RosterModel
 import Synchronization
 
 /// The writer of a cache: one connection, on a thread of its own. Every method throws a `Failure` (73; 70 for a

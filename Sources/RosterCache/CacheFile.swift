@@ -2,8 +2,7 @@ import CSQLite
 internal import FoundationEssentials
 import Glibc
 internal import Logging
-internal import RosterFiles
-internal import RosterModel
+internal import RosterCore
 
 /// The cache as a file: its owner, its mode, and its replacement when it is damaged.
 package enum CacheFile {

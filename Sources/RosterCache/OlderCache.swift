@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
 internal import Logging
-internal import RosterFiles
-internal import RosterModel
+internal import RosterCore
 
 /// A cache of an older version. Its rows are not converted. A new cache beside it, its successor, pulls everything, and
 /// takes its name with the first publication. Readers see the older one until then.

@@ -1,8 +1,7 @@
 import CSQLite
 import Dispatch
 import Glibc
-internal import RosterFiles
-internal import RosterModel
+internal import RosterCore
 import Synchronization
 
 /// One connection and its prepared statements. Belongs to one thread at a time.

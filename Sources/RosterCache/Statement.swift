@@ -1,9 +1,8 @@
 import CSQLite
 internal import FoundationEssentials
 import Glibc
+internal import RosterCore
 internal import RosterDecode
-internal import RosterJSON
-internal import RosterModel
 
 /// A value that is bound to a parameter of a statement.
 enum Value: ExpressibleByNilLiteral, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {

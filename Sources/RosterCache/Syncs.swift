@@ -1,6 +1,6 @@
 package import FoundationEssentials
 internal import Logging
-package import RosterModel
+package import RosterCore
 
 extension Cache {
   /// Writes the row of a sync that starts now, after replaced or damaged files were reopened. Throws `SyncStartError`:

@@ -1,6 +1,5 @@
 internal import FoundationEssentials
-internal import RosterFiles
-package import RosterModel
+package import RosterCore
 
 /// `<path>.trouble`: the trouble of the last sync, if it had any, so that it can be explained after a restart or
 /// without a daemon. The row in `syncs` has one sentence about it. Without this file, the affected items are lost.

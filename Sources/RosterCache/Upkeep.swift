@@ -1,7 +1,7 @@
 package import FoundationEssentials
 import Glibc
 internal import Logging
-internal import RosterModel
+internal import RosterCore
 
 /// Handles files that were damaged, removed or replaced while rosterd runs, and a disk that was full.
 extension Cache {

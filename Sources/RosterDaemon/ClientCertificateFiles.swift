@@ -1,8 +1,7 @@
 import Glibc
-import RosterConfiguration
+import RosterCore
+import RosterDefinition
 import RosterFetch
-import RosterFiles
-import RosterModel
 
 extension Configuration {
   /// Reads the client certificate and its key (T15.2); nil if none is configured.

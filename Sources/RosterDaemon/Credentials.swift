@@ -1,9 +1,8 @@
 import Glibc
 package import RosterAuth
-package import RosterConfiguration
+package import RosterCore
+package import RosterDefinition
 import RosterFetch
-import RosterFiles
-package import RosterModel
 
 extension Credentials {
   /// Reads the credential files of a folder. A missing file gives nil, and an empty `folder` gives nil for all.

@@ -2,9 +2,8 @@ import FoundationEssentials
 import Glibc
 package import Logging
 import RosterCache
-package import RosterConfiguration
-import RosterFiles
-package import RosterModel
+package import RosterCore
+package import RosterDefinition
 import RosterStatus
 import RosterSync
 package import RosterSystemd

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Logging
 import RosterAuth
-package import RosterConfiguration
+import RosterCore
+package import RosterDefinition
 import RosterFetch
-import RosterModel
 import RosterStatus
 import RosterSync
 package import RosterSystemd

@@ -1,9 +1,8 @@
 import FoundationEssentials
 import Glibc
 import RosterAuth
-import RosterConfiguration
-import RosterFiles
-import RosterModel
+import RosterCore
+import RosterDefinition
 import Synchronization
 
 /// The locks of this process (P14): the cache, and the token store as soon as a configuration uses it.

@@ -1,10 +1,9 @@
 import FoundationEssentials
 import Glibc
 import RosterAuth
-package import RosterConfiguration
+import RosterCore
+package import RosterDefinition
 import RosterFetch
-import RosterFiles
-import RosterModel
 
 /// `rosterd login`: gets the first refresh token and writes it as a credential (L5.1).
 package struct LoginProcess: Sendable {

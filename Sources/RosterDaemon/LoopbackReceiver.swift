@@ -1,7 +1,6 @@
 import Dispatch
 import Glibc
-import RosterFiles
-import RosterModel
+import RosterCore
 
 /// Receives one answer of the browser on a free port of 127.0.0.1 (RFC 8252 §7.3). Its port is closed afterwards.
 final class LoopbackReceiver: Sendable {

@@ -1,8 +1,7 @@
 import Glibc
 import RosterAuth
-package import RosterConfiguration
-import RosterFiles
-import RosterModel
+import RosterCore
+package import RosterDefinition
 
 extension Configuration {
   /// The folders in systemd's search order. The encrypted ones belong to `LoadCredentialEncrypted=`.

@@ -1,7 +1,7 @@
 import FoundationEssentials
+package import RosterCore
 import RosterDecode
 import RosterFetch
-package import RosterModel
 
 /// `rosterd infer`: a single request for a page, without a daemon, a session or a retry.
 package enum OneRequest {

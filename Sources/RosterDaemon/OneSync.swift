@@ -2,11 +2,10 @@ import FoundationEssentials
 import Glibc
 package import Logging
 package import RosterCache
-package import RosterConfiguration
+package import RosterCore
 import RosterDecode
+package import RosterDefinition
 import RosterFetch
-import RosterFiles
-package import RosterModel
 import RosterStatus
 import RosterSync
 import ServiceLifecycle

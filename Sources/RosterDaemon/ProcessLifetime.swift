@@ -1,8 +1,7 @@
 import Glibc
 import Logging
-import RosterConfiguration
-import RosterFiles
-import RosterModel
+import RosterCore
+import RosterDefinition
 import ServiceLifecycle
 import Synchronization
 import UnixSignals

@@ -2,10 +2,9 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterAuth
-import RosterConfiguration
+import RosterCore
+import RosterDefinition
 import RosterFetch
-import RosterFiles
-import RosterModel
 import RosterStatus
 import RosterSync
 import RosterSystemd

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Logging
-import RosterModel
+import RosterCore
 import RosterStatus
 import RosterSync
 import Synchronization

@@ -3,11 +3,10 @@ import Glibc
 import Logging
 import RosterAuth
 import RosterCache
-import RosterConfiguration
+package import RosterCore
 import RosterDecode
+import RosterDefinition
 import RosterFetch
-import RosterFiles
-package import RosterModel
 import RosterStatus
 import RosterSync
 import Synchronization

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import RosterSync
 
 /// A sync from the loop's point of view: it runs once, and further requests may join it.

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Logging
 import RosterAuth
-import RosterConfiguration
+import RosterCore
+import RosterDefinition
 import RosterFetch
-import RosterModel
 import RosterStatus
 import Synchronization
 

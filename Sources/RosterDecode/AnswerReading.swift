@@ -1,5 +1,4 @@
-package import RosterJSON
-import RosterModel
+import RosterCore
 
 /// The verdict on the answer to a page request, or to `by_key`. An answer that calls itself partial or failed is not an
 /// answer, and is never absence.

@@ -1,5 +1,4 @@
-import RosterJSON
-package import RosterModel
+package import RosterCore
 
 /// The reason why an answer is not an answer.
 package struct AnswerRefusal: Sendable, Equatable {

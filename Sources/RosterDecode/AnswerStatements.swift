@@ -1,5 +1,4 @@
-import RosterJSON
-import RosterModel
+import RosterCore
 
 /// The objects around the records: their members are read on the way, and those that say something about the answer are
 /// noted.

@@ -1,5 +1,4 @@
-import RosterJSON
-import RosterModel
+import RosterCore
 
 /// A plan's tree in the form that the decoder walks: plain memory, with a hash table of names per node.
 struct CompiledFieldTree: ~Copyable {

@@ -1,5 +1,3 @@
-import RosterJSON
-
 /// A member that no column takes, packed into eight bytes. Offsets have 31 bits. The position of the value is not
 /// stored: it is found again after the name.
 struct ExtraField {

@@ -1,5 +1,4 @@
-import RosterJSON
-import RosterModel
+import RosterCore
 
 /// The places that a plan reads, as a tree of names with one node per place. Nodes, roots included, are in the order in
 /// which they were added.

@@ -1,5 +1,4 @@
-import RosterJSON
-import RosterModel
+import RosterCore
 
 /// Names of fields that the body does not have in front of their values: those that a shape adds (`@key`, `value`), and
 /// those of rows.

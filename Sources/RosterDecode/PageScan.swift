@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The result of one pass over a body. It suffices to plan the next page, to compare the pull with the cache, and to
 /// find the records again.

@@ -1,5 +1,4 @@
-import RosterJSON
-package import RosterModel
+package import RosterCore
 
 extension ParentValues {
   /// Reads an object such as `{"issue.number":5,"issue.title":null}`. nil for anything else.

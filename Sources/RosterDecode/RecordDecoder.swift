@@ -1,5 +1,4 @@
-import RosterJSON
-import RosterModel
+import RosterCore
 
 /// Reads bodies by a plan: once during the pull (`scan`), and once more during the publication (`begin`, `next`). Its
 /// memory is reused for each body, so one decoder belongs to one task. It does no I/O.

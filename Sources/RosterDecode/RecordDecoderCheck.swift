@@ -1,5 +1,4 @@
-import RosterJSON
-import RosterModel
+import RosterCore
 
 /// Decides whether a record can be stored (P9).
 extension RecordDecoder {

@@ -1,5 +1,3 @@
-import RosterJSON
-
 /// Members that no column or list takes (P10). Values are as upstream wrote them; members are sorted by name, so that a
 /// different order of the same members is not a change.
 extension RecordDecoder {

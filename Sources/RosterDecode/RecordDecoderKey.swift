@@ -1,5 +1,4 @@
-import RosterJSON
-import RosterModel
+import RosterCore
 
 /// A composite key (R2): the text of a JSON list of its parts, as SQLite's `json_array` writes it.
 extension RecordDecoder {

@@ -1,5 +1,4 @@
-package import RosterJSON
-package import RosterModel
+package import RosterCore
 
 /// The publication's pass: one record after the other.
 extension RecordDecoder {

@@ -1,5 +1,4 @@
-package import RosterJSON
-import RosterModel
+import RosterCore
 
 /// The pull's pass over a body.
 extension RecordDecoder {

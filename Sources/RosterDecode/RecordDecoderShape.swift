@@ -1,5 +1,4 @@
-package import RosterJSON
-import RosterModel
+import RosterCore
 
 /// Records that are not objects (R1): each is read as an object, without a copy of the body.
 extension RecordDecoder {

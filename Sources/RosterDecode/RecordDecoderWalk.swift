@@ -1,5 +1,3 @@
-import RosterJSON
-
 /// Reads an answer, a record or an element. Values on the path to a place are entered; all others are skipped.
 extension RecordDecoder {
   /// Reads the current value into the slot of its node.

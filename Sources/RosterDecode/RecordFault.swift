@@ -1,5 +1,4 @@
-import RosterJSON
-import RosterModel
+import RosterCore
 
 /// The reason why a record cannot be stored (P9). It takes a few bytes, so that a page full of rejects costs no more
 /// than any other page.

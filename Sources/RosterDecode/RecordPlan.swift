@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// A definition in compiled form, used for any number of bodies. It says which member belongs to which column or list.
 package final class RecordPlan: Sendable {

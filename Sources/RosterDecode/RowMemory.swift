@@ -1,5 +1,4 @@
-import RosterJSON
-package import RosterModel
+package import RosterCore
 
 /// The values of the current row that are not slices of the body: unescaped texts, JSON without white space, and
 /// `extra`.

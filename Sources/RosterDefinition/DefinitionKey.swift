@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// One key of a table of `[resource.NAME]`: its place in the model, its type, and its sentence for people. The file,
 /// `check`, the cache, `infer` and the manual page use the same keys.

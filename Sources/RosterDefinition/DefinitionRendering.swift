@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 extension Resource {
   /// TOML from which the definition can be read again, with defaults filled in and secrets masked.

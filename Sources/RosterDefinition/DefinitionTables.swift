@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 // Types of keys whose values are tables. Their entries may contain a secret, so that no entry is shown (T9).
 

@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 extension ValueType<JSONPointer> {
   /// Largest number of names in a pointer: deeper than any API nests, and than a record may nest.
@@ -163,17 +163,6 @@ extension ValueType<String> {
           throw Mistakes("\(shown(text)) \(mistake)")
         }
         return text
-      },
-      write: { $0 })
-  }
-
-  /// An origin with an optional path, without a trailing slash.
-  static var baseURL: Self {
-    .text(
-      allowed: "a URL such as \"https://api.example.com/v2\", without query and fragment",
-      parse: { (text) throws(Mistakes) in
-        if let mistake = WebAddress.mistake(in: text, queryAllowed: false) { throw Mistakes(mistake) }
-        return text.hasSuffix("/") ? String(text.dropLast()) : text
       },
       write: { $0 })
   }

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// Reads `[resource.*]` (docs/CONTRACT.md, section 2, Resources).
 package struct DefinitionsReader {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 extension Each {
   /// The keys of `[resource.NAME.each]`, in the order of the manual page.

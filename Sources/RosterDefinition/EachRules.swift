@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// `[resource.NAME.each]`, with the definitions of its ancestors.
 struct WrittenChild {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 extension ValueType<[Request.Header]> {
   /// A table of header names with their values as strings. Messages do not repeat a value (T9).

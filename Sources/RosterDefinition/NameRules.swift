@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 extension WrittenDefinition {
   /// Rules of columns and lists that their tables cannot have.

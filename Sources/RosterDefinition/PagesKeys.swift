@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 extension Resource.Pages {
   /// The keys of `[resource.NAME.pages]`, in the order of the manual page. The table has those of its style.

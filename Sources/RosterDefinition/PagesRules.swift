@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// `[resource.NAME.pages]` or `[resource.NAME.since.pages]`.
 struct WrittenPages {

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// The requests of whole pulls, or of incremental ones.
 struct WrittenRequest {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 extension Resource {
   /// The keys of `[resource.NAME]`, in the order of the manual page.

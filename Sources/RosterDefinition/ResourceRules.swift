@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 extension WrittenDefinition {
   /// Rules of `[resource.NAME]`.

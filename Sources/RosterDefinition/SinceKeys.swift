@@ -1,5 +1,4 @@
-internal import RosterFiles
-package import RosterModel
+package import RosterCore
 
 extension Since {
   /// The keys of `[resource.NAME.since]`, in the order of the manual page.

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// `[resource.NAME.since]`, in its definition.
 struct WrittenSince {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// A value of TOML, independent of the parser. The cache stores the same values as JSON.
 package enum TOMLItem: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// The reason why a value is refused, as a clause. `allowed` is set if it differs from that of the type.
 package struct Mistake: Equatable, Sendable {

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 extension ValueType<Windows> {
   private static var names: [String] { ["from", "every", "recent", "form"] }

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// A definition whose values are read and not yet compared with each other.
 struct WrittenDefinition: Sendable {

@@ -1,6 +1,6 @@
 package import RosterAuth
-import RosterJSON
-package import RosterModel
+package import RosterCore
+import RosterDecode
 
 extension Interceptor {
   /// Sends the token to the origins that the file names, and to no other (T8). The keeper decides about each answer

@@ -1,6 +1,6 @@
 package import FoundationEssentials
+package import RosterCore
 package import RosterDecode
-package import RosterModel
 
 /// A transferred page and the results of its scans.
 package struct FetchedPage: Sendable {

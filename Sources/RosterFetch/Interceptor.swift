@@ -1,6 +1,6 @@
 import FoundationEssentials
 package import Logging
-package import RosterModel
+package import RosterCore
 
 /// One link between a caller and the network. It may change the request, send it, send it again, or answer itself.
 package struct Interceptor: Sendable {

@@ -1,5 +1,5 @@
-import RosterJSON
-package import RosterModel
+package import RosterCore
+import RosterDecode
 
 /// Makes the requests for records by key (P8), from `by_key` of a definition. Pure.
 package struct KeyRequests: Sendable {

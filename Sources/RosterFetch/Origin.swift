@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// Scheme, host and port of an http(s) URL (RFC 6454 §4), which decide where a token may be sent (T8).
 package struct Origin: Sendable, Hashable, CustomStringConvertible {

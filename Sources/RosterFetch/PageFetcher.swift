@@ -1,8 +1,7 @@
 package import FoundationEssentials
 import RosterAuth
+package import RosterCore
 package import RosterDecode
-import RosterJSON
-package import RosterModel
 
 /// Requests one page of a list, or records by key, and scans the answer.
 package final class PageFetcher: Sendable {

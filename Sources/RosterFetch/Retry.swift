@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// Makes attempts until one succeeds, or until the table ends them.
 package struct Retry: Sendable {

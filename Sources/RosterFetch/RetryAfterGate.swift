@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// Delays page requests while upstream wants none: after a 429, or after a Retry-After that is too long to wait for. It

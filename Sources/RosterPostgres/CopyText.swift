@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// Rows in the text format of COPY (PostgreSQL manual, "COPY", File Formats). PostgreSQL refuses NUL and surrogates in
 /// a text, and some escapes and numbers in a `jsonb`: they are replaced and counted. In a key the replacement shows the

@@ -1,7 +1,7 @@
 internal import CPostgres
 import Dispatch
 import Glibc
-import RosterModel
+import RosterCore
 
 /// One connection to a PostgreSQL server, through libpq. Every wait ends when `stop` becomes readable. Belongs to one
 /// thread.

@@ -1,5 +1,5 @@
 internal import CPostgres
-package import RosterModel
+package import RosterCore
 
 /// An error that the server reported for a statement (PostgreSQL manual, "PostgreSQL Error Codes").
 package struct PostgresFailure: Error, Sendable, Equatable {

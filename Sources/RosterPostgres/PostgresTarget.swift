@@ -1,5 +1,5 @@
 internal import CPostgres
-package import RosterModel
+package import RosterCore
 
 /// The server and the database to write to.
 package struct PostgresTarget: Sendable, Equatable {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The tables of one schema that a cache is copied to. Belongs to one thread.
 package final class Replica {

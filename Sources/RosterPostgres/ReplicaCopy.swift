@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 extension Replica {
   /// The rows that a transaction copies from the cache.

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// SQL that makes and changes the tables of one schema. Pure: it knows no connection.
 package struct ReplicaSQL: Sendable {

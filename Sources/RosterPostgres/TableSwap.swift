@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// Replaces tables by filled ones with the same names, and makes what users gave to them again. It is part of a
 /// transaction.

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// Objects of users that PostgreSQL drops with a table or a view. They are indexes, grants, row security, triggers,
 /// rules and security labels, and for a view also comments and defaults.

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import RosterModel
+internal import RosterCore
 import Synchronization
 
 /// The state that the connections, the gates and the waiting tests share.

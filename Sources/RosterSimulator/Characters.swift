@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// Generated characters, which are the same each time.
 package enum Characters {

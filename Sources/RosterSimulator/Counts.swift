@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The subject of a request.
 package enum Target: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// A body of `application/x-www-form-urlencoded`.
 struct Form {

@@ -1,4 +1,4 @@
-internal import RosterModel
+internal import RosterCore
 
 /// Grants access tokens A1, A2, … and refresh tokens R1, R2, …; the first credential is R0. A client that is killed may
 /// lose an answer of the token URL: refresh token Rn stays valid until a page was requested with An+1. A client that

@@ -1,5 +1,5 @@
-internal import RosterJSON
-internal import RosterModel
+internal import RosterCore
+internal import RosterDecode
 
 /// The JSON of `/api/character` and similar lists, in the format of the public API.
 enum PageEndpoint {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The requests that a rule or a gate applies to.
 package enum Match: Sendable, Equatable {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The behaviour of the simulated upstream. A test builds this value, and may change it while the simulator runs.
 package struct Scenario: Sendable {

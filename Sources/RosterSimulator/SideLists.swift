@@ -1,5 +1,5 @@
-internal import RosterJSON
-package import RosterModel
+package import RosterCore
+internal import RosterDecode
 
 /// The other lists of the public API: the locations and the episodes of the characters. Each episode also has a list of
 /// the characters that speak in it.

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import RosterModel
+internal import RosterCore
 
 /// The simulated upstream without its sockets: it answers requests and counts them.
 struct SimulatedUpstream {

@@ -1,8 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-internal import RosterFiles
-internal import RosterModel
+internal import RosterCore
 import Synchronization
 
 /// The sockets of the simulator: one event loop, HTTP/1.1, keep-alive.

@@ -1,5 +1,5 @@
-internal import RosterJSON
-internal import RosterModel
+internal import RosterCore
+internal import RosterDecode
 
 /// A list whose records are one template with different numbers.
 package struct TemplateList: Sendable {

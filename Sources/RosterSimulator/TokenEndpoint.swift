@@ -1,6 +1,6 @@
 internal import FoundationEssentials
-internal import RosterJSON
-internal import RosterModel
+internal import RosterCore
+internal import RosterDecode
 
 /// The content of the credential files. The values are generated, so they need no protection. nil if the flow does not
 /// use the file.

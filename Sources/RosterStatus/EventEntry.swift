@@ -1,6 +1,6 @@
 package import FoundationEssentials
-import RosterJSON
-package import RosterModel
+package import RosterCore
+import RosterDecode
 import Synchronization
 
 /// One event with its place in the stream. Its text is made at the first read, because a pull reports 10,000

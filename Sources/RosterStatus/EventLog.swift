@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// The latest events, for readers that return with a `Last-Event-ID`, and a queue for each current reader. Reporting an

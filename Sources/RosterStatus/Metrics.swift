@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import RosterModel
+internal import RosterCore
 import Synchronization
 
 /// The counters of `/metrics`.

@@ -1,4 +1,4 @@
-internal import RosterModel
+internal import RosterCore
 
 /// The document at `/openapi.json`. It is text of the program instead of a file, so that it always matches the
 /// installed program.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PageAssets
-package import RosterModel
+package import RosterCore
 import RosterTerminal
 
 /// The page at `/` with the status and the latest syncs, as HTML that needs no script. With a script, the page is

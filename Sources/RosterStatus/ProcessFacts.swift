@@ -1,5 +1,5 @@
 import Glibc
-import RosterFiles
+import RosterCore
 
 /// Resources that this process uses, from proc(5) and clock_gettime(2).
 struct ProcessFacts {

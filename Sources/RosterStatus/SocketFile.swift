@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 import Glibc
-internal import RosterFiles
-internal import RosterModel
+internal import RosterCore
 
 /// A listening Unix socket. It gets its name when it can answer, and removes only its own name (S3).
 struct SocketFile {

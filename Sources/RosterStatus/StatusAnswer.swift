@@ -1,5 +1,5 @@
-internal import RosterJSON
-package import RosterModel
+package import RosterCore
+internal import RosterDecode
 
 /// The answer of a route to a request.
 package enum StatusAnswer: Sendable {

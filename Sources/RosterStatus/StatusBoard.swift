@@ -1,6 +1,5 @@
 package import FoundationEssentials
-import RosterFiles
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// Holds the values that `/v1/status` and `/metrics` show. Its methods never wait for the database or for upstream

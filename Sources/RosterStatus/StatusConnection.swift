@@ -1,6 +1,6 @@
 import NIOCore
 import NIOHTTP1
-internal import RosterModel
+internal import RosterCore
 
 /// One client of the status socket: reads one request, answers it and closes, or streams events to it. Only the event
 /// loop uses it.

@@ -2,7 +2,7 @@ import Glibc
 internal import Logging
 import NIOCore
 import NIOHTTP1
-internal import RosterModel
+internal import RosterCore
 import Synchronization
 
 /// Limits for all clients of the status socket together (S2).

@@ -1,5 +1,5 @@
 import NIOCore
-internal import RosterModel
+internal import RosterCore
 
 /// Long polls of one client. No code runs between two looks.
 extension StatusConnection {

@@ -1,5 +1,5 @@
-import RosterJSON
-package import RosterModel
+package import RosterCore
+import RosterDecode
 
 /// One request to the status socket.
 package struct StatusRequest: Sendable, Equatable {

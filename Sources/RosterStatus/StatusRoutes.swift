@@ -1,5 +1,5 @@
 import Glibc
-package import RosterModel
+package import RosterCore
 
 /// Decides the answers of the status socket. Pure: facts that are not on the board come from the closures.
 package struct StatusRoutes: Sendable {

@@ -2,8 +2,7 @@ import Glibc
 package import Logging
 import NIOCore
 import NIOPosix
-import RosterFiles
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// Answers on the status socket, on a separate thread: neither a fast sync nor the database can delay it (S1).

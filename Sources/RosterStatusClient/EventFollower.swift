@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// Follows the events of a daemon, and of its successors after a restart. It resumes after the last event received.

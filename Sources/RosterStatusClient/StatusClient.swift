@@ -2,8 +2,7 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import RosterFiles
-package import RosterModel
+package import RosterCore
 
 /// Sends requests to a daemon over its status socket.
 package struct StatusClient: Sendable {

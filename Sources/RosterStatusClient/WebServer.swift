@@ -1,6 +1,5 @@
 import Glibc
-import RosterFiles
-package import RosterModel
+package import RosterCore
 
 /// The page and the reading routes of a status socket on 127.0.0.1, for browsers with the token. Its only thread sleeps
 /// in poll(2) while nothing happens.

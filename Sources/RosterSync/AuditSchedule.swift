@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// Decides which pages a sync transfers without their validators, so that lying validators are found (P15). Each page
 /// has a moment of its own in each period, by a digest of its address. Pure.

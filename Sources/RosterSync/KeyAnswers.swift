@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The answers of `by_key` to the questions for the missing records of one resource, over all its lists (P8, P16).
 /// Pure.

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import RosterCache
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 
 /// Supplies the lists of children that a pull requests, in portions, so that memory does not grow with their number.
 struct ListSupply: Sendable {

@@ -1,6 +1,6 @@
 import FoundationEssentials
+import RosterCore
 import RosterFetch
-import RosterModel
 
 /// The way through one list: what its pages say about the next page, and about the list as a whole.
 extension PullPlan.List {

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import RosterCache
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 
 /// Requests each record that no page lists any more (P8): an absent record is not always a deleted one. No answer of an
 /// earlier sync is used.

@@ -1,6 +1,6 @@
 package import FoundationEssentials
+package import RosterCore
 package import RosterFetch
-package import RosterModel
 
 /// A sync that is not started because `limit.budget` has no room for it. It is assumed to need as many requests as the
 /// last one. A sync that is larger than the budget, or was interrupted by it, starts when the window is empty (P1).

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Logging
 import RosterCache
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 import Synchronization
 
 /// Pulls every page of every list, a bounded number at a time, and stores them as they arrive (P1, P4, P6). It is a

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import RosterCache
+import RosterCore
 package import RosterFetch
-import RosterModel
 
 /// Decides which page a pull requests next, over all its lists, and when it stops. Pure.
 ///

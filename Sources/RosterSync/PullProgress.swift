@@ -1,7 +1,7 @@
 import FoundationEssentials
 import RosterCache
+import RosterCore
 import RosterFetch
-import RosterModel
 
 /// Reports the progress of a pull, in the sync's counts and as events.
 struct PullProgress: Sendable {

@@ -1,6 +1,6 @@
 import RosterCache
+import RosterCore
 import RosterFetch
-import RosterModel
 
 /// The result of a child of the pull's task group. An error is a step too, so that pages that were received before it
 /// are still stored. A task group copies the results of its children, so the values are in one allocation.

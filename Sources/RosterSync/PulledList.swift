@@ -1,8 +1,8 @@
 import FoundationEssentials
 import RosterCache
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 
 /// The pages of one list, and the resources that use them: an address that several resources list is requested once
 /// (P12).

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// Decides when the next sync starts. Pure.
 package struct Schedule: Sendable, Equatable {

@@ -2,9 +2,9 @@ import FoundationEssentials
 package import Logging
 package import RosterAuth
 package import RosterCache
+package import RosterCore
 package import RosterDecode
 package import RosterFetch
-package import RosterModel
 import Synchronization
 
 /// One sync, from its row in `syncs` to its end: pulls every page of every resource, compares, requests missing

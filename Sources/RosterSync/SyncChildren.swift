@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Logging
 import RosterCache
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 
 /// The lists of children, one level of the definitions after the other (E1).
 extension Sync {

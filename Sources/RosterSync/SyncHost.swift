@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// The process that runs a sync. It provides settings and receives reports.
 package protocol SyncHost: Sendable {

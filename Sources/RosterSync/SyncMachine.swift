@@ -1,5 +1,5 @@
 package import RosterCache
-package import RosterModel
+package import RosterCore
 
 /// Decides when a sync pulls again, requests missing records, publishes or gives up (P7, P8, P9), for each resource by
 /// its own rules. Pure.

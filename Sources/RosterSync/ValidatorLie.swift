@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// A validator that upstream gave again although the records of its page had changed (P15.3). It ends its list's pull.
 struct ValidatorLie: Error, Sendable, Equatable {

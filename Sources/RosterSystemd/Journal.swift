@@ -1,6 +1,6 @@
 import Glibc
 internal import Logging
-internal import RosterFiles
+internal import RosterCore
 import Synchronization
 
 /// Writes to the journal by its native protocol (systemd.journal-fields(7), systemd.io/JOURNAL_NATIVE_PROTOCOL) and

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Logging
-internal import RosterJSON
-internal import RosterModel
+internal import RosterCore
+internal import RosterDecode
 
 /// One entry of the log, before it is formatted.
 struct LogRecord: Sendable {

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 import Glibc
 package import Logging
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// `log.level` and `log.format`, shared by all copies of a logger so that a reload changes them for all.

@@ -1,8 +1,7 @@
 internal import CSystemd
 package import FoundationEssentials
 import Glibc
-internal import RosterFiles
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// Reports the daemon's state to the service manager (sd_notify(3)). Without NOTIFY_SOCKET it sends nothing and does

@@ -1,7 +1,7 @@
 internal import CSystemd
 import FoundationEssentials
 import Glibc
-package import RosterModel
+package import RosterCore
 
 /// Reads the state of a service from systemd (org.freedesktop.systemd1(5)).
 package enum ServiceState {

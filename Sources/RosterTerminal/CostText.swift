@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The requests that a configuration will cost, as TOML comments for `rosterd check`.
 package struct CostText: Sendable {

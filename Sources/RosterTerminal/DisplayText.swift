@@ -1,5 +1,5 @@
 import FoundationEssentials
-internal import RosterModel
+internal import RosterCore
 
 extension String {
   /// Number of terminal cells that the text takes.

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// An event of the stream in words, without characters that control a terminal.
 package enum EventText {

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// An explanation for people: the state and its beginning, then one paragraph for each part.
 package struct ExplanationText: Sendable {

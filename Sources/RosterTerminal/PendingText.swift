@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The unpublished changes of a sync for people: first a summary as `git diff --stat`, then each record.
 package struct PendingText: Sendable {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The progress of a sync on one line. A terminal redraws it after a carriage return.
 package struct ProgressBar: Sendable, Equatable {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// A page of records for people, or all records for a program.
 package struct RecordTable: Sendable {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// One record and its history for people.
 package struct RecordText: Sendable {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 extension RejectedRecord {
   /// The reason, and below it the record, cut to `width` cells; nil to cut nothing, because the output is not a

@@ -1,4 +1,4 @@
-internal import RosterModel
+internal import RosterCore
 
 /// One line for each resource: its state in the cache, or the progress of its pull. Empty for a single resource, which
 /// the other lines describe completely.

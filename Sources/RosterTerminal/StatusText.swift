@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// The status for people: first the state, then the age of the data, the running sync, the token and the syncs. Each
 /// fact appears once. Without a daemon, it shows the facts of the cache.

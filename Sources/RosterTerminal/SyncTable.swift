@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// The latest syncs for people: time, result, duration, and counts.
 package struct SyncTable: Sendable {

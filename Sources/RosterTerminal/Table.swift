@@ -1,4 +1,4 @@
-internal import RosterJSON
+internal import RosterDecode
 
 /// Columns for people, as wide as the terminal permits.
 struct Table: Sendable {

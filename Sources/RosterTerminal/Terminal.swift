@@ -1,5 +1,5 @@
 import Glibc
-internal import RosterModel
+internal import RosterCore
 
 /// Facts about the destination of a program's output.
 package struct Terminal: Sendable, Equatable {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The history of the token in one sync: the refused requests, the refresh, the requests that waited for it, and the
 /// resent ones. Related events are grouped, so that 42 pages fit on a screen.

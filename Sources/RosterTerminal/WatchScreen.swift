@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// The screen of `rosterctl watch`: the status or the events, as far as there is room, above a line that lists the
 /// keys.

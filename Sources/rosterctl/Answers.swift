@@ -3,9 +3,8 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import RosterCache
-import RosterFiles
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import RosterStatusClient
 import RosterTerminal
 
@@ -105,7 +104,7 @@ struct Output {
 
   /// Throws `Unread`, or `Failure` (73) where the text cannot be written.
   func write(_ bytes: [UInt8]) throws {
-    do throws(SystemError) { try RosterFiles.write(bytes, to: descriptor) } catch {
+    do throws(SystemError) { try RosterCore.write(bytes, to: descriptor) } catch {
       if error.code == EPIPE { throw Unread() }
       throw Failure(.cannotWrite, step: "write the answer", subject: "standard output", cause: error.text)
     }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Glibc
 import RosterCache
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import RosterStatusClient
 import RosterTerminal
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import RosterCache
-import RosterModel
+import RosterCore
 import RosterStatusClient
 import RosterSystemd
 import RosterTerminal

@@ -1,6 +1,6 @@
 import ArgumentParser
 import RosterCache
-import RosterModel
+import RosterCore
 import RosterTerminal
 
 struct ListRecords: AsyncParsableCommand {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Dispatch
 import FoundationEssentials
 import Glibc
-import RosterModel
+import RosterCore
 import RosterStatusClient
 import RosterTerminal
 import Synchronization

@@ -2,9 +2,8 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import RosterCache
-import RosterConfiguration
-import RosterFiles
-import RosterModel
+import RosterCore
+import RosterDefinition
 import RosterStatusClient
 
 /// Which daemon is meant. Every command takes all four options.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
-import RosterFiles
-import RosterModel
+import RosterCore
 import RosterTerminal
 
 @main

@@ -1,6 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import RosterStatusClient
 import RosterTerminal
 

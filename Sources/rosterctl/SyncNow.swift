@@ -1,7 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
-import RosterModel
+import RosterCore
 import RosterStatusClient
 import RosterTerminal
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import RosterModel
+import RosterCore
 import RosterStatusClient
 
 struct Wait: AsyncParsableCommand {

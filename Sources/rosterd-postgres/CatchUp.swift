@@ -1,6 +1,6 @@
 import RosterCache
-import RosterConfiguration
-import RosterModel
+import RosterCore
+import RosterDefinition
 import RosterPostgres
 
 /// Brings one schema up to one snapshot of the cache.

@@ -2,8 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Logging
 import RosterCache
-import RosterFiles
-import RosterModel
+import RosterCore
 import RosterPostgres
 import RosterSystemd
 

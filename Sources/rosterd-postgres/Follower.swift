@@ -1,9 +1,8 @@
 import FoundationEssentials
 import Logging
 import RosterCache
-import RosterConfiguration
-import RosterFiles
-import RosterModel
+import RosterCore
+import RosterDefinition
 import RosterPostgres
 import RosterSystemd
 

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
-import RosterFiles
-import RosterModel
+import RosterCore
 import RosterPostgres
 
 /// The output of `rosterd-postgres status`.

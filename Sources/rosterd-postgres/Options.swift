@@ -1,7 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
-import RosterConfiguration
-import RosterModel
+import RosterCore
+import RosterDefinition
 import RosterPostgres
 
 /// Which cache is copied, and where to.

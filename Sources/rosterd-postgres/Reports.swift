@@ -1,7 +1,6 @@
 import FoundationEssentials
 import RosterCache
-import RosterFiles
-import RosterModel
+import RosterCore
 import RosterPostgres
 
 /// The changes that a schema lacks, and their age.

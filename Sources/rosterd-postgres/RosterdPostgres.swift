@@ -1,8 +1,7 @@
 import ArgumentParser
 import Dispatch
 import Glibc
-import RosterFiles
-import RosterModel
+import RosterCore
 import RosterSystemd
 import RosterTerminal
 

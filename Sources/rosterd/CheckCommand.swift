@@ -1,7 +1,7 @@
 import ArgumentParser
-import RosterConfiguration
+import RosterCore
 import RosterDaemon
-import RosterModel
+import RosterDefinition
 import RosterTerminal
 
 struct CheckCommand: ParsableCommand {

@@ -2,10 +2,9 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import Logging
-import RosterConfiguration
+import RosterCore
 import RosterDaemon
-import RosterFiles
-import RosterModel
+import RosterDefinition
 import RosterSimulator
 import RosterStatusClient
 import RosterTerminal

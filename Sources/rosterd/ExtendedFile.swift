@@ -1,8 +1,6 @@
 import Glibc
-import RosterConfiguration
-import RosterFiles
-import RosterInference
-import RosterModel
+import RosterCore
+import RosterDefinition
 
 /// The configuration file that `infer --add` extends.
 struct ExtendedFile {

@@ -2,12 +2,10 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import Logging
-import RosterConfiguration
+import RosterCore
 import RosterDaemon
-import RosterFiles
-import RosterInference
-import RosterJSON
-import RosterModel
+import RosterDecode
+import RosterDefinition
 import RosterSystemd
 
 struct InferCommand: AsyncParsableCommand {

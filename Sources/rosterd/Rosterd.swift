@@ -1,10 +1,9 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
-import RosterConfiguration
+import RosterCore
 import RosterDaemon
-import RosterFiles
-import RosterModel
+import RosterDefinition
 import RosterSystemd
 import RosterTerminal
 

@@ -2,9 +2,9 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import RosterCache
-import RosterConfiguration
+import RosterCore
 import RosterDaemon
-import RosterModel
+import RosterDefinition
 import RosterSystemd
 import RosterTerminal
 

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import Testing
 
 /// A form of the answers of an API, whose pages have ten records.

@@ -1,7 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
-import RosterModel
+import RosterCore
 import RosterSimulator
 import RosterTestSupport
 import Testing

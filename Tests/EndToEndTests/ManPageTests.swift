@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import Testing
 
 @Suite("rosterd(8) and rosterctl(1), and completions")
@@ -52,8 +52,8 @@ struct ManPageTests {
   @Test(
     "The man page has every environment variable that the program reads",
     arguments: [
-      ("rosterctl.1", ["rosterctl", "RosterTerminal", "RosterConfiguration"]),
-      ("rosterd.8", ["rosterd", "RosterTerminal", "RosterConfiguration", "RosterDaemon", "RosterSystemd"]),
+      ("rosterctl.1", ["rosterctl", "RosterTerminal", "RosterDefinition/Configuration"]),
+      ("rosterd.8", ["rosterd", "RosterTerminal", "RosterDefinition/Configuration", "RosterDaemon", "RosterSystemd"]),
     ])
   func variables(page: String, sources: [String]) throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources")

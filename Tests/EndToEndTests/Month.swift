@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 import HastyRosterd
-import RosterModel
+import RosterCore
 import RosterSimulator
 import RosterStatusClient
 import RosterTestSupport

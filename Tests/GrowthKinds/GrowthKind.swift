@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// A kind of sync whose cost is measured at two sizes, with the states of upstream before and during it.
 package enum GrowthKind: String, CaseIterable, Sendable {

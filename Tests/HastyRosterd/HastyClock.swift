@@ -1,6 +1,6 @@
 package import FoundationEssentials
 import Glibc
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// The machine's clock, advanced by an amount that a file contains. Processes that share the file share the time. It

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Glibc
-import RosterConfiguration
+import RosterCore
 import RosterDaemon
+import RosterDefinition
 import RosterSystemd
 
 /// `rosterd run` with a `HastyClock`, whose file `HASTY_CLOCK` names.

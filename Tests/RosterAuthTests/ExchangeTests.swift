@@ -1,6 +1,6 @@
 import FoundationEssentials
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import Testing
 
 @testable import RosterAuth

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Logging
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Synchronization
 

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import FoundationEssentials
+import RosterCore
 import RosterDecode
-import RosterJSON
-import RosterModel
 import Testing
 
 @testable import RosterCache

@@ -1,6 +1,6 @@
 import FoundationEssentials
+import RosterCore
 import RosterDecode
-import RosterModel
 import Testing
 
 @testable import RosterCache

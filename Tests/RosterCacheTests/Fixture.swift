@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Logging
-import RosterFiles
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 

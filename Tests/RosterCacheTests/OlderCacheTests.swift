@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
-import RosterFiles
-import RosterModel
+import RosterCore
 import Testing
 
 @testable import RosterCache

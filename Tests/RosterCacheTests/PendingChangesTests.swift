@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
-import RosterFiles
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import Testing
 
 @testable import RosterCache

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
+import RosterCore
 import RosterDecode
-import RosterFiles
-import RosterModel
 import Testing
 
 @testable import RosterCache

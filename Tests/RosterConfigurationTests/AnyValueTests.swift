@@ -1,7 +1,6 @@
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
 @testable import RosterDefinition
 
 @Suite("Section 2: random values of keys")

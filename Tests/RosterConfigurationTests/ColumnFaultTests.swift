@@ -1,7 +1,7 @@
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2, Resources: faults of columns and lists")
 struct ColumnFaultTests {

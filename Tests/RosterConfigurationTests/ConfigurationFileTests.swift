@@ -1,9 +1,9 @@
 import Glibc
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: a file, its faults, and the environment's")
 struct ConfigurationFileTests {

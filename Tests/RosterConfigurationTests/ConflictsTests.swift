@@ -3,7 +3,7 @@ import Glibc
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: values that exclude each other, or are impossible on this machine")
 struct ConflictsTests {

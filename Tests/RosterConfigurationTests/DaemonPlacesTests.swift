@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
-import RosterModel
+import RosterCore
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 1: places of the daemon of an instance, of a configuration file and of one place")
 struct DaemonPlacesTests {

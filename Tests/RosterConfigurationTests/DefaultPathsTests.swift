@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 /// The places in which rosterctl looks for a daemon and its cache.
 @Suite struct DefaultPathsTests {

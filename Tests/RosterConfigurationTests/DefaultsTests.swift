@@ -1,6 +1,6 @@
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: default places")
 struct DefaultsTests {

@@ -1,7 +1,7 @@
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 /// A fault is one line with the file, the line, the key, the problem and the allowed values.
 @Suite("Section 2, Resources: faults")

@@ -1,9 +1,8 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
 @testable import RosterDefinition
 
 /// The table of keys reads what it writes, as TOML and as the JSON of the cache.

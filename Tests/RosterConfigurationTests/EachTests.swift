@@ -1,8 +1,7 @@
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
 @testable import RosterDefinition
 
 /// Children, details, and records in the file.

@@ -1,8 +1,8 @@
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: the environment")
 struct EnvironmentTests {

@@ -1,8 +1,7 @@
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
 @testable import RosterDefinition
 
 @Suite("Section 2: the tables of the flow exchange")

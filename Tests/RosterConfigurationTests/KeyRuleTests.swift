@@ -2,7 +2,6 @@ import FoundationEssentials
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
 @testable import RosterDefinition
 
 /// Each rule between keys has a case here, which breaks only that rule. A case that breaks two of them names both.

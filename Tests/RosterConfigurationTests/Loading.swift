@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterConfiguration
+import RosterDefinition
 import RosterTestSupport
 
 extension Workspace {

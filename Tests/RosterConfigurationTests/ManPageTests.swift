@@ -1,9 +1,8 @@
 import FoundationEssentials
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterCore
 @testable import RosterDefinition
-@testable import RosterModel
 
 @Suite("Section 2: rosterd.toml(5)")
 struct ManPageTests {

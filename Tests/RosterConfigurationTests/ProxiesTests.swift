@@ -1,8 +1,8 @@
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: upstream.proxy and the environment's")
 struct ProxiesTests {

@@ -1,9 +1,8 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
 @testable import RosterDefinition
 
 @Suite("Section 2: the output of check, and the effect of a reload")

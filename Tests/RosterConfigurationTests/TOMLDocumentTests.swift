@@ -1,7 +1,6 @@
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
 @testable import RosterDefinition
 
 @Suite("Reading TOML")

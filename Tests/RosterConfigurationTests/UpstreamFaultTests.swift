@@ -1,7 +1,7 @@
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
+@testable import RosterDefinition
 
 @Suite("Section 2: faults of auth.send, upstream.proxy and upstream.links")
 struct UpstreamFaultTests {

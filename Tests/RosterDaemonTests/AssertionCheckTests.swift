@@ -1,9 +1,9 @@
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
 @testable import RosterDaemon
+@testable import RosterDefinition
 
 /// `rosterd check` and `[auth.jwt]`.
 struct AssertionCheckTests {

@@ -1,5 +1,5 @@
-import RosterConfiguration
 import RosterDaemon
+import RosterDefinition
 import RosterTestSupport
 import Testing
 

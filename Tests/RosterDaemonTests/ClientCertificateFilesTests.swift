@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import RosterConfiguration
+import RosterDefinition
 import RosterTestSupport
 import Testing
 

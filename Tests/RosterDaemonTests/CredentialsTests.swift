@@ -1,11 +1,11 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
 @testable import RosterAuth
-@testable import RosterConfiguration
 @testable import RosterDaemon
+@testable import RosterDefinition
 
 @Suite("Section 3: credential files")
 struct CredentialsTests {

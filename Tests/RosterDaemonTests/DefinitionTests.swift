@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Logging
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
 @testable import RosterCache
-@testable import RosterConfiguration
 @testable import RosterDaemon
+@testable import RosterDefinition
 
 /// Every definition that the configuration accepts must work in the cache and the decoder.
 @Suite struct DefinitionTests {

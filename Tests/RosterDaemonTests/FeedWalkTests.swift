@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Logging
-import RosterModel
+import RosterCore
 import RosterSimulator
 import RosterSync
 import RosterTestSupport

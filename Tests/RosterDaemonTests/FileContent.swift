@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterFiles
+import RosterCore
 import Testing
 
 @testable import RosterCache

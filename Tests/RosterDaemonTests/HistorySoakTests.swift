@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Logging
-import RosterFiles
-import RosterModel
+import RosterCore
 import RosterSimulator
 import RosterSync
 import RosterTestSupport

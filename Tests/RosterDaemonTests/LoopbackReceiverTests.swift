@@ -1,5 +1,5 @@
 import Glibc
-import RosterModel
+import RosterCore
 import Testing
 
 @testable import RosterDaemon

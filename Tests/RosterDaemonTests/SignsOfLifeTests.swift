@@ -1,7 +1,7 @@
 import Testing
 
-@testable import RosterConfiguration
 @testable import RosterDaemon
+@testable import RosterDefinition
 
 @Suite("S4.5: signs of life")
 struct SignsOfLifeTests {

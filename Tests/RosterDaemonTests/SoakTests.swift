@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterCache
-import RosterModel
+import RosterCore
 import RosterSimulator
 import RosterSync
 import RosterTestSupport

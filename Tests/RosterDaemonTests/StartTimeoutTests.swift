@@ -1,4 +1,4 @@
-import RosterFiles
+import RosterCore
 import RosterTestSupport
 import Synchronization
 import Testing

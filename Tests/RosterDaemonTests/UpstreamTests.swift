@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Logging
-import RosterConfiguration
-import RosterModel
+import RosterCore
+import RosterDefinition
 import RosterSimulator
 import RosterTestSupport
 import Synchronization

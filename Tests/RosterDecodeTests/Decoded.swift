@@ -1,5 +1,5 @@
+import RosterCore
 import RosterDecode
-import RosterModel
 
 /// The result of a decoder for a body, as text that tests can compare.
 struct Decoded: Equatable {

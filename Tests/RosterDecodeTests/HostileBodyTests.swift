@@ -1,6 +1,5 @@
+import RosterCore
 import RosterDecode
-import RosterJSON
-import RosterModel
 import Testing
 
 private let size = 8 << 20

@@ -1,6 +1,5 @@
+import RosterCore
 import RosterDecode
-import RosterJSON
-import RosterModel
 import Testing
 
 private func scan(_ json: String, resource: Resource) throws -> PageScan {

@@ -1,5 +1,5 @@
+import RosterCore
 import RosterDecode
-import RosterModel
 import Testing
 
 @Suite struct RecordPlanTests {

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// JSON as a tree that keeps its spelling. A body is generated from it, so its content is known without a parser.
 enum Written {

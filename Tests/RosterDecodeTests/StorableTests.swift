@@ -1,5 +1,5 @@
+import RosterCore
 import RosterDecode
-import RosterModel
 import Testing
 
 private func column(_ type: Resource.ColumnType, isNullable: Bool = false) -> Resource {

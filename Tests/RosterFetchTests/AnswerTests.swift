@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Logging
 import RosterAuth
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 import RosterSimulator
 import Testing
 

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Logging
 import RosterAuth
+import RosterCore
 import RosterFetch
-import RosterModel
 import RosterTestSupport
 import Synchronization
 import Testing

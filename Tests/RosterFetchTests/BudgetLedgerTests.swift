@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Logging
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import NIOCore
-import RosterModel
+import RosterCore
 import RosterSimulator
 import Testing
 

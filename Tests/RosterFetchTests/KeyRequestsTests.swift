@@ -1,5 +1,5 @@
+import RosterCore
 import RosterFetch
-import RosterModel
 import Testing
 
 private func requests(_ byKey: String?) -> KeyRequests? {

@@ -1,5 +1,5 @@
+import RosterCore
 import RosterFetch
-import RosterModel
 import Testing
 
 /// The message about an answer that breaks a rule of HTTP.

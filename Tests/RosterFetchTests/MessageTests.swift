@@ -1,5 +1,5 @@
 import NIOHTTP1
-import RosterModel
+import RosterCore
 import Testing
 
 @testable import RosterFetch

@@ -1,6 +1,6 @@
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 import RosterSimulator
 import Testing
 

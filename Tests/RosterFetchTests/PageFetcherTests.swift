@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 import RosterSimulator
 import RosterTestSupport
 import Synchronization

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Synchronization
 import Testing

@@ -1,5 +1,5 @@
 import Logging
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import FoundationEssentials
+import RosterCore
 import RosterFetch
-import RosterModel
 import RosterSimulator
 import Testing
 

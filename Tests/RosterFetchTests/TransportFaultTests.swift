@@ -1,6 +1,6 @@
 import Glibc
 import NIOCore
-import RosterModel
+import RosterCore
 import Testing
 
 @testable import RosterFetch

@@ -2,7 +2,7 @@ import Glibc
 import RosterTestSupport
 import Testing
 
-@testable import RosterFiles
+@testable import RosterCore
 
 @Suite struct FileContentsTests {
   let workspace = Workspace()

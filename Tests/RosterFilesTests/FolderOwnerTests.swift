@@ -2,7 +2,7 @@ import Glibc
 import RosterTestSupport
 import Testing
 
-@testable import RosterFiles
+@testable import RosterCore
 
 @Suite("P14.1: files that root makes", .enabled(if: geteuid() == 0))
 struct FolderOwnerTests {

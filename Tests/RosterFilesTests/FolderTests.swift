@@ -2,7 +2,7 @@ import Glibc
 import RosterTestSupport
 import Testing
 
-@testable import RosterFiles
+@testable import RosterCore
 
 @Suite struct FolderTests {
   // The test has a process of its own, because all threads share the umask.

@@ -1,7 +1,6 @@
-import RosterModel
 import Testing
 
-@testable import RosterFiles
+@testable import RosterCore
 
 struct OpenFilesTests {
   @Test(

@@ -1,10 +1,9 @@
 import FoundationEssentials
 import Glibc
-import RosterModel
 import RosterTestSupport
 import Testing
 
-@testable import RosterFiles
+@testable import RosterCore
 
 @Suite("P14.3: one rosterd owns a cache")
 struct OwnershipTests {

@@ -3,7 +3,7 @@ import Glibc
 import RosterTestSupport
 import Testing
 
-@testable import RosterFiles
+@testable import RosterCore
 
 @Suite struct WholeFileTests {
   let workspace = Workspace()

@@ -1,7 +1,7 @@
-import RosterModel
+import RosterCore
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 /// `infer --of`: the address is that of one parent's child.
 @Suite struct ChildTests {

@@ -1,9 +1,8 @@
-import RosterConfiguration
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 @Suite struct DefinitionTextTests {
   let workspace = Workspace()

@@ -1,7 +1,7 @@
-import RosterModel
+import RosterCore
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 /// The columns for the fields of records.
 @Suite struct FieldsTests {

@@ -1,7 +1,7 @@
-import RosterModel
+import RosterCore
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 private func pointer(_ text: String) -> JSONPointer { JSONPointer(text) ?? JSONPointer() }
 

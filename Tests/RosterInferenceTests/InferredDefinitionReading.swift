@@ -1,4 +1,4 @@
-import RosterInference
+import RosterDefinition
 
 extension InferredDefinition {
   /// A whole configuration with this definition only.

@@ -1,7 +1,7 @@
-import RosterModel
+import RosterCore
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 @Suite struct KeyChoiceTests {
   @Test(

@@ -1,11 +1,10 @@
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 import RosterTestSupport
 import Testing
 
-@testable import RosterConfiguration
-@testable import RosterInference
+@testable import RosterDefinition
 
 @Suite struct OddAnswersTests {
   let workspace = Workspace()

@@ -1,7 +1,7 @@
-import RosterModel
+import RosterCore
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 /// Lists whose elements are not objects.
 @Suite struct OtherShapesTests {

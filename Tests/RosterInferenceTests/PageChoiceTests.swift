@@ -1,9 +1,9 @@
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 private func pointer(_ text: String) -> JSONPointer { JSONPointer(text) ?? JSONPointer() }
 private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text)) }

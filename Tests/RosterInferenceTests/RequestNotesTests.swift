@@ -1,7 +1,7 @@
-import RosterModel
+import RosterCore
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 /// T9 for infer: the credentials that a user gives for the request.
 @Suite struct RequestNotesTests {

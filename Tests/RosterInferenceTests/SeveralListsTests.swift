@@ -1,7 +1,7 @@
-import RosterModel
+import RosterCore
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 /// Several lists of one API, and lists below a given base_url.
 @Suite struct SeveralListsTests {

@@ -1,6 +1,6 @@
-import RosterModel
+import RosterCore
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 /// Answers in the documented shapes of ten public APIs, shortened to two or three records. Each names its source.
 struct Sample: Sendable, CustomStringConvertible {

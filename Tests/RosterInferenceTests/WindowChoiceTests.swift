@@ -1,7 +1,7 @@
-import RosterModel
+import RosterCore
 import Testing
 
-@testable import RosterInference
+@testable import RosterDefinition
 
 /// L6.1: windows as a proposal.
 @Suite struct WindowChoiceTests {

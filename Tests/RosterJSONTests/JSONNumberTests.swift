@@ -1,4 +1,4 @@
-import RosterJSON
+import RosterDecode
 import Testing
 
 private func integer(_ text: String) -> Int64? {

@@ -1,4 +1,4 @@
-import RosterJSON
+import RosterDecode
 import Testing
 
 /// True if the whole text is one JSON value; also returns its depth.

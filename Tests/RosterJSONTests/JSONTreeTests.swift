@@ -1,5 +1,5 @@
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import Testing
 
 private func tree(_ json: String) throws -> JSONValue { try JSONValue(json: json.utf8) }

@@ -1,5 +1,5 @@
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import Testing
 
 @Suite struct JSONWriterTests {

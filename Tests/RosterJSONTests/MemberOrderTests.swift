@@ -1,6 +1,6 @@
 import Testing
 
-@testable import RosterJSON
+@testable import RosterDecode
 
 struct MemberOrderTests {
   private func isOnlyDifference(_ one: String, _ other: String) -> Bool {

@@ -2,7 +2,7 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import Logging
-import RosterModel
+import RosterCore
 import RosterStatusClient
 import RosterTestSupport
 import Testing

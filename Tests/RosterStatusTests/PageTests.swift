@@ -2,7 +2,7 @@ import FoundationEssentials
 import PageAssets
 import Testing
 
-@testable import RosterModel
+@testable import RosterCore
 @testable import RosterStatus
 
 @Suite struct PageTests {

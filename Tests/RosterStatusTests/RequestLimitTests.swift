@@ -1,6 +1,6 @@
 import NIOCore
 import NIOEmbedded
-import RosterModel
+import RosterCore
 import Testing
 
 @testable import RosterStatus

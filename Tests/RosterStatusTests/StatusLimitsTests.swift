@@ -1,7 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
-import RosterModel
+import RosterCore
 import Testing
 
 @testable import RosterStatus

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Logging
+import RosterCore
 import RosterFetch
-import RosterModel
 import RosterSync
 import RosterTestSupport
 import Testing

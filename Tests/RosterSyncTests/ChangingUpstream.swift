@@ -1,6 +1,6 @@
 import Foundation
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import RosterTestSupport
 import Synchronization
 

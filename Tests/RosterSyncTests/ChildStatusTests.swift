@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 import Synchronization
 import Testing
 

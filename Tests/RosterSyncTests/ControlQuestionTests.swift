@@ -1,6 +1,6 @@
 import RosterCache
+import RosterCore
 import RosterFetch
-import RosterModel
 import Testing
 
 @testable import RosterSync

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import Synchronization
 
 /// An upstream of three levels: documents, their items, and the parts of each item. Each has a revision that its parent

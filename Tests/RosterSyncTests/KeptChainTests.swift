@@ -1,6 +1,6 @@
 import FoundationEssentials
 import RosterCache
-import RosterModel
+import RosterCore
 import Synchronization
 import Testing
 

@@ -3,7 +3,7 @@ import RosterFetch
 import Synchronization
 import Testing
 
-@testable import RosterModel
+@testable import RosterCore
 
 /// Incremental pulls of an upstream whose times have no zone, over a change of its clocks.
 struct LocalTimeTests {

@@ -1,5 +1,5 @@
+import RosterCore
 import RosterFetch
-import RosterModel
 import Testing
 
 @testable import RosterSync

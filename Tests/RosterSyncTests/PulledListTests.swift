@@ -1,7 +1,7 @@
 import FoundationEssentials
+import RosterCore
 import RosterDecode
 import RosterFetch
-import RosterModel
 import Testing
 
 @testable import RosterSync

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import Synchronization
 
 /// An upstream in memory: lists by path, in pages of two, with whatever validators and faults a test wants; and what it

@@ -1,5 +1,5 @@
 import Foundation
-import RosterModel
+import RosterCore
 import RosterTestSupport
 import Testing
 

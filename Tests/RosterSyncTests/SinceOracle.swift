@@ -1,5 +1,5 @@
 import Foundation
-import RosterModel
+import RosterCore
 
 /// Says what the cache must be after a published sync, by the answers that its pull is made of, and what it may lack.
 struct SinceOracle {

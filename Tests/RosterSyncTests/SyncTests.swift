@@ -1,5 +1,5 @@
 import RosterCache
-import RosterModel
+import RosterCore
 import Synchronization
 import Testing
 

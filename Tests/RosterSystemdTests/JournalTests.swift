@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Glibc
 import Logging
-import RosterModel
 import RosterTestSupport
 import Testing
 
+@testable import RosterCore
 @testable import RosterSystemd
 
 /// Gives this thread its own mounts by unshare(2), which the Glibc module hides behind _GNU_SOURCE.

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 import Logging
-import RosterModel
 import Testing
 
+@testable import RosterCore
 @testable import RosterSystemd
 
 @Suite struct LineWriterTests {

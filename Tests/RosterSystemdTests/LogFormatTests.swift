@@ -1,7 +1,7 @@
 import Glibc
-import RosterModel
 import Testing
 
+@testable import RosterCore
 @testable import RosterSystemd
 
 @Suite struct LogFormatTests {

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Logging
-import RosterModel
 import Testing
 
+@testable import RosterCore
 @testable import RosterSystemd
 
 @Suite struct LogRecordTests {

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Glibc
 import Logging
-import RosterModel
 import RosterTestSupport
 import Synchronization
 import Testing
 
+@testable import RosterCore
 @testable import RosterSystemd
 
 @Suite struct LogSettingsTests {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RosterCore
 import RosterSystemd
 import RosterTestSupport
 import Testing

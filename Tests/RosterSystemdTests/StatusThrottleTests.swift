@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Testing
 
+@testable import RosterCore
 @testable import RosterSystemd
 
 @Suite struct StatusThrottleTests {

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 import Testing
 
 @testable import RosterTerminal

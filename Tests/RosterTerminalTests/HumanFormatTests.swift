@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 import Testing
 
 @testable import RosterTerminal

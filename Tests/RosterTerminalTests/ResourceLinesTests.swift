@@ -1,6 +1,6 @@
 import Testing
 
-@testable import RosterModel
+@testable import RosterCore
 @testable import RosterTerminal
 
 @Suite struct ResourceLinesTests {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import RosterModel
+@testable import RosterCore
 @testable import RosterTerminal
 
 @Suite struct StatusTextTests {

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// A clock that only a test moves. A test waits for a sleeper before it advances the clock, so that no result depends

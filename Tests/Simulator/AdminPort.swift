@@ -1,6 +1,6 @@
 import FoundationEssentials
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import RosterSimulator
 
 /// Answers the requests that drive the simulator: GET / for its state, POST / with a `Change`.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Dispatch
 import Glibc
-import RosterFiles
+import RosterCore
 import RosterSimulator
 
 /// The upstream of the tests that are not written in Swift. They change it and read its counts through a second port.

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// An answer as a client reads it (RFC 9112), strictly.
 struct HTTPAnswer: Equatable {

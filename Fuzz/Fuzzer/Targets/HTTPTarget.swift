@@ -2,7 +2,7 @@ import FoundationEssentials
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import RosterModel
+import RosterCore
 
 @testable import RosterStatus
 

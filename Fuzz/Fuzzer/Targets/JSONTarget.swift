@@ -1,5 +1,5 @@
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 
 /// Arbitrary bytes: rosterd must agree whether they are JSON, and about the value, and must write the same value again.
 enum JSONTarget {

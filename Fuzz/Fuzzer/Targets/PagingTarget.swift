@@ -1,5 +1,5 @@
+import RosterCore
 import RosterDecode
-import RosterModel
 
 @testable import RosterFetch
 @testable import RosterSync

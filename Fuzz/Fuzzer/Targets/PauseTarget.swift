@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import RosterModel
+import RosterCore
 
 /// The pause that an answer's headers ask for: 0 to 24 hours, and equal to an independent reading of simple headers.
 enum PauseTarget {

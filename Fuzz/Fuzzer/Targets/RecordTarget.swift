@@ -1,5 +1,5 @@
+import RosterCore
 import RosterDecode
-import RosterModel
 
 /// A body under a definition: the result of both passes must equal a simple reading of the rules.
 enum RecordTarget {

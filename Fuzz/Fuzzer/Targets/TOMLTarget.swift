@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
-import RosterModel
+import RosterCore
 
-@testable import RosterConfiguration
 @testable import RosterDefinition
 
 /// A configuration file: an accepted file is rendered to a file that is accepted and means the same. A refused file

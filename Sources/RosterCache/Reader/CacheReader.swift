@@ -1,6 +1,5 @@
 import Glibc
-internal import RosterFiles
-package import RosterModel
+package import RosterCore
 
 /// Reads a cache without a daemon and without writing, for any user who may read the file. The definitions come from
 /// the table `resources`. Each call reads one snapshot. Throws a `Failure` (73).

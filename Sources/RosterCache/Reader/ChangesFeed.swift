@@ -1,5 +1,5 @@
-internal import RosterJSON
-package import RosterModel
+package import RosterCore
+internal import RosterDecode
 
 /// The position of a follower in `changes`.
 package struct FeedPosition: Sendable, Equatable {

@@ -1,6 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterJSON
-internal import RosterModel
 
 /// Writes the differences of a resource into a temporary table. All are then found before the first is reported, and
 /// need not fit into memory. The statements that write the JSON for `changes` also write this JSON.

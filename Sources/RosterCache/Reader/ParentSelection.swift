@@ -1,4 +1,4 @@
-internal import RosterModel
+internal import RosterCore
 
 /// Finds records of children by the keys of their ancestors (L2).
 extension CacheReader {

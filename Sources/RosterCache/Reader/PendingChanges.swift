@@ -1,7 +1,6 @@
 internal import FoundationEssentials
+package import RosterCore
 internal import RosterDecode
-internal import RosterJSON
-package import RosterModel
 
 /// The differences between the unpublished pages of a sync and the snapshot, at the time of the call.
 package struct PendingChanges {

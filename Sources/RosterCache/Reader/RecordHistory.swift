@@ -1,6 +1,6 @@
 package import FoundationEssentials
-internal import RosterJSON
-package import RosterModel
+package import RosterCore
+internal import RosterDecode
 
 extension CacheReader {
   /// One record, or the known facts of a removed one, and its history.

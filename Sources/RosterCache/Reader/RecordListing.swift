@@ -1,5 +1,5 @@
-internal import RosterJSON
-package import RosterModel
+package import RosterCore
+internal import RosterDecode
 
 extension CacheReader {
   /// The resources of a cache, in the order in which they were added.

@@ -1,5 +1,5 @@
-internal import RosterJSON
-package import RosterModel
+package import RosterCore
+internal import RosterDecode
 
 extension CacheReader {
   /// The records that could not be stored. They belong to the last sync that was published or found nothing new, and to

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// Reads the cache in the process of its writer, on a separate connection and thread. Requests and syncs do not wait
 /// for each other (S1). It opens the cache at the first request.

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// One snapshot of a cache, row by row, for a program that copies it to another database.
 package struct SnapshotExport {

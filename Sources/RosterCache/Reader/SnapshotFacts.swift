@@ -1,5 +1,5 @@
-internal import RosterJSON
-package import RosterModel
+package import RosterCore
+internal import RosterDecode
 
 extension CacheFacts {
   /// Reads the facts of the cache. Throws `SQLiteError`.

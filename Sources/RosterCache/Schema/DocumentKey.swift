@@ -1,4 +1,4 @@
-internal import RosterModel
+internal import RosterCore
 
 /// The key of a record in a document of `changes`, as SQL. The key of a detail is that of its parent (L2.3), which is
 /// in the parent's table, or in the change that removed the parent.

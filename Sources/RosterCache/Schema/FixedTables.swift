@@ -1,4 +1,4 @@
-internal import RosterModel
+internal import RosterCore
 
 /// The tables that every cache has, whatever its resources (version 3).
 enum FixedTables {

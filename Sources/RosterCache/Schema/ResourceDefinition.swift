@@ -1,6 +1,6 @@
+internal import RosterCore
+internal import RosterDecode
 internal import RosterDefinition
-internal import RosterJSON
-internal import RosterModel
 
 extension Resource {
   /// `resources.definition`: the JSON of `[resource.NAME]` with defaults filled in and secrets masked (T9.5).

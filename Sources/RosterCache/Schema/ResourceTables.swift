@@ -1,5 +1,5 @@
-internal import RosterJSON
-internal import RosterModel
+internal import RosterCore
+internal import RosterDecode
 
 /// The SQL of one resource: its tables, and every statement that uses their columns. The names were checked when the
 /// configuration was read, and are quoted nevertheless.

@@ -1,4 +1,4 @@
-internal import RosterModel
+internal import RosterCore
 
 /// Version 4 of the schema: the fixed tables, and the tables of the definitions.
 struct Schema {

@@ -1,4 +1,4 @@
-internal import RosterModel
+internal import RosterCore
 
 /// Definitions that differ from those of the stored tables (section 5). The stored tables stay unchanged until a sync
 /// publishes: readers see the earlier definitions until then. Meanwhile a pull is compared with views that show the

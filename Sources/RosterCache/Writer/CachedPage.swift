@@ -1,6 +1,6 @@
 package import FoundationEssentials
+package import RosterCore
 internal import RosterDecode
-package import RosterModel
 
 /// The facts of a page that the cache already has.
 package struct CachedPage: Sendable, Equatable {

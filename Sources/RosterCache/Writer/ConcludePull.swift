@@ -1,6 +1,6 @@
 internal import FoundationEssentials
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 extension Cache {
   func tried(

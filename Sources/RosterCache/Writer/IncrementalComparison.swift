@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Compares the pages of an incremental pull with the snapshot. It finds the winning record of each key (I6), and the
 /// records of the snapshot that `where` skips now (I5.2). Its cost depends on the received records only.

@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Notes of an incremental pull beside its records, which the next whole pull clears (I10, I11).
 extension ResourcePublication {

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 extension SinceHistory {
   /// The columns of the list `l` that `init` reads.

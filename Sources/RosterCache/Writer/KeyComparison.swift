@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Compares the keys of one list, without reading a record. It reads only the published keys of pages that have
 /// changed or were removed. The keys of any other page are known to be unchanged.

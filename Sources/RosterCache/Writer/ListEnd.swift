@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// A list of a child that a sync requests.
 package struct WantedList: Sendable, Equatable {

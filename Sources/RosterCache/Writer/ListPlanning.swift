@@ -1,6 +1,6 @@
 internal import FoundationEssentials
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Chooses the lists of a child that a sync requests (E3).
 struct ListPlanning {

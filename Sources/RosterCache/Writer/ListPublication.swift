@@ -1,6 +1,6 @@
 internal import FoundationEssentials
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Publishes what belongs to the lists of a child besides their pages.
 extension ResourcePublication {

@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// The part of a list's question that can change while its parent stays the same record.
 extension Family {

@@ -1,6 +1,6 @@
 package import FoundationEssentials
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// The result of the choice of a child's lists.
 package struct PlannedLists: Sendable, Equatable {

@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Finds the records of a parent resource that this pull adds or changes.
 struct ParentStaging {

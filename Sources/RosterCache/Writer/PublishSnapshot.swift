@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Logging
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 extension Cache {
   func publish(

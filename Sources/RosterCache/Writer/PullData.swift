@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// The data of a pull on one connection, that of the writer or of a reader.
 struct PullData {

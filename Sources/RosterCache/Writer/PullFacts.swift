@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// The state of the current pull, apart from its tables.
 struct PullFacts {

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterModel
+package import RosterCore
 
 /// A pull that `Cache.begin` has started: the steps of a sync that need one. `compare` leads to its publication, and
 /// `end` to its end without one. Each step throws (73) if the cache was replaced since the sync began.

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Logging
+package import RosterCore
 internal import RosterDecode
-package import RosterModel
 
 /// Stores the pages of a pull in `next`.
 extension Cache {

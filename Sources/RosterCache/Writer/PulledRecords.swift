@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Goes over the winning records of a pull, in the order in which they are published.
 ///

@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 extension Cache {
   func rejected(_ resource: String, limit: Int) throws -> [RejectedRecord] {

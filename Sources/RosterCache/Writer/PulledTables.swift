@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import RosterModel
+internal import RosterCore
 
 /// The temporary tables of a pull, on the connection of the writer or of a reader.
 enum PulledTables {

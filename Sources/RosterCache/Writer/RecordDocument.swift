@@ -1,6 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterJSON
-internal import RosterModel
 
 /// Writes the document of a record for `changes` from the values at hand. The bytes are the same as those of
 /// `ResourceTables.json`, which reads a stored record. It is a class, because Swift copies a struct that is a property

@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Writes records of one resource, one by one, within the publishing transaction. It looks the row up (`StoredRecords`)
 /// and writes the differences, with list rows, words of the index and a row in `changes`. An unchanged row is not

@@ -1,5 +1,5 @@
+package import RosterCore
 internal import RosterDecode
-package import RosterModel
 
 /// The decisions about one resource that the publication needs besides its pages.
 package struct RemovalDecision: Sendable, Equatable {

@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// The differences that publishing one resource would make. It uses the publication's own comparison, and writes
 /// nothing.

@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Publishes the pulled pages of one resource.
 struct ResourcePublication {

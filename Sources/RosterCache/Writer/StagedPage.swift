@@ -1,6 +1,6 @@
 package import FoundationEssentials
+package import RosterCore
 package import RosterDecode
-package import RosterModel
 
 /// The facts of a page, or of an answer of `by_key`, in `next`, besides its body.
 struct StagedPage {

@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 import Glibc
-internal import RosterFiles
-internal import RosterModel
+internal import RosterCore
 
 /// `<path>.next`, attached to the connection as `next`: the pages of a sync until they are published. It survives a
 /// kill. A power failure costs the last commits, because nothing is flushed. The log is never written back, and SQLite

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import RosterModel
+internal import RosterCore
 
 /// The tables of `next`. `resource` is the position of a definition, and `list` the number of a list of a child; 0 for
 /// the only list of a resource.

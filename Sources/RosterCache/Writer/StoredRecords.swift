@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Looks up the stored records of one resource. Only this type decides whether a record is unchanged.
 struct StoredRecords {

@@ -1,5 +1,5 @@
+internal import RosterCore
 internal import RosterDecode
-internal import RosterModel
 
 /// Decides which window owns a record that several windows list, because upstream includes both bounds (E10.3). The
 /// lists are gone over from the last window to the first one.

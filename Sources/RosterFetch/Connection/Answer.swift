@@ -2,7 +2,7 @@ import CZlib
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import RosterModel
+import RosterCore
 
 /// An incoming answer.
 ///

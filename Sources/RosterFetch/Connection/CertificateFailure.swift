@@ -1,6 +1,6 @@
 import FoundationEssentials
 import NIOSSL
-import RosterModel
+import RosterCore
 
 /// Failures of a server's certificate, which is refused. The texts are names of certificates.
 extension Failure {

@@ -1,5 +1,5 @@
 import NIOSSL
-import RosterModel
+import RosterCore
 
 /// Fields of a certificate (RFC 5280 §4.1) that NIOSSL does not show.
 struct CertificateFields {

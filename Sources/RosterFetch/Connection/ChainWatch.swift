@@ -2,7 +2,7 @@ import FoundationEssentials
 import NIOCore
 import NIOSSL
 import NIOTLS
-import RosterModel
+import RosterCore
 
 /// Collects BoringSSL's reports while it verifies the chain of one server. Only the transport's loop uses it.
 final class ChainWatch {

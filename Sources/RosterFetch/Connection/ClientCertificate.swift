@@ -1,7 +1,7 @@
 package import FoundationEssentials
 import NIOCore
 import NIOSSL
-import RosterModel
+import RosterCore
 import Synchronization
 
 /// The certificate and the key with which this client identifies itself (T15).

@@ -1,5 +1,5 @@
 import NIOCore
-import RosterModel
+import RosterCore
 import Synchronization
 
 /// The exchanges and connections of a transport. Only the transport's loop uses it.

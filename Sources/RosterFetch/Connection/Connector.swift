@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
-import RosterModel
+import RosterCore
 
 /// Makes connections that are ready for their first request: through a proxy, with TLS, and to the right server.
 final class Connector {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
-import RosterModel
+import RosterCore
 
 /// A request and the part of its answer that has arrived. Only the transport's loop uses it, and it ends once.
 final class Exchange {

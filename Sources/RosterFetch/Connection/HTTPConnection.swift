@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOSSL
-import RosterModel
+import RosterCore
 
 /// A connection that is kept and reused, for one exchange at a time.
 final class HTTPConnection: ChannelInboundHandler {

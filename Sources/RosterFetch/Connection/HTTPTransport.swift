@@ -1,6 +1,6 @@
 import NIOCore
 import NIOPosix
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// Sends requests over connections that are kept and reused. Does not follow redirects, and sends each request once.

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import RosterModel
+import RosterCore
 import Synchronization
 
 /// A tunnel through a proxy (CONNECT, RFC 9110 §9.3.6).

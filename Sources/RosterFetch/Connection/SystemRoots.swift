@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import NIOSSL
 import RosterAuth
-import RosterFiles
-package import RosterModel
+package import RosterCore
 
 /// The system's roots, in the places that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, otherwise in Debian's.
 ///

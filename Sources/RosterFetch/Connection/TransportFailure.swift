@@ -3,8 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
-import RosterFiles
-import RosterModel
+import RosterCore
 
 /// The failures of an exchange for which no library has an error.
 extension Failure {

@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// Counts the requests of the last window, and decides whether another one fits (P1, `limit.budget`). Pure; times are
 /// `WallClock.uptime`.

@@ -1,8 +1,7 @@
 import FoundationEssentials
 package import Logging
 import RosterAuth
-import RosterFiles
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// Counts requests against `limit.budget`, across restarts too. Each request is written to a file before it is sent, so

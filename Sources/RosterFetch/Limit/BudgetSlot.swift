@@ -1,5 +1,5 @@
 import FoundationEssentials
-import RosterModel
+import RosterCore
 
 /// An entry of a budget in the ledger's file. Its times are milliseconds since 1970 and not uptimes, because the file
 /// survives a restart.

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// Decides when the next request may start by `limit.rate`. Pure; times are `WallClock.uptime`.
 ///

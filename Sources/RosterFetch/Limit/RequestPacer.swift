@@ -1,5 +1,5 @@
 import RosterAuth
-package import RosterModel
+package import RosterCore
 import Synchronization
 
 /// Lets requests wait until `limit.rate` permits them, in the order of their arrival. Token requests go first, because

@@ -1,6 +1,6 @@
 package import FoundationEssentials
-import RosterJSON
-package import RosterModel
+package import RosterCore
+import RosterDecode
 
 /// The facts of a list that one page contains: enough to continue the list without the page's body.
 package struct ListFacts: Sendable, Equatable {

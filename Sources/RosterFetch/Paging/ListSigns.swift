@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// The end of a list, decided from all signs of an answer together (G5). The list goes on if any sign says so, and it
 /// is whole only if no sign contradicts. Pure, so that a kept page leads to the same decision as a transferred one.

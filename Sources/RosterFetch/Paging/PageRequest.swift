@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 /// The request for one page, and the page's place in the list.
 package struct PageRequest: Sendable, Equatable {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import RosterJSON
-package import RosterModel
+package import RosterCore
+import RosterDecode
 
 /// The way from one page of a list to the next: the first request, and the requests that follow from an answer.
 /// Pure and immutable, so that a kept page leads to the same request as a transferred one (P4, P6).

@@ -1,7 +1,6 @@
 import FoundationEssentials
+package import RosterCore
 package import RosterDecode
-import RosterJSON
-package import RosterModel
 
 /// The reason why an answer does not match its definition, as a clause.
 package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConvertible {

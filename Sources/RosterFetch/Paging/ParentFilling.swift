@@ -1,4 +1,4 @@
-package import RosterModel
+package import RosterCore
 
 extension Resource {
   /// The definition of one list: each placeholder of an ancestor's column is replaced by its value (R5.3). A path that

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// Query strings in the form of HTML forms (RFC 3986 §3.4): everything but unreserved characters is percent-encoded.
 enum QueryText {

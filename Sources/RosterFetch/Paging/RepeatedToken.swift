@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 /// Removes the token and other secrets from addresses in which upstream repeats them, because next-page addresses are
 /// stored and shown (T8, T9).

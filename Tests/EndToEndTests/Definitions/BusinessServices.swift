@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 // docs.stripe.com/api/pagination, docs.stripe.com/api/customers/retrieve
 

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 // docs.github.com/en/rest/issues/issues, …/using-pagination-in-the-rest-api
 

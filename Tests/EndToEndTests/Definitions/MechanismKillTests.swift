@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import RosterSimulator
 import Testing
 

@@ -1,5 +1,5 @@
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import Testing
 
 /// The expected rows of a definition's tables, computed from JSON trees independently of rosterd.

@@ -1,4 +1,4 @@
-import RosterModel
+import RosterCore
 
 // developer.wordpress.org/rest-api/using-the-rest-api/pagination
 

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import Testing
 
 /// Repeated and raw parameters, forms, `by_key` by POST, `empty` with alternatives, and a place by condition (R9, R10).

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import RosterJSON
-import RosterModel
+import RosterCore
+import RosterDecode
 import Testing
 
 /// `auth.send` as a list (T18): several secrets in each request.

@@ -1,0 +1,133 @@
+package import RosterCore
+
+extension JSONValue {
+  /// A record has at most 128 levels (P9), and answers wrap it in further objects. The limit matters because a tree is
+  /// freed by recursion.
+  private static let deepest = 136
+
+  /// Reads a complete JSON text strictly (RFC 8259). Throws `Malformed` if it is not JSON or nests deeper than 136
+  /// levels. If a name occurs several times in an object, the last value wins.
+  package init(json bytes: some Sequence<UInt8>) throws(Malformed) {
+    self = try Array(bytes).withUnsafeBufferPointer { bytes throws(Malformed) -> JSONValue in
+      try JSONScanner.checkUTF8(bytes)
+      var scanner = JSONScanner(bytes)
+      let value = try Self.read(&scanner)
+      try scanner.end()
+      return value
+    }
+  }
+
+  private static func read(_ scanner: inout JSONScanner) throws(Malformed) -> JSONValue {
+    switch scanner.peek() {
+    case UInt8(ascii: "{"): return .object(try members(&scanner))
+    case UInt8(ascii: "["): return .list(try elements(&scanner))
+    default: return scalar(try scanner.value(), bytes: scanner.bytes)
+    }
+  }
+
+  private static func scalar(_ slice: JSONSlice, bytes: UnsafeBufferPointer<UInt8>) -> JSONValue {
+    switch slice.kind {
+    case .string, .escapedString: .text(JSONEscapes.text(bytes, slice))
+    case .integer, .fraction: .number(String(decoding: bytes[slice.range], as: UTF8.self))
+    case .true: .boolean(true)
+    case .false: .boolean(false)
+    case .null, .absent, .list, .object: .null
+    }
+  }
+
+  private static func enter(_ scanner: inout JSONScanner) throws(Malformed) {
+    guard scanner.level < deepest else { throw scanner.malformed("at most \(deepest) levels") }
+    scanner.enter()
+  }
+
+  private static func members(_ scanner: inout JSONScanner) throws(Malformed) -> [Member] {
+    var members: [Member] = []
+    var places: [[UInt8]: Int] = [:]
+    try enter(&scanner)
+    if scanner.isEmpty(until: UInt8(ascii: "}")) { return members }
+    repeat {
+      let name = JSONEscapes.text(scanner.bytes, try scanner.name())
+      let value = try read(&scanner)
+      if let place = places.updateValue(members.count, forKey: Array(name.utf8)) {
+        places[Array(name.utf8)] = place
+        members[place].value = value
+      } else {
+        members.append(Member(name, value))
+      }
+    } while try scanner.goesOn(until: UInt8(ascii: "}"))
+    return members
+  }
+
+  private static func elements(_ scanner: inout JSONScanner) throws(Malformed) -> [JSONValue] {
+    var elements: [JSONValue] = []
+    try enter(&scanner)
+    if scanner.isEmpty(until: UInt8(ascii: "]")) { return elements }
+    repeat { elements.append(try read(&scanner)) } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    return elements
+  }
+}
+
+/// The kind of a value, as far as its first pass shows it.
+public enum JSONKind: UInt8, Sendable {
+  /// There is no value.
+  case absent
+  case null, `false`, `true`
+  /// A number without fraction and exponent.
+  case integer
+  /// A number with a fraction or an exponent.
+  case fraction
+  case string
+  /// A string that contains escapes.
+  case escapedString
+  case list
+  case object
+
+  // These use patterns and not ==, which would be a function call in other modules.
+  /// True if there is no value.
+  @inlinable
+  public var isAbsent: Bool { if case .absent = self { true } else { false } }
+  /// True for an object.
+  @inlinable
+  public var isObject: Bool { if case .object = self { true } else { false } }
+  /// True for a list.
+  @inlinable
+  public var isList: Bool { if case .list = self { true } else { false } }
+  /// True for a string that contains escapes.
+  @inlinable
+  public var isEscaped: Bool { if case .escapedString = self { true } else { false } }
+}
+
+/// The position of a value among the bytes, quotes and brackets included.
+public struct JSONSlice {
+  /// Offset of the first byte.
+  public var start: UInt32
+  /// Offset after the last byte.
+  public var end: UInt32
+  /// Kind of the value.
+  public var kind: JSONKind
+  /// True if there is white space between the value's tokens.
+  public var hasSpace: Bool
+
+  /// Makes a slice from `start` up to, but not including, `end`.
+  @inlinable
+  public init(_ start: Int, end: Int, kind: JSONKind, hasSpace: Bool = false) {
+    self.start = UInt32(truncatingIfNeeded: start)
+    self.end = UInt32(truncatingIfNeeded: end)
+    self.kind = kind
+    self.hasSpace = hasSpace
+  }
+
+  /// The slice of a missing value.
+  @inlinable
+  public static var absent: JSONSlice { JSONSlice(0, end: 0, kind: .absent) }
+
+  /// The bytes of the value.
+  @inlinable
+  public var range: Range<Int> { Int(start)..<Int(end) }
+  /// The bytes between the quotes of a string.
+  @inlinable
+  public var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
+
+  /// Upper bound for the size of a body: offsets have 31 bits.
+  public static let largestBody = 1 << 31 - 1
+}
