@@ -207,6 +207,8 @@ import Testing
     var explanation = Explanation(situation)
     #expect(explanation.readers == "There is no snapshot yet: the tables are empty.")
     #expect(explanation.since == nil && explanation.concerned.isEmpty && explanation.todo.hasPrefix("Nothing"))
+    situation.cache.older = .read
+    #expect(Explanation(situation).readers.hasPrefix("They see the cache of an older rosterd"))
     situation.sync.nextAt = "2026-11-21T05:34:04.000Z"
     situation.cache = CacheFacts(
       snapshot: 17, publishedAt: "2026-11-21T05:00:00.000Z", verifiedAt: "2026-11-21T05:15:00.000Z", records: 826)

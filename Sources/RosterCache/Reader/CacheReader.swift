@@ -248,7 +248,7 @@ package struct CacheReader {
   private static func older(_ path: String, version: Int) -> Failure {
     refusal(
       path, cause: "an older rosterd made it (version \(version))",
-      hint: "start rosterd, whose first sync replaces it; sqlite3 can read it until then")
+      hint: "the first sync of the daemon replaces it (rosterctl wait); sqlite3 can read it until then")
   }
 
   private static func newer(_ path: String, version: Int) -> Failure {

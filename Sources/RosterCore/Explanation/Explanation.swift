@@ -174,6 +174,7 @@ extension Situation {
   }
 
   fileprivate var readers: String {
+    if cache.older == .read { return "They see the cache of an older rosterd until the first sync has published." }
     guard let snapshot = cache.snapshot, let published = cache.publishedAt else {
       return "There is no snapshot yet: the tables are empty."
     }
